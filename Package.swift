@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "errand",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Errand", targets: ["Errand"])
+    ],
+    targets: [
+        .target(name: "Errand", dependencies: ["CurlRuntime"], swiftSettings: strict),
+        .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "FixtureServer", swiftSettings: strict),
+        .executableTarget(name: "shop", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
+        .testTarget(name: "ErrandTests", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
+        .testTarget(name: "FixtureServerTests", dependencies: ["FixtureServer"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,4 @@
+#ifndef CURL_RUNTIME_H
+#define CURL_RUNTIME_H
+
+#endif

@@ -1,0 +1,109 @@
+import Foundation
+
+/// Reads a body from its first byte to its last, and again; used by one thread at a time.
+struct HTTPBodyReader: ~Copyable {
+    /// The bytes of the whole body, fixed when the reader was made.
+    let totalBytes: Int64
+    private let pieces: [(piece: HTTPBody.Piece, length: Int64)]
+    private var index = 0
+    private var offset: Int64 = 0
+    private var handle: FileHandle?
+
+    /// Measures `body`.
+    ///
+    /// - Throws: ``TransportError/Kind/file`` when a file is not there, not readable or not a regular file.
+    init(_ body: HTTPBody) throws(TransportError) {
+        var pieces: [(HTTPBody.Piece, Int64)] = []
+        for piece in body.pieces {
+            pieces.append((piece, try Self.length(of: piece)))
+        }
+        self.pieces = pieces
+        totalBytes = pieces.reduce(0) { $0 + $1.1 }
+    }
+
+    /// Goes back to the first byte.
+    mutating func rewind() {
+        index = 0
+        offset = 0
+        handle = nil
+    }
+
+    /// Fills `buffer` as far as the body reaches and returns the number of bytes, 0 at the end.
+    ///
+    /// - Throws: ``TransportError/Kind/file`` when a file became shorter or unreadable since it was measured.
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
+        var filled = 0
+        while filled < buffer.count, index < pieces.count {
+            let (piece, length) = pieces[index]
+            guard offset < length else {
+                next()
+                continue
+            }
+            let wanted = Int(min(Int64(buffer.count - filled), length - offset))
+            let target = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<filled + wanted])
+            let count = try copy(piece, into: target)
+            offset += Int64(count)
+            filled += count
+        }
+        return filled
+    }
+
+    private mutating func next() {
+        index += 1
+        offset = 0
+        handle = nil
+    }
+
+    private mutating func copy(
+        _ piece: HTTPBody.Piece,
+        into target: UnsafeMutableRawBufferPointer
+    ) throws(TransportError) -> Int {
+        switch piece {
+        case .data(let data):
+            let start = data.startIndex + Int(offset)
+            return data.copyBytes(to: target, from: start..<start + target.count)
+        case .file(let url):
+            return try copy(url, into: target)
+        }
+    }
+
+    private mutating func copy(
+        _ url: URL,
+        into target: UnsafeMutableRawBufferPointer
+    ) throws(TransportError) -> Int {
+        do {
+            let file = try handle ?? FileHandle(forReadingFrom: url)
+            handle = file
+            guard let data = try file.read(upToCount: target.count), !data.isEmpty else {
+                throw TransportError(.file, "\(url.lastPathComponent) became shorter while it was sent")
+            }
+            return data.copyBytes(to: target)
+        } catch let error as TransportError {
+            throw error
+        } catch {
+            throw TransportError(.file, "\(url.lastPathComponent) cannot be read", underlying: error)
+        }
+    }
+
+    private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> Int64 {
+        switch piece {
+        case .data(let data):
+            return Int64(data.count)
+        case .file(let url):
+            return try length(of: url)
+        }
+    }
+
+    private static func length(of url: URL) throws(TransportError) -> Int64 {
+        do {
+            let attributes = try FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
+            guard attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? NSNumber
+            else { throw TransportError(.file, "\(url.lastPathComponent) is not a regular file") }
+            return size.int64Value
+        } catch let error as TransportError {
+            throw error
+        } catch {
+            throw TransportError(.file, "\(url.lastPathComponent) cannot be read", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// The one seam to the network: sends a request and returns its answer.
+///
+/// A transport never follows redirects, never stores or adds cookies, never caches, never retries a request that the
+/// server may have seen, and decodes content encodings. It honours the request's `timeout`, `idleTimeout`, `limits` and
+/// `destination`, and ends at once with ``TransportError/Kind/cancelled`` when the calling task is cancelled.
+public protocol HTTPTransport: Sendable {
+    /// Sends a request.
+    ///
+    /// - Parameters:
+    ///   - request: A request that has passed ``HTTPRequest/validate()``.
+    ///   - progress: Called on any thread, in order, while bytes move; never after `send` has returned.
+    /// - Returns: The final (not 1xx) answer, whatever its status.
+    /// - Throws: ``TransportError`` when there is no complete answer.
+    func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(TransportError) -> HTTPResponse
+}
+
+/// How far an upload or a download has come.
+public struct TransferProgress: Sendable, Equatable {
+    /// Takes progress; it is called on any thread and must not block.
+    public typealias Handler = @Sendable (TransferProgress) -> Void
+
+    /// Which way the bytes move.
+    public enum Direction: Sendable {
+        /// To the server.
+        case upload
+        /// From the server.
+        case download
+    }
+
+    /// Which way the bytes move.
+    public let direction: Direction
+    /// The bytes of the body that have moved.
+    public let completedBytes: Int64
+    /// The bytes of the whole body, where that is known.
+    public let totalBytes: Int64?
+
+    /// Creates a report.
+    public init(_ direction: Direction, completedBytes: Int64, totalBytes: Int64?) {
+        self.direction = direction
+        self.completedBytes = completedBytes
+        self.totalBytes = totalBytes
+    }
+
+    /// The part that is done, 0 to 1, where the whole is known.
+    public var fractionCompleted: Double? {
+        guard let totalBytes, totalBytes > 0 else { return nil }
+        return min(1, Double(completedBytes) / Double(totalBytes))
+    }
+}

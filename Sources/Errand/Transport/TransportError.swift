@@ -1,0 +1,45 @@
+/// Why an exchange has no complete answer.
+public struct TransportError: Error, Sendable {
+    /// The kinds of failure that the layers above tell apart.
+    public enum Kind: Sendable, Hashable {
+        /// The request cannot be sent as it is; not a byte went out.
+        case invalidRequest
+        /// The host name has no address, or there is no route: there may be no network.
+        case noNetwork
+        /// The connection was refused or could not be made; not a byte of the request went out.
+        case cannotConnect
+        /// The connection ended before the answer was complete.
+        case connectionLost
+        /// The answer is not HTTP, or contradicts itself.
+        case badResponse
+        /// The deadline of the whole exchange or the idle deadline passed.
+        case timeout
+        /// The server's certificate or key was refused, or a redirect would have given something away.
+        case security
+        /// The answer is larger than the request's limits.
+        case responseTooLarge
+        /// A file to send could not be read, or the answer's file could not be written.
+        case file
+        /// The task was cancelled.
+        case cancelled
+    }
+
+    /// What kind of failure it is.
+    public let kind: Kind
+    /// What happened, in the words of the part that saw it; free of secrets.
+    public let reason: String
+    /// The error below this one.
+    public let underlying: (any Error)?
+
+    /// Creates an error.
+    public init(_ kind: Kind, _ reason: String, underlying: (any Error)? = nil) {
+        self.kind = kind
+        self.reason = reason
+        self.underlying = underlying
+    }
+}
+
+extension TransportError: CustomStringConvertible {
+    /// The kind and the reason.
+    public var description: String { "\(kind): \(reason)" }
+}
