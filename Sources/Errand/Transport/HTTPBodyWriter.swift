@@ -37,14 +37,14 @@ struct HTTPBodyWriter: ~Copyable {
     /// Adds decoded bytes.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/file``.
-    mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+    mutating func append(_ bytes: some DataProtocol) throws(TransportError) {
         guard let partial else {
             guard bytes.count <= limit - body.count else { throw Self.tooLarge(limit) }
             body.append(contentsOf: bytes)
             return
         }
         do {
-            try partial.handle.write(contentsOf: Data(bytes))
+            try partial.handle.write(contentsOf: bytes)
         } catch {
             throw TransportError(.file, "\(partial.target.lastPathComponent) cannot be written", underlying: error)
         }
