@@ -1,0 +1,68 @@
+import Dispatch
+import Synchronization
+
+/// The two deadlines of an exchange on the monotonic clock, watched by one timer: the whole, and the silence.
+final class ExchangeDeadline: Sendable {
+    private let end: UInt64?
+    private let idle: UInt64?
+    private let lastActivity: Atomic<UInt64>
+    private let timer: Mutex<(any DispatchSourceTimer)?>
+
+    /// Starts counting; `nil` is no deadline.
+    init(total: Duration?, idle: Duration?) {
+        let now = DispatchTime.now().uptimeNanoseconds
+        end = total.map { now + $0.clampedNanoseconds }
+        self.idle = idle?.clampedNanoseconds
+        lastActivity = Atomic(now)
+        timer = Mutex(total == nil && idle == nil ? nil : DispatchSource.makeTimerSource(queue: .global()))
+    }
+
+    deinit { stop() }
+
+    /// Calls `expired` at most once, on any thread, with the reason; to be called once.
+    func start(_ expired: @escaping @Sendable (String) -> Void) {
+        timer.withLock { timer in
+            timer?.setEventHandler { [weak self] in self?.check(expired) }
+            timer?.schedule(deadline: nextCheck)
+            timer?.activate()
+        }
+    }
+
+    /// Ends the silence.
+    func touch() {
+        lastActivity.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed)
+    }
+
+    /// Stops watching.
+    func stop() {
+        timer.withLock { timer in
+            timer?.cancel()
+            timer = nil
+        }
+    }
+
+    private func check(_ expired: (String) -> Void) {
+        let now = DispatchTime.now().uptimeNanoseconds
+        if let end, now >= end { return expired("the deadline of the whole exchange passed") }
+        if let idleEnd, now >= idleEnd { return expired("the connection was silent for too long") }
+        timer.withLock { $0?.schedule(deadline: nextCheck) }
+    }
+
+    private var idleEnd: UInt64? {
+        idle.map { lastActivity.load(ordering: .relaxed) + $0 }
+    }
+
+    /// Bytes that arrive move only the mark, not the timer; it looks at the mark when it fires.
+    private var nextCheck: DispatchTime {
+        DispatchTime(uptimeNanoseconds: min(end ?? .max, idleEnd ?? .max))
+    }
+}
+
+extension Duration {
+    /// The whole nanoseconds from 0 to a hundred years, so that sums with a clock do not overflow.
+    fileprivate var clampedNanoseconds: UInt64 {
+        let limit = Duration.seconds(100 * 365 * 86_400)
+        let (seconds, attoseconds) = Swift.min(Swift.max(self, .zero), limit).components
+        return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+extension TransportError {
+    /// Makes an error from what `URLSession` tells; on Linux that is often a code that says nothing and libcurl's text.
+    init(urlSessionCode code: Int, text: String) {
+        let kind = Self.kinds[code] ?? Self.kind(ofText: text)
+        let error = NSError(domain: NSURLErrorDomain, code: code, userInfo: [NSLocalizedDescriptionKey: text])
+        self.init(kind, text, underlying: error)
+    }
+
+    private static let kinds: [Int: Kind] = [
+        NSURLErrorBadURL: .invalidRequest,
+        NSURLErrorDataLengthExceedsMaximum: .invalidRequest,
+        NSURLErrorCancelled: .cancelled,
+        NSURLErrorTimedOut: .timeout,
+        NSURLErrorCannotFindHost: .noNetwork,
+        NSURLErrorDNSLookupFailed: .noNetwork,
+        NSURLErrorNotConnectedToInternet: .noNetwork,
+        NSURLErrorInternationalRoamingOff: .noNetwork,
+        NSURLErrorCallIsActive: .noNetwork,
+        NSURLErrorDataNotAllowed: .noNetwork,
+        NSURLErrorCannotConnectToHost: .cannotConnect,
+        NSURLErrorNetworkConnectionLost: .connectionLost,
+        NSURLErrorCannotDecodeRawData: .badResponse,
+        NSURLErrorCannotDecodeContentData: .badResponse,
+        NSURLErrorCannotParseResponse: .badResponse,
+        NSURLErrorSecureConnectionFailed: .security,
+        NSURLErrorServerCertificateHasBadDate: .security,
+        NSURLErrorServerCertificateUntrusted: .security,
+        NSURLErrorServerCertificateHasUnknownRoot: .security,
+        NSURLErrorServerCertificateNotYetValid: .security,
+        NSURLErrorClientCertificateRejected: .security,
+        NSURLErrorClientCertificateRequired: .security,
+        NSURLErrorAppTransportSecurityRequiresSecureConnection: .security,
+    ]
+
+    /// Parts of libcurl's texts, the most telling first; the rest is taken for a lost connection.
+    private static let texts: [(part: String, kind: Kind)] = [
+        ("certificate", .security),
+        ("SSL_connect", .cannotConnect),
+        ("unsupported URL", .invalidRequest),
+        ("HTTP/0.9", .badResponse),
+        ("Unsupported HTTP version", .badResponse),
+        ("Failed writing header", .badResponse),
+        ("Header without colon", .badResponse),
+        ("Nul byte in header", .badResponse),
+        ("Invalid Content-Length", .badResponse),
+        ("Unsupported response code", .badResponse),
+        ("content unencoding", .badResponse),
+        ("content encoding", .badResponse),
+        ("chunk", .badResponse),
+        ("hexadecimal", .badResponse),
+        ("Weird server reply", .badResponse),
+        ("Out of memory", .responseTooLarge),
+    ]
+
+    private static func kind(ofText text: String) -> Kind {
+        texts.first { text.localizedCaseInsensitiveContains($0.part) }?.kind ?? .connectionLost
+    }
+}

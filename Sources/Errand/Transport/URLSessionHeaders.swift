@@ -1,0 +1,93 @@
+extension HTTPRequest {
+    /// The header lines as a `URLRequest` holds them: one per name, without those that are the transport's.
+    ///
+    /// Lines of one name are joined with a comma (RFC 9110 section 5.3), those of `Cookie` with a semicolon.
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest`` for a value that is not UTF-8, which a `URLRequest` cannot hold.
+    func urlSessionFields(bodyBytes: Int64) throws(TransportError) -> [String: String] {
+        var joined = HTTPHeaders()
+        for field in headers where !HTTPField.transportNames.contains(where: field.isNamed) {
+            guard field.bytes.elementsEqual(field.value.utf8) else {
+                throw TransportError(.invalidRequest, "the value of the header \(field.name) is not UTF-8")
+            }
+            let value = field.value.trimmingBlanks
+            joined[field.name] = joined[field.name].map { $0 + field.separator + value } ?? value
+        }
+        for name in HTTPField.suppressedNames where joined[name] == nil { joined[name] = HTTPField.suppressed }
+        if bodyBytes > 0 { joined["Content-Length"] = String(bodyBytes) }
+        return Dictionary(joined.map { ($0.name, $0.value) }) { first, _ in first }
+    }
+}
+
+extension HTTPHeaders {
+    /// The lines of an answer whose order `URLSession` has lost and whose duplicates it has joined.
+    ///
+    /// They stand in the order of their names; `Set-Cookie`, the one field that is no list, is taken apart again.
+    init(urlSessionFields fields: [AnyHashable: Any]) {
+        let lines = fields.compactMap { name, value in
+            (name as? String).flatMap { name in (value as? String).map { HTTPField(name, $0) } }
+        }
+        self.init(lines.sorted { $0.name < $1.name }.flatMap(\.unfolded))
+    }
+
+    /// The bytes of the header block, as far as they are known.
+    var byteCount: Int {
+        reduce(0) { $0 + $1.name.utf8.count + $1.bytes.count + ": \r\n".utf8.count }
+    }
+
+    /// The length of the decoded body that follows, where the head tells it.
+    ///
+    /// - Throws: ``TransportError/Kind/badResponse`` when the head tells several (RFC 9110 section 8.6).
+    func expectedBodyBytes(status: Int, method: HTTPMethod) throws(TransportError) -> Int64? {
+        let listed = values("Content-Length").flatMap { $0.split(separator: ",") }
+        let lengths = Set(listed.map { Int64($0.trimmingBlanks) })
+        guard lengths.count <= 1 else { throw TransportError(.badResponse, "the answer has several lengths") }
+        let hasBody = method != .head && status != 204 && status != 304
+        return hasBody && self["Content-Encoding"] == nil ? lengths.first ?? nil : nil
+    }
+}
+
+extension HTTPField {
+    /// What `URLRequest` must not hold: the transport computes these.
+    fileprivate static let transportNames = ["Host", "Content-Length", "Transfer-Encoding", "Connection"]
+
+    #if canImport(FoundationNetworking)
+        /// What FoundationNetworking or libcurl would add; with `Transfer-Encoding` goes the chunking of a body stream.
+        fileprivate static let suppressedNames = ["Transfer-Encoding", "Content-Type", "User-Agent", "Accept-Language"]
+    #else
+        fileprivate static let suppressedNames: [String] = []
+    #endif
+
+    /// A value that libcurl takes as an order to leave the header out.
+    fileprivate static let suppressed = " "
+
+    fileprivate var separator: String { isNamed("Cookie") ? "; " : ", " }
+
+    /// One field for each cookie of a joined `Set-Cookie`; any other field as it is.
+    fileprivate var unfolded: [HTTPField] {
+        guard isNamed("Set-Cookie") else { return [self] }
+        var lines: [String] = []
+        for part in value.split(separator: ", ", omittingEmptySubsequences: false) {
+            guard let last = lines.last, !part.startsCookie else {
+                lines.append(String(part))
+                continue
+            }
+            lines[lines.count - 1] = last + ", " + part
+        }
+        return lines.map { HTTPField(name, $0) }
+    }
+}
+
+extension StringProtocol {
+    /// Whether this begins with a cookie's name and `=`, as nothing does that follows a comma inside a date.
+    fileprivate var startsCookie: Bool {
+        guard let end = firstIndex(where: { "=;, \t".contains($0) }), end != startIndex else { return false }
+        return self[end] == "="
+    }
+
+    /// Without the blanks and TABs at both ends, which are no part of a header's value.
+    fileprivate var trimmingBlanks: String {
+        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+    }
+}

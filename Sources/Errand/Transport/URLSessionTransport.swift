@@ -1,0 +1,175 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Sends requests through Foundation's `URLSession`: the transport of Apple's platforms, selectable on Linux.
+///
+/// `URLSession` joins header lines of one name into one, loses their order, sends no `GET` with a body and holds no header
+/// value that is not UTF-8. On Linux it also refuses IPv6 literals, private certificate authorities and header lines
+/// without a blank behind the colon, and ends the process when an answer has trailers or is cut inside its head; use it
+/// there for servers you know.
+public final class URLSessionTransport: HTTPTransport {
+    private let session: URLSession
+    private let delegate = URLSessionExchanges()
+    private let queue = DispatchQueue(label: "errand.urlsession")
+
+    /// Creates a transport with a session of its own: no cache, no cookies, no stored credentials.
+    ///
+    /// - Parameter connectionsPerHost: How many connections to one host stand at a time; further requests wait.
+    public init(connectionsPerHost: Int = 6) {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.httpCookieStorage = nil
+        configuration.urlCredentialStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.timeoutIntervalForRequest = URLRequest.never
+        configuration.httpMaximumConnectionsPerHost = connectionsPerHost
+        let operations = OperationQueue()
+        operations.underlyingQueue = queue
+        operations.maxConcurrentOperationCount = 1
+        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: operations)
+    }
+
+    deinit {
+        session.finishTasksAndInvalidate()
+    }
+
+    /// Sends a request; see ``HTTPTransport/send(_:progress:)``.
+    public func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler? = nil
+    ) async throws(TransportError) -> HTTPResponse {
+        try request.validate()
+        let exchange = try URLSessionExchange(request, progress: progress, queue: queue)
+        let urlRequest = try URLRequest(exchange)
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                exchange.begin(continuation)
+                queue.async { self.start(urlRequest, for: exchange) }
+            }
+        } onCancel: {
+            exchange.fail(TransportError(.cancelled, "the task was cancelled"))
+        }.get()
+    }
+
+    /// Runs on `queue`, because creating and resuming a task each wait for the session's own queue.
+    private func start(_ urlRequest: URLRequest, for exchange: URLSessionExchange) {
+        guard !exchange.isEnded else { return }
+        let task = session.dataTask(with: urlRequest)
+        delegate.add(exchange, for: task)
+        task.resume()
+        if !exchange.attach(cancelTask: { task.cancel() }) { task.cancel() }
+    }
+}
+
+/// The session's delegate: hands each callback to the exchange of its task.
+///
+/// Every method stands in this one class; one that a subclass adds is never called on Linux.
+private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
+    private let exchanges = Mutex<[Int: URLSessionExchange]>([:])
+
+    func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
+        exchanges.withLock { $0[task.taskIdentifier] = exchange }
+    }
+
+    private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
+        exchanges.withLock { $0[task.taskIdentifier] }
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        // An answer after the task's cancellation ends the process on Linux.
+        guard exchange(of: task)?.isEnded == false else { return }
+        completionHandler(nil)
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(FoundationNetworking)
+            exchange(of: task)?.refuseChallenge()
+            completionHandler(.cancelAuthenticationChallenge, nil)
+        #else
+            completionHandler(.performDefaultHandling, nil)
+        #endif
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        completionHandler(exchange(of: task)?.replayedBodyStream())
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        exchange(of: task)?.didSend(totalBytesSent)
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        exchange(of: dataTask)?.receive(response)
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(of: dataTask)?.receive(data)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let ended = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        guard let exchange = ended else { return }
+        guard let error = error as NSError? else { return exchange.complete(with: task.response) }
+        exchange.complete(errorCode: error.code, text: error.localizedDescription)
+    }
+}
+
+extension URLSessionExchange {
+    /// Takes a head; interim answers (1xx) are nobody's business.
+    fileprivate func receive(_ response: URLResponse) {
+        guard let response = response as? HTTPURLResponse, response.statusCode >= 200 else { return }
+        receive(status: response.statusCode, headers: HTTPHeaders(urlSessionFields: response.allHeaderFields))
+    }
+
+    /// Ends well; a redirect without a `Location` comes with no callback before this one.
+    fileprivate func complete(with response: URLResponse?) {
+        if isWaitingForHead, let response { receive(response) }
+        complete()
+    }
+}
+
+extension URLRequest {
+    /// So long that the session's own timeouts, which are wrong on Linux, do not interfere; in seconds.
+    fileprivate static let never = 86_400.0
+
+    fileprivate init(_ exchange: URLSessionExchange) throws(TransportError) {
+        self.init(url: exchange.request.url)
+        httpMethod = exchange.request.method.rawValue
+        timeoutInterval = Self.never
+        allHTTPHeaderFields = try exchange.request.urlSessionFields(bodyBytes: exchange.bodyBytes)
+        httpBodyStream = try exchange.bodyStream()
+    }
+}
