@@ -69,25 +69,25 @@ private final class URLSessionBodyStream: InputStream {
     }
 
     #if canImport(Darwin)
-        // Untested. CFNetwork sends these to every stream, and a subclass inherits none that works.
-        override func property(forKey key: Stream.PropertyKey) -> Any? { nil }
+    // Untested. CFNetwork sends these to every stream, and a subclass inherits none that works.
+    override func property(forKey key: Stream.PropertyKey) -> Any? { nil }
 
-        override func setProperty(_ property: Any?, forKey key: Stream.PropertyKey) -> Bool { false }
+    override func setProperty(_ property: Any?, forKey key: Stream.PropertyKey) -> Bool { false }
 
-        override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {}
+    override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {}
 
-        override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {}
+    override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {}
 
-        @objc(_scheduleInCFRunLoop:forMode:)
-        func scheduleInCFRunLoop(_ runLoop: CFRunLoop, mode: CFString) {}
+    @objc(_scheduleInCFRunLoop:forMode:)
+    func scheduleInCFRunLoop(_ runLoop: CFRunLoop, mode: CFString) {}
 
-        @objc(_unscheduleFromCFRunLoop:forMode:)
-        func unscheduleFromCFRunLoop(_ runLoop: CFRunLoop, mode: CFString) {}
+    @objc(_unscheduleFromCFRunLoop:forMode:)
+    func unscheduleFromCFRunLoop(_ runLoop: CFRunLoop, mode: CFString) {}
 
-        @objc(_setCFClientFlags:callback:context:)
-        func setCFClientFlags(_ flags: CFOptionFlags, callback: OpaquePointer?, context: OpaquePointer?) -> Bool {
-            false
-        }
+    @objc(_setCFClientFlags:callback:context:)
+    func setCFClientFlags(_ flags: CFOptionFlags, callback: OpaquePointer?, context: OpaquePointer?) -> Bool {
+        false
+    }
     #endif
 
     private static func reader(of body: HTTPBody?, length: Int64) throws(TransportError) -> HTTPBodyReader {

@@ -52,10 +52,10 @@ extension HTTPField {
     fileprivate static let transportNames = ["Host", "Content-Length", "Transfer-Encoding", "Connection"]
 
     #if canImport(FoundationNetworking)
-        /// What FoundationNetworking or libcurl would add; with `Transfer-Encoding` goes the chunking of a body stream.
-        fileprivate static let suppressedNames = ["Transfer-Encoding", "Content-Type", "User-Agent", "Accept-Language"]
+    /// What FoundationNetworking or libcurl would add; with `Transfer-Encoding` goes the chunking of a body stream.
+    fileprivate static let suppressedNames = ["Transfer-Encoding", "Content-Type", "User-Agent", "Accept-Language"]
     #else
-        fileprivate static let suppressedNames: [String] = []
+    fileprivate static let suppressedNames: [String] = []
     #endif
 
     /// A value that libcurl takes as an order to leave the header out.

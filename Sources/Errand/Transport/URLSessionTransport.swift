@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 #if canImport(FoundationNetworking)
-    import FoundationNetworking
+import FoundationNetworking
 #endif
 
 /// Sends requests through Foundation's `URLSession`: the transport of Apple's platforms, selectable on Linux.
@@ -100,10 +100,10 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         #if canImport(FoundationNetworking)
-            exchange(of: task)?.refuseChallenge()
-            completionHandler(.cancelAuthenticationChallenge, nil)
+        exchange(of: task)?.refuseChallenge()
+        completionHandler(.cancelAuthenticationChallenge, nil)
         #else
-            completionHandler(.performDefaultHandling, nil)
+        completionHandler(.performDefaultHandling, nil)
         #endif
     }
 
