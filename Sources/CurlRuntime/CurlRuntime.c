@@ -1,1 +1,244 @@
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+
 #include "CurlRuntime.h"
+
+#if defined(__linux__)
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+    oldest_version = 0x074400,
+    global_everything = 3,
+    version_now = 3,
+    message_done = 1,
+    option_open_socket = 20163,
+    info_context = 0x100000 + 21,
+};
+
+/// The first members of `curl_version_info_data`, which have never moved.
+typedef struct version_info {
+    int age;
+    const char *text;
+    unsigned int number;
+} version_info;
+
+/// The first members of `struct curl_easyoption`.
+typedef struct option_info {
+    const char *name;
+    int number;
+} option_info;
+
+/// `struct CURLMsg`.
+typedef struct message {
+    int kind;
+    curlrt_easy *easy;
+    union {
+        void *any;
+        int code;
+    } result;
+} message;
+
+/// `struct curl_sockaddr`.
+typedef struct socket_address {
+    int family;
+    int type;
+    int protocol;
+    unsigned int length;
+    struct sockaddr address;
+} socket_address;
+
+static struct {
+    int (*global_init)(long);
+    const version_info *(*version_info)(int);
+    const char *(*easy_strerror)(int);
+    const option_info *(*easy_option_by_name)(const char *);
+    curlrt_easy *(*easy_init)(void);
+    void (*easy_cleanup)(curlrt_easy *);
+    void (*easy_reset)(curlrt_easy *);
+    int (*easy_setopt)(curlrt_easy *, int, ...);
+    int (*easy_getinfo)(curlrt_easy *, int, ...);
+    curlrt_multi *(*multi_init)(void);
+    int (*multi_cleanup)(curlrt_multi *);
+    int (*multi_setopt)(curlrt_multi *, int, ...);
+    int (*multi_add_handle)(curlrt_multi *, curlrt_easy *);
+    int (*multi_remove_handle)(curlrt_multi *, curlrt_easy *);
+    int (*multi_perform)(curlrt_multi *, int *);
+    int (*multi_poll)(curlrt_multi *, void *, unsigned int, int, int *);
+    int (*multi_wakeup)(curlrt_multi *);
+    message *(*multi_info_read)(curlrt_multi *, int *);
+} curl;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char why_unavailable[256] = "libcurl has not been looked for";
+static bool usable = false;
+
+/// The library whose symbols count: all of it comes from the process, or all of it from the file.
+static void *library = NULL;
+
+static bool resolve(void *slot, const char *name) {
+    void *symbol = dlsym(library, name);
+    memcpy(slot, &symbol, sizeof symbol);
+    if (!symbol) snprintf(why_unavailable, sizeof why_unavailable, "libcurl has no %s", name);
+    return symbol != NULL;
+}
+
+static bool find_library(void) {
+    library = RTLD_DEFAULT;
+    if (dlsym(RTLD_DEFAULT, "curl_multi_init")) return true;
+    library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!library) snprintf(why_unavailable, sizeof why_unavailable, "%s", dlerror());
+    return library != NULL;
+}
+
+static bool resolve_all(void) {
+    resolve(&curl.easy_option_by_name, "curl_easy_option_by_name");
+    return resolve(&curl.global_init, "curl_global_init")
+        && resolve(&curl.version_info, "curl_version_info")
+        && resolve(&curl.easy_strerror, "curl_easy_strerror")
+        && resolve(&curl.easy_init, "curl_easy_init")
+        && resolve(&curl.easy_cleanup, "curl_easy_cleanup")
+        && resolve(&curl.easy_reset, "curl_easy_reset")
+        && resolve(&curl.easy_setopt, "curl_easy_setopt")
+        && resolve(&curl.easy_getinfo, "curl_easy_getinfo")
+        && resolve(&curl.multi_init, "curl_multi_init")
+        && resolve(&curl.multi_cleanup, "curl_multi_cleanup")
+        && resolve(&curl.multi_setopt, "curl_multi_setopt")
+        && resolve(&curl.multi_add_handle, "curl_multi_add_handle")
+        && resolve(&curl.multi_remove_handle, "curl_multi_remove_handle")
+        && resolve(&curl.multi_perform, "curl_multi_perform")
+        && resolve(&curl.multi_poll, "curl_multi_poll")
+        && resolve(&curl.multi_wakeup, "curl_multi_wakeup")
+        && resolve(&curl.multi_info_read, "curl_multi_info_read");
+}
+
+static void load(void) {
+    const char *hidden = getenv("ERRAND_HIDE_LIBCURL");
+    if (hidden && strcmp(hidden, "1") == 0) {
+        snprintf(why_unavailable, sizeof why_unavailable, "ERRAND_HIDE_LIBCURL hides libcurl");
+        return;
+    }
+    if (!find_library() || !resolve_all()) return;
+    const version_info *version = curl.version_info(version_now);
+    if (version->number < oldest_version) {
+        snprintf(why_unavailable, sizeof why_unavailable, "libcurl %s is older than 7.68", version->text);
+        return;
+    }
+    usable = curl.global_init(global_everything) == 0;
+    if (!usable) snprintf(why_unavailable, sizeof why_unavailable, "curl_global_init failed");
+}
+
+const char *curlrt_unavailable(void) {
+    pthread_once(&once, load);
+    return usable ? NULL : why_unavailable;
+}
+
+const char *curlrt_version(void) { return curlrt_unavailable() ? "" : curl.version_info(version_now)->text; }
+
+unsigned int curlrt_version_number(void) {
+    return curlrt_unavailable() ? 0 : curl.version_info(version_now)->number;
+}
+
+int curlrt_option_number(const char *name) {
+    if (curlrt_unavailable() || !curl.easy_option_by_name) return -1;
+    const option_info *option = curl.easy_option_by_name(name);
+    return option ? option->number : -1;
+}
+
+const char *curlrt_error_text(int code) { return curl.easy_strerror(code); }
+
+curlrt_easy *curlrt_easy_make(void) { return curl.easy_init(); }
+
+void curlrt_easy_free(curlrt_easy *easy) { curl.easy_cleanup(easy); }
+
+void curlrt_easy_reset(curlrt_easy *easy) { curl.easy_reset(easy); }
+
+int curlrt_easy_set_number(curlrt_easy *easy, int option, long value) {
+    return curl.easy_setopt(easy, option, value);
+}
+
+int curlrt_easy_set_size(curlrt_easy *easy, int option, int64_t value) {
+    return curl.easy_setopt(easy, option, value);
+}
+
+int curlrt_easy_set_pointer(curlrt_easy *easy, int option, const void *value) {
+    return curl.easy_setopt(easy, option, value);
+}
+
+int curlrt_easy_set_blob(curlrt_easy *easy, int option, const void *bytes, size_t count) {
+    struct curlrt_blob blob = {.bytes = bytes, .count = count, .flags = 1};
+    return curl.easy_setopt(easy, option, &blob);
+}
+
+int curlrt_easy_set_transfer(curlrt_easy *easy, int option, curlrt_transfer_function function) {
+    return curl.easy_setopt(easy, option, function);
+}
+
+int curlrt_easy_set_seek(curlrt_easy *easy, int option, curlrt_seek_function function) {
+    return curl.easy_setopt(easy, option, function);
+}
+
+int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function function) {
+    return curl.easy_setopt(easy, option, function);
+}
+
+static int open_socket(void *context, int purpose, socket_address *wanted) {
+    (void)context;
+    (void)purpose;
+    return socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol);
+}
+
+int curlrt_easy_close_sockets_on_exec(curlrt_easy *easy) {
+    return curl.easy_setopt(easy, option_open_socket, open_socket);
+}
+
+long curlrt_easy_number(curlrt_easy *easy, int info) {
+    long value = 0;
+    return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
+}
+
+void *curlrt_easy_context(curlrt_easy *easy) {
+    void *context = NULL;
+    return curl.easy_getinfo(easy, info_context, &context) == 0 ? context : NULL;
+}
+
+curlrt_multi *curlrt_multi_make(void) { return curl.multi_init(); }
+
+void curlrt_multi_free(curlrt_multi *multi) { curl.multi_cleanup(multi); }
+
+int curlrt_multi_set_number(curlrt_multi *multi, int option, long value) {
+    return curl.multi_setopt(multi, option, value);
+}
+
+int curlrt_multi_add(curlrt_multi *multi, curlrt_easy *easy) { return curl.multi_add_handle(multi, easy); }
+
+int curlrt_multi_remove(curlrt_multi *multi, curlrt_easy *easy) { return curl.multi_remove_handle(multi, easy); }
+
+int curlrt_multi_perform(curlrt_multi *multi) {
+    int running = 0;
+    return curl.multi_perform(multi, &running);
+}
+
+int curlrt_multi_wait(curlrt_multi *multi, int milliseconds) {
+    return curl.multi_poll(multi, NULL, 0, milliseconds, NULL);
+}
+
+int curlrt_multi_wake(curlrt_multi *multi) { return curl.multi_wakeup(multi); }
+
+curlrt_easy *curlrt_multi_next_finished(curlrt_multi *multi, int *code) {
+    int left = 0;
+    for (message *next = curl.multi_info_read(multi, &left); next; next = curl.multi_info_read(multi, &left)) {
+        if (next->kind != message_done) continue;
+        *code = next->result.code;
+        return next->easy;
+    }
+    return NULL;
+}
+
+#endif

@@ -1,4 +1,91 @@
 #ifndef CURL_RUNTIME_H
 #define CURL_RUNTIME_H
 
+#if defined(__linux__)
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// A transfer handle of libcurl (`CURL`).
+typedef struct curlrt_easy curlrt_easy;
+
+/// A set of transfers that run together (`CURLM`).
+typedef struct curlrt_multi curlrt_multi;
+
+/// One line of a string list; the layout is libcurl's (`struct curl_slist`).
+typedef struct curlrt_list {
+    char *text;
+    struct curlrt_list *next;
+} curlrt_list;
+
+/// Bytes that libcurl copies (`struct curl_blob` with `CURL_BLOB_COPY`) or is lent.
+typedef struct curlrt_blob {
+    const void *bytes;
+    size_t count;
+    unsigned int flags;
+} curlrt_blob;
+
+/// Takes received bytes, or fills a buffer with bytes to send; the answer is a number of bytes.
+typedef size_t (*curlrt_transfer_function)(char *bytes, size_t size, size_t count, void *context);
+
+/// Moves to a position in the body that is sent; 0 is done, 1 ends the transfer.
+typedef int (*curlrt_seek_function)(void *context, int64_t offset, int origin);
+
+/// Hears that a connection is ready for the request; 0 goes on, 1 ends the transfer.
+typedef int (*curlrt_ready_function)(void *context, char *remote, char *local, int remote_port, int local_port);
+
+/// Binds libcurl once for the whole process; `NULL` when it is usable, otherwise the reason why it is not.
+///
+/// Safe on any thread. `ERRAND_HIDE_LIBCURL=1` in the environment makes it unusable.
+const char *curlrt_unavailable(void);
+
+/// The version of libcurl as text, empty when it is not usable.
+const char *curlrt_version(void);
+
+/// The version of libcurl as 0xXXYYZZ, 0 when it is not usable.
+unsigned int curlrt_version_number(void);
+
+/// The number of the option called `name`, or -1 when this libcurl does not have it or cannot tell.
+int curlrt_option_number(const char *name);
+
+/// libcurl's words for a result code.
+const char *curlrt_error_text(int code);
+
+curlrt_easy *curlrt_easy_make(void);
+void curlrt_easy_free(curlrt_easy *easy);
+void curlrt_easy_reset(curlrt_easy *easy);
+int curlrt_easy_set_number(curlrt_easy *easy, int option, long value);
+int curlrt_easy_set_size(curlrt_easy *easy, int option, int64_t value);
+int curlrt_easy_set_pointer(curlrt_easy *easy, int option, const void *value);
+int curlrt_easy_set_blob(curlrt_easy *easy, int option, const void *bytes, size_t count);
+int curlrt_easy_set_transfer(curlrt_easy *easy, int option, curlrt_transfer_function function);
+int curlrt_easy_set_seek(curlrt_easy *easy, int option, curlrt_seek_function function);
+int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function function);
+
+/// Makes every socket of `easy` close-on-exec.
+int curlrt_easy_close_sockets_on_exec(curlrt_easy *easy);
+
+long curlrt_easy_number(curlrt_easy *easy, int info);
+void *curlrt_easy_context(curlrt_easy *easy);
+
+curlrt_multi *curlrt_multi_make(void);
+void curlrt_multi_free(curlrt_multi *multi);
+int curlrt_multi_set_number(curlrt_multi *multi, int option, long value);
+int curlrt_multi_add(curlrt_multi *multi, curlrt_easy *easy);
+int curlrt_multi_remove(curlrt_multi *multi, curlrt_easy *easy);
+
+/// Moves every byte that can move without waiting.
+int curlrt_multi_perform(curlrt_multi *multi);
+
+/// Waits for a socket, a timer, `milliseconds` or ``curlrt_multi_wake``.
+int curlrt_multi_wait(curlrt_multi *multi, int milliseconds);
+
+/// Ends ``curlrt_multi_wait``; safe on any thread.
+int curlrt_multi_wake(curlrt_multi *multi);
+
+/// Takes the next finished transfer and its result code; `NULL` when there is none.
+curlrt_easy *curlrt_multi_next_finished(curlrt_multi *multi, int *code);
+
+#endif
 #endif

@@ -1,0 +1,42 @@
+#if os(Linux)
+import Foundation
+
+/// Ends the transfer when a write callback answers with it, since it is never the number of bytes given.
+private let refused = -1
+/// Ends the transfer when a read callback answers with it (`CURL_READFUNC_ABORT`).
+private let aborted = 0x1000_0000
+
+/// Takes one header line.
+let curlTakesHeader: CurlTransferFunction = { bytes, size, count, context in
+    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return exchange(context)?.receiveHeader(line) == true ? line.count : refused
+}
+
+/// Takes a part of the decoded body.
+let curlTakesBody: CurlTransferFunction = { bytes, size, count, context in
+    let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return exchange(context)?.receiveBody(part) == true ? part.count : refused
+}
+
+/// Asks for a part of the request's body.
+let curlWantsBody: CurlTransferFunction = { bytes, size, count, context in
+    let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+    return exchange(context)?.sendBody(into: buffer) ?? aborted
+}
+
+/// Asks to send the body from its start once more.
+let curlRewindsBody: CurlSeekFunction = { context, offset, origin in
+    guard offset == 0, origin == SEEK_SET else { return 1 }
+    return exchange(context)?.rewindBody() == true ? 0 : 1
+}
+
+/// Tells that the request is about to go out on a connection.
+let curlIsReady: CurlReadyFunction = { context, _, _, _, _ in
+    exchange(context)?.connectionIsReady() == true ? 0 : 1
+}
+
+private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
+    guard let context else { return nil }
+    return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue().exchange
+}
+#endif

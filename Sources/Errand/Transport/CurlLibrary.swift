@@ -1,0 +1,162 @@
+#if os(Linux)
+import CurlRuntime
+
+/// The libcurl that is already in the process, bound at run time; the only file that sees the C declarations.
+enum CurlLibrary {
+    /// Why libcurl cannot be used, or `nil` when it can.
+    static let unavailableReason: String? = curlrt_unavailable().map { String(cString: $0) }
+
+    /// The version as text, such as `7.88.1`.
+    static var version: String { String(cString: curlrt_version()) }
+
+    /// The version as 0xXXYYZZ.
+    static var versionNumber: UInt32 { curlrt_version_number() }
+
+    /// The number of an option according to libcurl, -1 when it has none of that name.
+    static func optionNumber(named name: String) -> Int32 {
+        curlrt_option_number(name)
+    }
+
+    /// libcurl's words for a result code.
+    static func text(of code: Int32) -> String {
+        String(cString: curlrt_error_text(code))
+    }
+}
+
+/// A transfer handle of libcurl; used by one thread at a time.
+struct CurlEasy: Equatable {
+    /// The C handle.
+    let pointer: OpaquePointer
+
+    /// Makes a handle, `nil` when there is no memory.
+    init?() {
+        guard let pointer = curlrt_easy_make() else { return nil }
+        self.pointer = pointer
+    }
+
+    fileprivate init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    /// Ends the handle.
+    func free() {
+        curlrt_easy_free(pointer)
+    }
+
+    /// What ``CurlOption/context`` was set to.
+    var context: UnsafeMutableRawPointer? {
+        curlrt_easy_context(pointer)
+    }
+
+    /// Asks for a number about the transfer.
+    func number(_ info: CurlInfo) -> Int {
+        curlrt_easy_number(pointer, info.number)
+    }
+
+    /// Sets a switch or a number.
+    func set(_ option: CurlOption<Int>, _ value: Int) {
+        _ = curlrt_easy_set_number(pointer, option.number, value)
+    }
+
+    /// Sets a number of bytes.
+    func set(_ option: CurlOption<Int64>, _ value: Int64) {
+        _ = curlrt_easy_set_size(pointer, option.number, value)
+    }
+
+    /// Sets text, which libcurl copies, or takes it away.
+    ///
+    /// - Returns: Whether this libcurl knows the option and takes the text.
+    @discardableResult
+    func set(_ option: CurlOption<String>, _ value: String?) -> Bool {
+        guard let value else { return curlrt_easy_set_pointer(pointer, option.number, nil) == 0 }
+        return value.withCString { curlrt_easy_set_pointer(pointer, option.number, $0) == 0 }
+    }
+
+    /// Sets bytes, which libcurl copies.
+    ///
+    /// - Returns: Whether this libcurl knows the option and takes the bytes.
+    func set(_ option: CurlOption<CurlBlob>, _ value: UnsafeRawBufferPointer) -> Bool {
+        curlrt_easy_set_blob(pointer, option.number, value.baseAddress, value.count) == 0
+    }
+
+    /// Lends a pointer, which has to stay valid while it is set.
+    func set(_ option: CurlOption<UnsafeRawPointer>, _ value: UnsafeRawPointer?) {
+        _ = curlrt_easy_set_pointer(pointer, option.number, value)
+    }
+
+    /// Sets a function that takes received bytes or fills a buffer.
+    func set(_ option: CurlOption<CurlTransferFunction>, _ function: CurlTransferFunction) {
+        _ = curlrt_easy_set_transfer(pointer, option.number, function)
+    }
+
+    /// Sets the function that moves to a position in the body that is sent.
+    func set(_ option: CurlOption<CurlSeekFunction>, _ function: CurlSeekFunction) {
+        _ = curlrt_easy_set_seek(pointer, option.number, function)
+    }
+
+    /// Sets the function that hears of a connection before the request goes out.
+    ///
+    /// - Returns: Whether this libcurl has the option (7.80).
+    func set(_ option: CurlOption<CurlReadyFunction>, _ function: CurlReadyFunction) -> Bool {
+        curlrt_easy_set_ready(pointer, option.number, function) == 0
+    }
+
+    /// Keeps the sockets from programs that the process starts.
+    func closeSocketsOnExec() {
+        _ = curlrt_easy_close_sockets_on_exec(pointer)
+    }
+}
+
+/// A set of transfers that run together; used by one thread, but for ``wake()``.
+struct CurlMulti {
+    private let pointer: OpaquePointer
+
+    /// Makes an empty set, `nil` when there is no memory or no descriptor.
+    init?() {
+        guard let pointer = curlrt_multi_make() else { return nil }
+        self.pointer = pointer
+    }
+
+    /// Ends the set, which has to be empty, and closes its connections.
+    func free() {
+        curlrt_multi_free(pointer)
+    }
+
+    /// Sets a number.
+    func set(_ option: CurlMultiOption, _ value: Int) {
+        _ = curlrt_multi_set_number(pointer, option.rawValue, value)
+    }
+
+    /// Starts a transfer; `false` when it cannot.
+    func add(_ easy: CurlEasy) -> Bool {
+        curlrt_multi_add(pointer, easy.pointer) == 0
+    }
+
+    /// Ends a transfer; one that is not finished closes its connection or resets its stream.
+    func remove(_ easy: CurlEasy) {
+        _ = curlrt_multi_remove(pointer, easy.pointer)
+    }
+
+    /// Moves every byte that can move without waiting.
+    func perform() {
+        _ = curlrt_multi_perform(pointer)
+    }
+
+    /// Waits for a byte, one of libcurl's timers, `milliseconds` or ``wake()``.
+    func wait(milliseconds: Int32) {
+        _ = curlrt_multi_wait(pointer, milliseconds)
+    }
+
+    /// Ends ``wait(milliseconds:)``; may be called on any thread.
+    func wake() {
+        _ = curlrt_multi_wake(pointer)
+    }
+
+    /// Takes the next finished transfer and its result.
+    func nextFinished() -> (easy: CurlEasy, code: CurlCode)? {
+        var code: Int32 = 0
+        guard let easy = curlrt_multi_next_finished(pointer, &code) else { return nil }
+        return (CurlEasy(easy), CurlCode(rawValue: code))
+    }
+}
+#endif

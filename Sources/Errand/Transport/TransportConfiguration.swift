@@ -1,0 +1,28 @@
+public import Foundation
+
+/// How a transport connects; fixed when the transport is made.
+public struct TransportConfiguration: Sendable {
+    /// Which proxy carries the requests.
+    public enum Proxy: Sendable {
+        /// The one that `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in the environment name.
+        case environment
+        /// This one; user and password may stand in the URL.
+        case url(URL)
+        /// None at all.
+        case none
+    }
+
+    /// How many connections one host may have; 16 by default.
+    public var connectionsPerHost = 16
+    /// How many connections there may be in all; 128 by default.
+    public var connections = 128
+    /// How long a new connection may take, TLS included; 30 s by default.
+    public var connectTimeout: Duration = .seconds(30)
+    /// Which proxy carries the requests; the environment's by default.
+    public var proxy = Proxy.environment
+    /// The Unix socket to connect to, whatever the host in the URL; none by default.
+    public var unixSocketPath: String?
+
+    /// Creates the default configuration.
+    public init() {}
+}

@@ -1,0 +1,48 @@
+#if os(Linux)
+import Testing
+
+@testable import Errand
+
+@Suite("libcurl's ABI", .timeLimit(.minutes(1)))
+struct CurlOptionTests {
+    @Test("option numbers are the ones that libcurl itself tells")
+    func numbers() {
+        let numbers = Self.numbers + Self.sizes + Self.texts + Self.blobs + Self.pointers + Self.functions
+        for (name, number) in numbers {
+            let told = CurlLibrary.optionNumber(named: name)
+            #expect(told == number || told == Self.isUnknown, "\(name)")
+        }
+    }
+
+    @Test("libcurl is found and is not older than 7.68")
+    func version() {
+        #expect(CurlLibrary.unavailableReason == nil)
+        #expect(CurlLibrary.versionNumber >= 0x07_4400)
+        #expect(CurlLibrary.version.first?.isNumber == true)
+    }
+
+    /// The answer for an option that came after the libcurl of this machine.
+    private static let isUnknown: Int32 = -1
+
+    private typealias Pair = (name: String, number: Int32)
+
+    private static let numbers = [
+        CurlOption<Int>.acceptHTTP09, .connectTimeout, .get, .httpVersion, .leaveResolver, .noBody, .noSignal,
+        .pathAsIs, .protocols, .suppressConnectHeaders, .tlsVersion, .upload, .waitForMultiplex,
+    ].map(pair)
+    private static let sizes = [CurlOption<Int64>.postSize, .uploadSize].map(pair)
+    private static let texts = [CurlOption<String>.acceptEncoding, .method, .proxy, .unixSocketPath, .url].map(pair)
+    private static let blobs = [CurlOption<CurlBlob>.certificateAuthorities].map(pair)
+    private static let pointers = [
+        CurlOption<UnsafeRawPointer>.context, .errorBuffer, .headerContext, .headers, .post, .readContext,
+        .readyContext, .seekContext, .writeContext,
+    ].map(pair)
+    private static let functions =
+        [CurlOption<CurlTransferFunction>.header, .read, .write].map(pair)
+        + [CurlOption<CurlSeekFunction>.seek].map(pair) + [CurlOption<CurlReadyFunction>.ready].map(pair)
+
+    private static func pair<Value>(_ option: CurlOption<Value>) -> Pair {
+        (option.name, option.number)
+    }
+}
+#endif
