@@ -11,7 +11,7 @@ struct HTTPBodyReader: ~Copyable {
 
     /// Measures `body`.
     ///
-    /// - Throws: ``TransportError/Kind/file`` when a file is not there, not readable or not a regular file.
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when a file is not there, not readable or not a regular file.
     init(_ body: HTTPBody) throws(TransportError) {
         var pieces: [(HTTPBody.Piece, Int64)] = []
         for piece in body.pieces {
@@ -98,12 +98,12 @@ struct HTTPBodyReader: ~Copyable {
         do {
             let attributes = try FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
             guard attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? NSNumber
-            else { throw TransportError(.file, "\(url.lastPathComponent) is not a regular file") }
+            else { throw TransportError(.invalidRequest, "\(url.lastPathComponent) is not a regular file") }
             return size.int64Value
         } catch let error as TransportError {
             throw error
         } catch {
-            throw TransportError(.file, "\(url.lastPathComponent) cannot be read", underlying: error)
+            throw TransportError(.invalidRequest, "\(url.lastPathComponent) cannot be read", underlying: error)
         }
     }
 }

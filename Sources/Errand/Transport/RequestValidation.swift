@@ -4,7 +4,7 @@ extension HTTPRequest {
     /// Checks everything that could forge or split a request, before a byte is sent.
     ///
     /// The method and header names are tokens (RFC 9110 section 5.6.2); header values hold no control character but TAB
-    /// (section 5.5); the URL is an absolute `http` or `https` one with a host.
+    /// (section 5.5); the URL is an absolute `http` or `https` one with a host and without credentials.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest``.
     public func validate() throws(TransportError) {
@@ -16,6 +16,9 @@ extension HTTPRequest {
         }
         guard let host = url.host(percentEncoded: false), !host.isEmpty else {
             throw TransportError(.invalidRequest, "the URL has no host")
+        }
+        guard url.user == nil, url.password == nil else {
+            throw TransportError(.invalidRequest, "the URL holds credentials, which belong into a header")
         }
         for field in headers { try field.validate() }
     }

@@ -1,0 +1,65 @@
+import Foundation
+
+/// Name and value pairs as `application/x-www-form-urlencoded`, for queries and bodies alike.
+enum FormEncoding {
+    /// One name and its value.
+    typealias Pair = (name: String, value: String)
+
+    /// The WHATWG serializer (URL Standard section 5.2), in UTF-8.
+    static func serialize(_ pairs: [Pair]) -> String {
+        pairs.map { escape($0.name) + "=" + escape($0.value) }.joined(separator: "&")
+    }
+
+    /// The pairs of an object: `a[b]` for members of members, `a[]` for elements, nothing for `null`, sorted by name.
+    static func pairs(of tree: JSONValue) throws(APIError) -> [Pair] {
+        switch tree {
+        case .null: return []
+        case .object(let members): return members.sorted { $0.key < $1.key }.flatMap { pairs($0.key, $0.value) }
+        default: throw APIError(.paramsError, reason: "parameters without names cannot go into a query or a form")
+        }
+    }
+
+    private static func pairs(_ name: String, _ value: JSONValue) -> [Pair] {
+        switch value {
+        case .array(let elements):
+            elements.flatMap { pairs(name + "[]", $0) }
+        case .object(let members):
+            members.sorted { $0.key < $1.key }.flatMap { pairs("\(name)[\($0.key)]", $0.value) }
+        default:
+            value.scalarText.map { [(name, $0)] } ?? []
+        }
+    }
+
+    private static func escape(_ text: String) -> String {
+        var escaped: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: " "): escaped.append(UInt8(ascii: "+"))
+            case _ where byte.isFormSafe: escaped.append(byte)
+            default: escaped += PercentEncoding.triplet(byte)
+            }
+        }
+        return String(decoding: escaped, as: UTF8.self)
+    }
+}
+
+extension JSONValue {
+    /// A scalar as it stands in a query, a form or a path; `nil` for `null`, arrays and objects.
+    var scalarText: String? {
+        switch self {
+        case .string(let value): value
+        case .bool(let value): value ? "true" : "false"
+        case .int(let value): String(value)
+        case .double(let value): String(value)
+        case .decimal(let value): value.description
+        case .null, .array, .object: nil
+        }
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte stands for itself in a form (URL Standard, application/x-www-form-urlencoded percent-encode set).
+    fileprivate var isFormSafe: Bool {
+        isASCIIAlphanumeric || Array("*-._".utf8).contains(self)
+    }
+}

@@ -1,0 +1,76 @@
+public import Foundation
+
+/// The parts of a `multipart/form-data` body (RFC 7578), from memory and from files.
+///
+/// Files are read while they are sent, never as a whole. Names and file names are written in UTF-8 with `"` as `%22`, as
+/// browsers do; one that holds a control character is refused before a byte is sent.
+public struct MultipartForm: Sendable {
+    struct Part: Sendable {
+        let name: String
+        let filename: String?
+        let contentType: String?
+        let content: HTTPBody.Piece
+    }
+
+    var parts: [Part] = []
+    // Drawn once, so that a replay of the same load sends the same bytes.
+    let boundary = "errand-\(UUID().uuidString)"
+
+    /// Adds a part from memory.
+    ///
+    /// - Parameters:
+    ///   - data: The part's bytes.
+    ///   - name: The name of the form field.
+    ///   - filename: The file name the server sees; `nil` for a plain field.
+    ///   - contentType: The part's media type; `nil` leaves it out.
+    public mutating func append(_ data: Data, name: String, filename: String? = nil, contentType: String? = nil) {
+        parts.append(Part(name: name, filename: filename, contentType: contentType, content: .data(data)))
+    }
+
+    /// Adds a part from a file, read while it is sent.
+    ///
+    /// - Parameters:
+    ///   - file: A regular file, which must not change until the load has ended.
+    ///   - name: The name of the form field.
+    ///   - filename: The file name the server sees; the file's own by default.
+    ///   - contentType: The part's media type; `application/octet-stream` by default.
+    public mutating func append(
+        file: URL,
+        name: String,
+        filename: String? = nil,
+        contentType: String = "application/octet-stream"
+    ) {
+        let filename = filename ?? file.lastPathComponent
+        parts.append(Part(name: name, filename: filename, contentType: contentType, content: .file(file)))
+    }
+
+    /// The body as it is sent: `fields` first, then the parts.
+    func body(fields: [FormEncoding.Pair]) throws(APIError) -> HTTPBody {
+        let fields = fields.map {
+            Part(name: $0.name, filename: nil, contentType: nil, content: .data(Data($0.value.utf8)))
+        }
+        var pieces: [HTTPBody.Piece] = []
+        for part in fields + parts {
+            pieces += [.data(Data(try head(of: part).utf8)), part.content, .data(Data("\r\n".utf8))]
+        }
+        return HTTPBody(pieces + [.data(Data("--\(boundary)--\r\n".utf8))])
+    }
+
+    private func head(of part: Part) throws(APIError) -> String {
+        var head = "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(try quoted(part.name))\""
+        if let filename = part.filename { head += "; filename=\"\(try quoted(filename))\"" }
+        if let contentType = part.contentType { head += "\r\nContent-Type: \(try checked(contentType))" }
+        return head + "\r\n\r\n"
+    }
+
+    private func quoted(_ text: String) throws(APIError) -> String {
+        try checked(text).replacing("\"", with: "%22")
+    }
+
+    private func checked(_ text: String) throws(APIError) -> String {
+        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw APIError(.paramsError, reason: "a multipart name, file name or type holds a control character")
+        }
+        return text
+    }
+}

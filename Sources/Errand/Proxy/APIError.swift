@@ -1,0 +1,133 @@
+import Foundation
+
+/// Why a load failed, in the terms that a screen acts on.
+public enum APIErrorType: String, Sendable, CaseIterable {
+    /// The parameters were refused or cannot be encoded; nothing was sent.
+    case paramsError
+    /// The host has no address or no route: there is probably no network.
+    case noNetwork
+    /// A deadline passed.
+    case timeout
+    /// The login has expired and could not be renewed.
+    case loginExpired
+    /// The server refused with a business code.
+    case server
+    /// The server answered with a status that is not 2xx.
+    case http
+    /// The validator refused the answer.
+    case noContent
+    /// The answer is not what the request expects.
+    case decoding
+    /// The answer is larger than the service allows.
+    case responseTooLarge
+    /// A certificate, a pinned key or a redirect was refused.
+    case security
+    /// The connection could not be made, or was lost.
+    case transport
+    /// The load was cancelled.
+    case cancelled
+}
+
+/// Why a load failed.
+///
+/// Its description is fit for logs: it holds no header, no parameter and nothing of a body.
+public struct APIError: Error, Sendable {
+    /// What kind of failure it is.
+    public let type: APIErrorType
+    /// A text for the user; see ``ErrorMessages``.
+    public let message: String
+    /// What happened, for the developer, where there is more to say than the type does.
+    public let reason: String?
+    /// The server's business code, where there was an envelope.
+    public let code: Int?
+    /// The answer, where there was one.
+    public let response: APIResponse?
+    /// The error below this one.
+    public let underlying: (any Error)?
+
+    /// The HTTP status, where there was an answer.
+    public var status: Int? { response?.status }
+
+    init(
+        _ type: APIErrorType,
+        service: APIService? = nil,
+        reason: String? = nil,
+        code: Int? = nil,
+        serverMessage: String? = nil,
+        response: APIResponse? = nil,
+        underlying: (any Error)? = nil
+    ) {
+        self.type = type
+        let texts = service?.errorMessages ?? ErrorMessages()
+        message = texts.message(for: type, code: code, server: serverMessage)
+        self.reason = reason
+        self.code = code
+        self.response = response
+        self.underlying = underlying
+    }
+}
+
+extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+    /// The text for the user.
+    public var errorDescription: String? { message }
+
+    /// The type, status, code and reason.
+    public var description: String {
+        let facts = [status.map { "HTTP \($0)" }, code.map { "code \($0)" }, reason ?? underlying?.reasonForLog]
+        return ([type.rawValue] + facts.compactMap { $0 }).joined(separator: ", ")
+    }
+
+    /// The type, status, code and reason.
+    public var debugDescription: String { description }
+}
+
+extension Error {
+    /// What may be logged of an error that this library did not make: never its text, which may quote a body.
+    fileprivate var reasonForLog: String {
+        switch self {
+        case let error as TransportError: error.reason
+        case let error as APIError: error.description
+        case let error as DecodingError: error.place
+        default: "\(Swift.type(of: self))"
+        }
+    }
+}
+
+extension DecodingError {
+    /// Where decoding stopped and why, without the value that stood there.
+    fileprivate var place: String {
+        switch self {
+        case .keyNotFound(let key, let context): "no \(Self.path(context.codingPath + [key]))"
+        case .typeMismatch(let type, let context): "\(Self.path(context.codingPath)) is no \(type)"
+        case .valueNotFound(let type, let context): "\(Self.path(context.codingPath)) is null, not \(type)"
+        case .dataCorrupted(let context): "\(Self.path(context.codingPath)) is malformed"
+        @unknown default: "malformed"
+        }
+    }
+
+    private static func path(_ keys: [any CodingKey]) -> String {
+        guard !keys.isEmpty else { return "the answer" }
+        return keys.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
+    }
+}
+
+extension APIError {
+    /// What the layers above call a transport's error.
+    init(_ error: TransportError, service: APIService?) {
+        self.init(error.kind.errorType, service: service, reason: error.reason, underlying: error)
+    }
+}
+
+extension TransportError.Kind {
+    fileprivate var errorType: APIErrorType {
+        switch self {
+        case .invalidRequest: .paramsError
+        case .noNetwork: .noNetwork
+        case .cannotConnect, .connectionLost, .badResponse, .file: .transport
+        case .timeout: .timeout
+        case .security: .security
+        case .responseTooLarge: .responseTooLarge
+        case .cancelled: .cancelled
+        }
+    }
+}

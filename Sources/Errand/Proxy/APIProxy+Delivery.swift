@@ -1,0 +1,40 @@
+import Synchronization
+
+extension APIProxy {
+    /// Runs `delivery` on the main actor, in the order of the calls; those that come together share one hop.
+    func deliver(_ delivery: @escaping @MainActor @Sendable () -> Void) {
+        let isFirst = state.withLock { state in
+            state.deliveries.append(delivery)
+            return state.deliveries.count == 1
+        }
+        if isFirst { scheduleDeliveries() }
+    }
+
+    /// Keeps the newest progress of a load and delivers that when the main actor has time.
+    func deliver(
+        _ progress: TransferProgress,
+        of id: RequestID,
+        to receiver: @escaping @MainActor @Sendable (TransferProgress) -> Void
+    ) {
+        let mustDeliver = state.withLock { state in
+            state.loads[id] != nil && state.progress.updateValue(progress, forKey: id) == nil
+        }
+        guard mustDeliver else { return }
+        deliver { [self] in
+            let newest = state.withLock { $0.progress.removeValue(forKey: id) }
+            guard let newest, isActive(id) else { return }
+            receiver(newest)
+        }
+    }
+
+    private func scheduleDeliveries() {
+        Task { @MainActor in
+            // One batch a job: what the callbacks begin comes in the next, and the main actor is never held.
+            let batch = state.withLock { state in
+                defer { state.deliveries = [] }
+                return state.deliveries
+            }
+            for delivery in batch { delivery() }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+
+extension APIProxy {
+    /// Sends a plain request, for code without a screen.
+    ///
+    /// Cookies are sent and stored and redirects followed; the service's envelope, headers and relogin play no part. The
+    /// call is in ``activeRequests`` and can be cancelled by ID, and by cancelling the task.
+    ///
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - progress: Called on any thread while bytes move; never after `send` has returned.
+    /// - Returns: The answer, whatever its status.
+    /// - Throws: ``APIError`` when there is no complete answer, `cancelled` when it was cancelled.
+    public func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler? = nil
+    ) async throws(APIError) -> APIResponse {
+        let id = RequestID.next()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                begin(id, request, progress) { continuation.resume(returning: $0) }
+                // Cancelled before it was in the table: the handler found nothing to cancel.
+                if Task.isCancelled { cancelRequest(id) }
+            }
+        } onCancel: {
+            cancelRequest(id)
+        }
+        return try result.get()
+    }
+
+    private func begin(
+        _ id: RequestID,
+        _ request: HTTPRequest,
+        _ progress: TransferProgress.Handler?,
+        ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
+    ) {
+        let path = String(request.url.absoluteString.prefix { $0 != "?" && $0 != "#" })
+        let summary = ActiveRequest(id: id, method: request.method, path: path)
+        open(ActiveLoad(summary: summary, endsWithOwner: true) { ended(.failure(APIError(.cancelled))) })
+        run(id) { [self] in
+            let result = await result(of: request, progress)
+            guard claim(id) else { return }
+            ended(result)
+        }
+    }
+
+    private func result(
+        of request: HTTPRequest,
+        _ progress: TransferProgress.Handler?
+    ) async -> Result<APIResponse, APIError> {
+        do throws(APIError) {
+            return .success(try await exchange(request, for: defaultService, progress: progress))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Synchronization
+
+/// Carries the requests of an app: sends them, tracks them by ID, cancels them, and owns cookies and transport.
+///
+/// Everything here may be called from any thread or actor. Each ID ends exactly once: whoever takes it out of the table of
+/// active loads owns its ending.
+public final class APIProxy: Sendable {
+    /// The proxy that requests use unless they are given another; its cookies persist in the application's own file.
+    public static let shared = APIProxy(cookies: CookieJar(file: CookieJar.defaultFile))
+
+    struct State {
+        var service: APIService?
+        var loads: [RequestID: ActiveLoad] = [:]
+        var deliveries: [@MainActor @Sendable () -> Void] = []
+        var progress: [RequestID: TransferProgress] = [:]
+    }
+
+    /// What is known of an active load; the table holds no request object.
+    struct ActiveLoad {
+        let summary: ActiveRequest
+        let endsWithOwner: Bool
+        let cancelled: @Sendable () -> Void
+        var task: Task<Void, Never>?
+    }
+
+    /// The cookies, sent and stored for every request.
+    public let cookies: CookieJar
+    let transport: any HTTPTransport
+    let state: Mutex<State>
+
+    /// Creates a proxy of its own, for tests or for a part of an app that shares nothing with the rest.
+    ///
+    /// - Parameters:
+    ///   - service: The default service.
+    ///   - transport: The way to the network.
+    ///   - cookies: The cookie jar; without one, cookies live as long as the proxy.
+    public init(
+        service: APIService? = nil,
+        transport: any HTTPTransport = DefaultTransport.make(),
+        cookies: CookieJar = CookieJar()
+    ) {
+        state = Mutex(State(service: service))
+        self.transport = transport
+        self.cookies = cookies
+    }
+
+    /// The service of requests that name none.
+    public var defaultService: APIService? {
+        get { state.withLock(\.service) }
+        set { state.withLock { $0.service = newValue } }
+    }
+
+    /// The loads that have begun and not ended, oldest first.
+    public var activeRequests: [ActiveRequest] {
+        state.withLock { $0.loads.values.map(\.summary) }.sorted { $0.id < $1.id }
+    }
+}

@@ -1,0 +1,49 @@
+public import Foundation
+
+/// The answer to one load, after redirects: what came, as it came.
+public struct APIResponse: Sendable {
+    /// The URL that answered, after all redirects.
+    public let url: URL
+    /// The HTTP status code.
+    public let status: Int
+    /// The header lines in the order of the wire, duplicates kept.
+    public let headers: HTTPHeaders
+    /// The decoded body; empty when it went to ``file``.
+    public let body: Data
+    /// The file that took the body, where the request named one and the status is 2xx.
+    public let file: URL?
+    /// The URLs that redirected, in their order.
+    public let redirects: [URL]
+    /// The time from sending to the last byte of the answer, redirects included.
+    public let duration: Duration
+
+    init(_ response: HTTPResponse, url: URL, redirects: [URL], duration: Duration) {
+        self.url = url
+        status = response.status
+        headers = response.headers
+        body = response.body
+        file = response.file
+        self.redirects = redirects
+        self.duration = duration
+    }
+
+    /// The body as text: UTF-8, with U+FFFD for what is not.
+    public var text: String {
+        String(decoding: body, as: UTF8.self)
+    }
+
+    /// Whether the status says that the request was understood and accepted.
+    public var isSuccess: Bool { (200..<300).contains(status) }
+
+    /// Whether the answer calls itself JSON: `application/json` or a type that ends in `+json`.
+    var isJSON: Bool {
+        guard let type = headers["Content-Type"]?.prefix(while: { $0 != ";" }).lowercased() else { return false }
+        let name = type.trimmingCharacters(in: .whitespaces)
+        return name == "application/json" || name.hasSuffix("+json")
+    }
+}
+
+extension APIResponse: CustomStringConvertible {
+    /// The status and the size; nothing of the contents.
+    public var description: String { "HTTP \(status), \(body.count) bytes" }
+}

@@ -1,0 +1,21 @@
+import Synchronization
+
+/// The name of one load: unique for the life of the process, never reused, never 0.
+public struct RequestID: Hashable, Sendable {
+    /// The number behind the name; a later load has a greater one.
+    public let rawValue: UInt64
+
+    private static let last = Atomic<UInt64>(0)
+
+    /// The next ID of the process.
+    static func next() -> RequestID {
+        RequestID(rawValue: last.add(1, ordering: .relaxed).newValue)
+    }
+}
+
+extension RequestID: Comparable, CustomStringConvertible {
+    /// Whether `lhs` was minted before `rhs`.
+    public static func < (lhs: RequestID, rhs: RequestID) -> Bool { lhs.rawValue < rhs.rawValue }
+    /// The number behind the name.
+    public var description: String { "\(rawValue)" }
+}

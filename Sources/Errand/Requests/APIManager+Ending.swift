@@ -1,0 +1,54 @@
+extension APIManager {
+    /// Shows an answer to all who may refuse or change it.
+    func judge(_ result: Result<APIAnswer<Response>, APIError>) -> Result<Response, APIError> {
+        switch result {
+        case .success(let answer):
+            interceptor?.request(self, didReceive: answer.response)
+            guard validator?.request(self, accepts: answer.value, in: answer.response) != false else {
+                let service = service ?? proxy.defaultService
+                return .failure(APIError(.noContent, service: service, response: answer.response))
+            }
+            return .success(reformData(answer.value))
+        case .failure(let error):
+            if let response = error.response { interceptor?.request(self, didReceive: response) }
+            return .failure(error)
+        }
+    }
+}
+
+extension BaseAPIRequest {
+    /// Records how a load ended, before anybody is told.
+    func settle(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
+        loads.removeAll { $0 == id }
+        record(id, result, response)
+        loadDidEnd(id, result, response)
+        let told = callers.filter { $0.id == id }
+        callers.removeAll { $0.id == id }
+        for caller in told { caller.continuation.resume(returning: result) }
+    }
+
+    private func record(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
+        // An older answer never replaces a newer one, and a cancel is no news.
+        guard id > newestEnding ?? RequestID(rawValue: 0), result.error?.type != .cancelled else { return }
+        newestEnding = id
+        error = result.error
+        rawResponse = response
+        if case .success(let content) = result { self.content = content }
+    }
+
+    /// Calls the one delegate method that fits.
+    func tellDelegate(_ ending: APIEnding) {
+        switch ending {
+        case .success: delegate?.managerCallAPIDidSucceed(self)
+        case .failure(let error): delegate?.managerCallAPIDidFail(self, with: error)
+        case .cancelled: delegate?.managerCallAPIDidCancel(self)
+        }
+    }
+}
+
+extension Result {
+    var error: Failure? {
+        guard case .failure(let error) = self else { return nil }
+        return error
+    }
+}

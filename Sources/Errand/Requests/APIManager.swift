@@ -1,0 +1,86 @@
+public import Foundation
+
+/// What a ``BaseAPIRequest`` subclass adopts to become loadable: path, method and the type of the answer.
+@MainActor public protocol APIManager: BaseAPIRequest {
+    /// What an answer is decoded to: any `Decodable`, `String`, `Data`, ``JSONValue``, or `Void` for nothing.
+    associatedtype Response: Sendable
+
+    /// The path below the service's base URL; `{name}` in it stands for a parameter, encoded as one segment.
+    var path: String { get }
+
+    /// The request method.
+    var method: HTTPMethod { get }
+
+    /// Makes a ``Response`` of an answer; the default follows the type.
+    var responseSerializer: ResponseSerializer<Response> { get }
+
+    /// A chance to change a decoded answer; returns it as it is by default.
+    ///
+    /// Called once for each accepted answer, on the main actor, before anybody sees it.
+    func reformData(_ response: Response) -> Response
+}
+
+extension APIManager {
+    /// Returns the answer as it is.
+    public func reformData(_ response: Response) -> Response { response }
+
+    /// The newest decoded answer; a failed load leaves it as it was.
+    public var response: Response? { content as? Response }
+
+    /// Begins a load.
+    ///
+    /// Asks the param source, the hooks, the interceptor and the validator, then returns; whatever they say, the load ends
+    /// later, in exactly one delegate method.
+    ///
+    /// - Returns: The load's ID, for ``APIProxy/cancelRequest(_:)``.
+    @discardableResult
+    public func loadData() -> RequestID {
+        begin()
+    }
+
+    /// Begins a load, as ``loadData()`` does, and shows an indicator until it has ended.
+    ///
+    /// - Parameters:
+    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then.
+    ///   - message: What the indicator says.
+    /// - Returns: The load's ID.
+    @discardableResult
+    public func loadData(indicator: any LoadingIndicator, message: String? = nil) -> RequestID {
+        begin(indicator: indicator, message: message)
+    }
+
+    /// Loads and returns the answer.
+    ///
+    /// The load is like any other, but its ending goes to the caller instead of the delegate. Cancelling the task cancels
+    /// the load. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the caller waits for that one.
+    ///
+    /// - Throws: Why the load failed; `cancelled` when it was cancelled.
+    public func value() async throws(APIError) -> Response {
+        let id = begin(endsAtCaller: true)
+        let content = try await ending(of: id).get()
+        guard let response = content as? Response else {
+            preconditionFailure("A load of \(Self.self) ended with another type than \(Response.self)")
+        }
+        return response
+    }
+}
+
+extension APIManager where Response: Decodable {
+    /// JSON, in the service's envelope where there is one.
+    public var responseSerializer: ResponseSerializer<Response> { .json }
+}
+
+extension APIManager where Response == String {
+    /// Text.
+    public var responseSerializer: ResponseSerializer<String> { .text }
+}
+
+extension APIManager where Response == Data {
+    /// The body as it is.
+    public var responseSerializer: ResponseSerializer<Data> { .data }
+}
+
+extension APIManager where Response == Void {
+    /// Nothing.
+    public var responseSerializer: ResponseSerializer<Void> { .nothing }
+}

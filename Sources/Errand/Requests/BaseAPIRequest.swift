@@ -1,0 +1,129 @@
+public import Observation
+
+/// One endpoint of one screen: subclass it, adopt ``APIManager``, and load it any number of times.
+///
+/// Everything happens on the main actor, and everything a view shows is observable. What a subclass overrides here are
+/// *hooks*: each is asked once for every load, inside the call that begins it.
+@MainActor @Observable open class BaseAPIRequest {
+    /// Hears how loads end.
+    ///
+    /// Not retained.
+    @ObservationIgnored public weak var delegate: (any APIManagerCallbackDelegate)?
+    /// Gives the parameters.
+    ///
+    /// Not retained.
+    @ObservationIgnored public weak var paramSource: (any APIManagerParamSource)?
+    /// Accepts or refuses parameters and answers.
+    ///
+    /// Not retained.
+    @ObservationIgnored public weak var validator: (any APIManagerValidator)?
+    /// Stands between the request and its delegate.
+    ///
+    /// Not retained.
+    @ObservationIgnored public weak var interceptor: (any APIManagerInterceptor)?
+    /// Carries the request.
+    @ObservationIgnored public let proxy: APIProxy
+
+    /// The raw answer of the newest load that has ended with one, good or bad.
+    public internal(set) var rawResponse: APIResponse?
+    /// Why the newest ended load failed; `nil` after a success.
+    public internal(set) var error: APIError?
+    // The newest decoded answer, kept without its type because a class that is not generic has to store it.
+    var content: (any Sendable)?
+    // The loads that have begun and not ended, in that order.
+    var loads: [RequestID] = []
+    @ObservationIgnored var newestEnding: RequestID?
+    @ObservationIgnored var callers: [Caller] = []
+
+    /// Creates a request.
+    ///
+    /// - Parameters:
+    ///   - delegate: Hears how loads end; not retained.
+    ///   - paramSource: Gives the parameters; not retained.
+    ///   - proxy: Carries the request.
+    public init(
+        delegate: (any APIManagerCallbackDelegate)? = nil,
+        paramSource: (any APIManagerParamSource)? = nil,
+        proxy: APIProxy = .shared
+    ) {
+        self.delegate = delegate
+        self.paramSource = paramSource
+        self.proxy = proxy
+    }
+
+    deinit {
+        proxy.ownerIsGone(_loads)
+    }
+
+    // MARK: Hooks
+
+    /// The backend; `nil`, the default, is the proxy's ``APIProxy/defaultService``.
+    open var service: APIService? { nil }
+    /// Header lines of this request, which win over the service's; none by default.
+    open var headers: HTTPHeaders { [:] }
+    /// How long one exchange may take; `nil`, the default, is the service's timeout.
+    open var timeout: Duration? { nil }
+    /// How parameters become a body; JSON by default.
+    open var requestSerializer: RequestSerializer { .json }
+    /// What to do when a load begins while another runs; the other is cancelled by default.
+    open var restartPolicy: RestartPolicy { .cancelPrevious }
+    /// What becomes of loads when this object goes; they are cancelled by default.
+    open var releasePolicy: ReleasePolicy { .cancel }
+    /// Whether this request is part of signing in, so that it neither waits for a relogin nor starts one; false by default.
+    open var isLoginRequest: Bool { false }
+    /// Whether the delegate hears of progress; false by default.
+    open var reportsProgress: Bool { false }
+
+    /// A chance to change what the param source gave; returns it as it is by default.
+    open func reformParams(_ params: APIParams?) -> APIParams? { params }
+
+    // PageAPIRequest's part of a load's beginning and ending.
+    var pageStep: PageStep { .refresh }
+    func loadWillBegin(_ id: RequestID, at position: LoadPosition) throws(APIError) -> APIParams? { nil }
+    func loadDidEnd(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {}
+}
+
+extension BaseAPIRequest {
+    /// Whether a load has begun and not ended.
+    public var isLoading: Bool { !loads.isEmpty }
+
+    /// Cancels one load of this request; any other ID is a no-op.
+    ///
+    /// The delegate hears of it after this has returned.
+    public func cancelRequest(_ id: RequestID) {
+        guard loads.contains(id) else { return }
+        loads.removeAll { $0 == id }
+        proxy.cancelRequest(id)
+    }
+
+    /// Cancels every load of this request.
+    ///
+    /// The delegate hears of it after this has returned, once for each load.
+    public func cancelAllRequests() {
+        for id in loads { cancelRequest(id) }
+    }
+}
+
+/// What ``APIManager/loadData()`` does while an earlier load runs.
+public enum RestartPolicy: Sendable {
+    /// The earlier loads are cancelled.
+    case cancelPrevious
+    /// Nothing new is sent; the call returns the ID of the load that runs.
+    case ignoreNew
+    /// Both run, each is delivered, and an older answer never replaces a newer one.
+    case concurrent
+}
+
+/// What becomes of a request's loads when the request object is released.
+public enum ReleasePolicy: Sendable {
+    /// They are cancelled.
+    case cancel
+    /// They go on, and nobody hears of their ending: fire and forget.
+    case finish
+}
+
+/// Which part of a list a load asks for; requests without pages are always at their start.
+enum LoadPosition {
+    case start
+    case next
+}

@@ -1,0 +1,91 @@
+/// One load of one request, from its ID to its ending.
+@MainActor final class Load<Manager: APIManager> {
+    typealias Answer = APIAnswer<Manager.Response>
+
+    let id = RequestID.next()
+    private let proxy: APIProxy
+    private let indicator: (any LoadingIndicator)?
+    private let endsAtCaller: Bool
+    private weak var manager: Manager?
+
+    init(of manager: Manager, indicator: (any LoadingIndicator)?, endsAtCaller: Bool) {
+        self.manager = manager
+        proxy = manager.proxy
+        self.indicator = indicator
+        self.endsAtCaller = endsAtCaller
+    }
+
+    /// What the proxy's table knows of this load.
+    func entry(method: HTTPMethod, path: String, releasePolicy: ReleasePolicy) -> APIProxy.ActiveLoad {
+        let summary = ActiveRequest(id: id, method: method, path: path)
+        return APIProxy.ActiveLoad(summary: summary, endsWithOwner: releasePolicy == .cancel) { [proxy] in
+            proxy.deliver { self.wasCancelled() }
+        }
+    }
+
+    /// Sends the call and comes back to the main actor with its result.
+    func run(_ call: APICall<Manager.Response>) {
+        proxy.run(id) { [proxy] in
+            let result: Result<Answer, APIError>
+            do throws(APIError) {
+                result = .success(try await proxy.perform(call))
+            } catch {
+                result = .failure(error)
+            }
+            proxy.deliver { self.didFinish(result) }
+        }
+    }
+
+    /// Ends the load without having sent it; like every ending, later.
+    func fail(_ error: APIError) {
+        proxy.deliver { self.didFinish(.failure(error)) }
+    }
+
+    /// Takes progress from the transport's thread to the delegate.
+    var progressHandler: TransferProgress.Handler {
+        { [proxy, id] progress in
+            proxy.deliver(progress, of: id) { self.didMake($0) }
+        }
+    }
+
+    private func didMake(_ progress: TransferProgress) {
+        guard let manager else { return }
+        manager.delegate?.managerCallAPI(manager, didMake: progress)
+    }
+
+    private func didFinish(_ result: Result<Answer, APIError>) {
+        guard proxy.isActive(id) else { return }
+        let response = (try? result.get().response) ?? result.error?.response
+        let outcome = manager?.judge(result)
+        if let manager, let outcome { manager.interceptor?.request(manager, willEnd: outcome.ending) }
+        // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
+        guard proxy.claim(id) else { return }
+        indicator?.hideLoading()
+        guard let manager, let outcome else { return }
+        manager.settle(id, outcome.map { $0 as any Sendable }, response)
+        tell(manager, outcome.ending)
+    }
+
+    private func wasCancelled() {
+        if let manager { manager.interceptor?.request(manager, willEnd: .cancelled) }
+        indicator?.hideLoading()
+        guard let manager else { return }
+        manager.settle(id, .failure(APIError(.cancelled)), nil)
+        tell(manager, .cancelled)
+    }
+
+    private func tell(_ manager: Manager, _ ending: APIEnding) {
+        if !endsAtCaller { manager.tellDelegate(ending) }
+        manager.interceptor?.request(manager, didEnd: ending)
+    }
+}
+
+extension Result where Failure == APIError {
+    /// The ending that this outcome makes.
+    var ending: APIEnding {
+        switch self {
+        case .success: .success
+        case .failure(let error): error.type == .cancelled ? .cancelled : .failure(error)
+        }
+    }
+}

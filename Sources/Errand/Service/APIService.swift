@@ -1,0 +1,79 @@
+public import Foundation
+
+/// Everything that is true of one backend.
+///
+/// An app makes one value for each backend, gives the usual one to ``APIProxy/defaultService``, and lets request classes
+/// name others with ``BaseAPIRequest/service``. Copies of a service share its sign-in: a relogin that runs for one of
+/// them runs for all.
+public struct APIService: Sendable {
+    /// The URL that paths are appended to, its own path included.
+    public var baseURL: URL
+    /// Header lines of every request, asked for at each send, so also after a relogin; any thread.
+    public var commonHeaders: @Sendable () -> HTTPHeaders = { [:] }
+    /// Parameters of every request, asked for at each send; a request's own win.
+    ///
+    /// Any thread.
+    public var commonParams: @Sendable () -> APIParams? = { nil }
+    /// The wrapper of every answer; `nil` decodes answers as a whole.
+    public var envelope: Envelope? = Envelope()
+    /// How long one exchange may take, redirects included; 60 s by default.
+    ///
+    /// A request's own wins.
+    public var timeout: Duration = .seconds(60)
+    /// How long a connection may be silent; `nil`, the default, is as long as ``timeout`` allows.
+    public var idleTimeout: Duration?
+    /// How large an answer may be.
+    public var limits = HTTPLimits()
+    /// The texts of errors.
+    public var errorMessages = ErrorMessages()
+    /// The HTTP statuses that mean that the login has expired; 401 by default.
+    public var loginExpiredStatuses: Set<Int> = [401]
+    /// Signs in again when the login has expired; retained.
+    ///
+    /// Without one, such a load fails with `loginExpired`.
+    public var reloginHandler: (any ReloginHandler)?
+    /// How long ``reloginHandler`` may take before its waiters fail; 60 s by default.
+    public var reloginTimeout: Duration = .seconds(60)
+    /// Makes JSON of parameters: sorted keys, ISO 8601 dates.
+    ///
+    /// Change its settings before the first load.
+    public var encoder: JSONEncoder
+    /// Reads answers: ISO 8601 dates.
+    ///
+    /// Change its settings before the first load.
+    public var decoder: JSONDecoder
+    let relogin = ReloginCoordinator()
+
+    /// Creates a service with its defaults, whose properties can then be set.
+    ///
+    /// - Parameter baseURL: An absolute `http` or `https` URL.
+    public init(baseURL: URL) {
+        self.baseURL = baseURL
+        encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+    }
+}
+
+extension APIService {
+    /// The URL of an encoded path below ``baseURL``.
+    func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
+        var text = baseURL.absoluteString
+        var inherited: Substring = ""
+        if let mark = text.firstIndex(where: { $0 == "?" || $0 == "#" }) {
+            inherited = text[mark...].prefix { $0 != "#" }
+            text = String(text[..<mark])
+        }
+        while text.hasSuffix("/") { text.removeLast() }
+        if !path.isEmpty { text += path.hasPrefix("/") ? path : "/" + path }
+        for part in [String(inherited.dropFirst()), FormEncoding.serialize(query)] where !part.isEmpty {
+            text += (text.contains("?") ? "&" : "?") + part
+        }
+        guard let url = URL(string: text), url.host != nil else {
+            throw APIError(.paramsError, reason: "the path \(path) makes no URL below the service's base URL")
+        }
+        return url
+    }
+}

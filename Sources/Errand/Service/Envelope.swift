@@ -1,0 +1,71 @@
+import Foundation
+
+/// The JSON wrapper that carries the business code: `{"errcode":200,"msg":"…","data":…}`.
+public struct Envelope: Sendable, Hashable {
+    /// The key of the business code, a number or a string of digits.
+    public var codeKey = "errcode"
+    /// The key of the message that is meant for the user.
+    public var messageKey = "msg"
+    /// The key of what ``APIManager/Response`` is decoded from.
+    public var dataKey = "data"
+    /// The codes that mean success; 200 by default.
+    public var successCodes: Set<Int> = [200]
+    /// The codes that mean that the login has expired; 11010 by default.
+    public var loginExpiredCodes: Set<Int> = [11010]
+
+    /// Creates the default envelope, whose properties can then be set.
+    public init() {}
+}
+
+/// What stands above the data of an envelope.
+struct EnvelopeHead: DecodableWithConfiguration, Sendable {
+    let code: Int
+    let message: String?
+
+    init(from decoder: any Decoder, configuration envelope: Envelope) throws {
+        let container = try decoder.container(keyedBy: AnyCodingKey.self)
+        code = try container.code(forKey: container.key(envelope.codeKey))
+        message = try? container.decodeIfPresent(String.self, forKey: container.key(envelope.messageKey))
+    }
+}
+
+/// An envelope with its data, which is decoded only when the code means success.
+enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
+    case success(Value)
+    case successWithoutData
+    case failure(EnvelopeHead)
+
+    init(from decoder: any Decoder, configuration envelope: Envelope) throws {
+        let head = try EnvelopeHead(from: decoder, configuration: envelope)
+        guard envelope.successCodes.contains(head.code) else {
+            self = .failure(head)
+            return
+        }
+        let container = try decoder.container(keyedBy: AnyCodingKey.self)
+        let key = container.key(envelope.dataKey)
+        guard container.contains(key) else {
+            self = .successWithoutData
+            return
+        }
+        self = .success(try container.decode(Value.self, forKey: key))
+    }
+}
+
+extension KeyedDecodingContainer<AnyCodingKey> {
+    /// The key as it is, or in camel case where the decoder's strategy has converted the names.
+    fileprivate func key(_ name: String) -> AnyCodingKey {
+        let key = AnyCodingKey(name)
+        guard !contains(key) else { return key }
+        let words = name.split(separator: "_")
+        return AnyCodingKey(words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined())
+    }
+
+    fileprivate func code(forKey key: AnyCodingKey) throws -> Int {
+        do {
+            return try decode(Int.self, forKey: key)
+        } catch {
+            guard let code = (try? decode(String.self, forKey: key)).flatMap({ Int($0) }) else { throw error }
+            return code
+        }
+    }
+}

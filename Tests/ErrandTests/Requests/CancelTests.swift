@@ -1,0 +1,156 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A cancelled load ends as cancelled and in no other way", .timeLimit(.minutes(1)))
+struct CancelTests {
+    let screen = Screen()
+    let gate = Gate()
+
+    private func gatedProxy() -> APIProxy {
+        APIProxy(fake: ClosureTransport { [gate] _ throws(TransportError) in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        })
+    }
+
+    @Test func `After cancelRequest only the cancel is delivered`() async {
+        let proxy = gatedProxy()
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        let id = request.loadData()
+        #expect(proxy.activeRequests.map(\.id) == [id])
+        #expect(proxy.cancelRequest(id))
+        #expect(proxy.activeRequests.isEmpty)
+        #expect(screen.events.isEmpty, "a cancel never calls back before it returns")
+        gate.open()
+        #expect(await screen.ending() == .cancel)
+        await sentinel(proxy)
+        #expect(screen.events == [.cancel])
+    }
+
+    @Test func `Unknown, ended and repeated IDs are no-ops`() async {
+        let proxy = gatedProxy()
+        gate.open()
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        let id = request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(!proxy.cancelRequest(id))
+        #expect(!proxy.cancelRequest(RequestID(rawValue: .max)))
+        let second = request.loadData()
+        proxy.cancelRequests([second, second])
+        #expect(await screen.ending() == .cancel)
+        await sentinel(proxy)
+        #expect(screen.events == [.success, .cancel])
+    }
+
+    @Test func `One ID cancelled from 8 threads is cancelled once`() async {
+        let proxy = gatedProxy()
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        for _ in 0..<50 {
+            let id = request.loadData()
+            let wins = Counter()
+            await withTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask { if proxy.cancelRequest(id) { _ = wins.next() } }
+                }
+            }
+            #expect(wins.count == 1)
+            #expect(await screen.ending() == .cancel)
+        }
+        #expect(screen.events.count == 50)
+    }
+
+    @Test func `A load of one request is cancelled by its own request alone`() async {
+        let proxy = gatedProxy()
+        let first = GoodsRequest(delegate: screen, proxy: proxy)
+        let second = GoodsRequest(delegate: screen, proxy: proxy)
+        let id = first.loadData()
+        second.loadData()
+        second.cancelRequest(id)
+        #expect(first.isLoading)
+        first.cancelRequest(id)
+        #expect(!first.isLoading)
+        #expect(second.isLoading)
+        gate.open()
+        #expect(await screen.endings(2).sorted { "\($0)" < "\($1)" } == [.cancel, .success])
+    }
+
+    @Test func `Cancelling all of a proxy ends every load of every screen`() async {
+        let proxy = gatedProxy()
+        let requests = (0..<20).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
+        for request in requests { request.loadData() }
+        proxy.cancelAllRequests()
+        #expect(proxy.activeRequests.isEmpty)
+        #expect(await screen.endings(20) == Array(repeating: .cancel, count: 20))
+    }
+
+    @Test func `A cancel inside the success method of the same load is too late and harmless`() async {
+        let proxy = gatedProxy()
+        gate.open()
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        let id = request.loadData()
+        screen.onEvent = { request, _ in request.cancelRequest(id) }
+        #expect(await screen.ending() == .success)
+        await sentinel(proxy)
+        #expect(screen.events == [.success])
+    }
+
+    @Test func `A cancel inside the success method of another load counts`() async {
+        let proxy = gatedProxy()
+        let first = GoodsRequest(delegate: screen, proxy: proxy)
+        let second = GoodsRequest(delegate: screen, proxy: proxy)
+        first.loadData()
+        second.loadData()
+        // Both answers are there at once; whichever comes first cancels the other.
+        screen.onEvent = { _, event in if event == .success { proxy.cancelAllRequests() } }
+        gate.open()
+        #expect(await screen.endings(2) == [.success, .cancel])
+        await sentinel(proxy)
+        #expect(screen.events.count == 2)
+    }
+
+    @Test func `The async form hears of a cancel by ID and of its task's cancel`() async {
+        let proxy = gatedProxy()
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        let byID = Task { await outcome(of: request) }
+        while proxy.activeRequests.isEmpty { await Task.yield() }
+        proxy.cancelAllRequests()
+        #expect(await byID.value == .cancelled)
+        let byTask = Task { await outcome(of: request) }
+        while proxy.activeRequests.isEmpty { await Task.yield() }
+        byTask.cancel()
+        #expect(await byTask.value == .cancelled)
+        #expect(screen.events.isEmpty)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `An async load in a task that is cancelled already is never sent`() async {
+        let transport = ClosureTransport()
+        let request = GoodsRequest(proxy: APIProxy(fake: transport))
+        let task = Task { await outcome(of: request) }
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        #expect(transport.requests.isEmpty)
+    }
+
+    private func outcome(of request: GoodsRequest) async -> APIErrorType? {
+        do throws(APIError) {
+            _ = try await request.value()
+            return nil
+        } catch {
+            return error.type
+        }
+    }
+}
+
+/// A load that begins now and ends after everything that is under way on the main actor.
+@MainActor func sentinel(_ proxy: APIProxy) async {
+    let screen = Screen()
+    let request = TextRequest(delegate: screen, proxy: proxy)
+    for _ in 0..<3 {
+        request.loadData()
+        proxy.cancelAllRequests()
+        _ = await screen.ending()
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Every load ends exactly once", .timeLimit(.minutes(1)))
+struct EndingTests {
+    let screen = Screen(params: ["category": 7])
+
+    @Test func `A load succeeds in the success method, with the decoded answer`() async {
+        let transport = ClosureTransport { _ in .json(goodsJSON([Goods(id: 1, name: "苹果")])) }
+        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
+        let id = request.loadData()
+        #expect(id.rawValue != 0)
+        #expect(request.isLoading)
+        #expect(screen.events.isEmpty)
+        #expect(await screen.ending() == .success)
+        #expect(request.response == [Goods(id: 1, name: "苹果")])
+        #expect(request.rawResponse?.status == 200)
+        #expect(request.error == nil)
+        #expect(!request.isLoading)
+        #expect(request.proxy.activeRequests.isEmpty)
+        #expect(transport.requests.first?.url.absoluteString == "http://shop.test/api/goods")
+        #expect(transport.requests.first?.body == .data(Data(#"{"category":7}"#.utf8)))
+    }
+
+    @Test func `A failure comes in the failure method and keeps the last answer`() async {
+        let answers = Answers([.json(goodsJSON([Goods(id: 1, name: "a")])), .json(#"{"errcode":5001,"msg":"售罄"}"#)])
+        let transport = ClosureTransport { _ in answers.next() }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.server))
+        #expect(request.error?.code == 5001)
+        #expect(request.error?.message == "售罄")
+        #expect(request.response?.count == 1)
+        #expect(request.rawResponse?.text.contains("5001") == true)
+    }
+
+    @Test func `A request that cannot be built fails later, like any other`() async {
+        let transport = ClosureTransport()
+        screen.params = ["price": Double.nan]
+        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
+        request.loadData()
+        #expect(screen.events.isEmpty)
+        #expect(await screen.ending() == .failure(.paramsError))
+        #expect(transport.requests.isEmpty)
+        #expect(!request.isLoading)
+    }
+
+    @Test func `Without a service a load fails and says what to do`() async {
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(transport: ClosureTransport()))
+        request.loadData()
+        #expect(await screen.ending() == .failure(.paramsError))
+        #expect(request.error?.reason?.contains("defaultService") == true)
+    }
+
+    @Test func `IDs are never 0 and never come again`() async {
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: ClosureTransport()))
+        var ids: Set<RequestID> = []
+        for _ in 0..<100 {
+            ids.insert(request.loadData())
+            _ = await screen.ending()
+        }
+        #expect(ids.count == 100)
+        #expect(!ids.contains(RequestID(rawValue: 0)))
+    }
+
+    @Test func `Answers are decoded away from the main actor`() async throws {
+        final class Probe: SampleRequest, APIManager {
+            typealias Response = Bool
+            var responseSerializer: ResponseSerializer<Bool> { ResponseSerializer { _, _ in MainQueue.isCurrent } }
+        }
+        MainQueue.mark()
+        #expect(MainQueue.isCurrent, "the probe can tell the main queue")
+        #expect(try await Probe(proxy: APIProxy(fake: ClosureTransport())).value() == false)
+    }
+
+    @Test func `The async form returns the answer and leaves the delegate alone`() async throws {
+        let transport = ClosureTransport { _ in .json(goodsJSON([Goods(id: 2, name: "b")])) }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
+        let goods = try await request.value()
+        #expect(goods == [Goods(id: 2, name: "b")])
+        #expect(request.response == goods)
+        #expect(screen.events.isEmpty)
+    }
+
+    @Test func `The async form throws the typed error`() async {
+        let transport = ClosureTransport { _ in .json("{}", status: 503) }
+        let request = GoodsRequest(proxy: APIProxy(fake: transport))
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .http)
+        #expect(error?.status == 503)
+    }
+
+    @Test func `Requests without a common type can be loaded together`() async {
+        let proxy = APIProxy(fake: ClosureTransport())
+        let requests: [any APIManager] = [
+            GoodsRequest(delegate: screen, proxy: proxy), NothingRequest(delegate: screen, proxy: proxy),
+        ]
+        for request in requests { request.loadData() }
+        #expect(await screen.endings(2) == [.success, .success])
+    }
+}
+
+/// Tells the main queue from others, which `Thread.isMainThread` cannot under an `async` main on Linux.
+private enum MainQueue {
+    private static let key = DispatchSpecificKey<Bool>()
+
+    static func mark() { DispatchQueue.main.setSpecific(key: key, value: true) }
+    static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Loads and the objects that begin them", .timeLimit(.minutes(1)))
+struct LifetimeTests {
+    let gate = Gate()
+    let indicator = IndicatorSpy()
+
+    private func gatedTransport() -> ClosureTransport {
+        ClosureTransport { [gate] _ throws(TransportError) in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+    }
+
+    @Test func `Releasing a request cancels its load and hides its indicator`() async {
+        let proxy = APIProxy(fake: gatedTransport())
+        var request: GoodsRequest? = GoodsRequest(proxy: proxy)
+        weak let released = request
+        request?.loadData(indicator: indicator, message: "…")
+        request = nil
+        #expect(released == nil)
+        #expect(proxy.activeRequests.isEmpty)
+        await sentinel(proxy)
+        #expect(indicator.shown == ["…"])
+        #expect(indicator.isBalanced)
+    }
+
+    @Test func `With releasePolicy finish the load goes on in silence`() async {
+        let transport = gatedTransport()
+        let proxy = APIProxy(fake: transport)
+        let screen = Screen()
+        var request: GoodsRequest? = GoodsRequest(delegate: screen, proxy: proxy)
+        weak let released = request
+        request?.ownReleasePolicy = .finish
+        request?.loadData(indicator: indicator)
+        request = nil
+        #expect(released == nil)
+        #expect(proxy.activeRequests.count == 1)
+        gate.open()
+        while !proxy.activeRequests.isEmpty { await Task.yield() }
+        #expect(transport.requests.count == 1)
+        #expect(indicator.isBalanced)
+        #expect(screen.events.isEmpty)
+    }
+
+    @Test func `An async caller keeps its request until the ending`() async throws {
+        let proxy = APIProxy(fake: gatedTransport())
+        weak var released: GoodsRequest?
+        let task = Task {
+            let request = GoodsRequest(proxy: proxy)
+            released = request
+            return try await request.value()
+        }
+        while proxy.activeRequests.isEmpty { await Task.yield() }
+        #expect(released != nil)
+        gate.open()
+        #expect(try await task.value.isEmpty)
+        #expect(released == nil)
+    }
+
+    @Test func `A delegate that is gone is not called, and the load ends all the same`() async {
+        let proxy = APIProxy(fake: gatedTransport())
+        var screen: Screen? = Screen()
+        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
+        request.loadData(indicator: indicator)
+        screen = nil
+        #expect(request.delegate == nil)
+        gate.open()
+        while request.isLoading { await Task.yield() }
+        #expect(indicator.isBalanced)
+        #expect(request.response?.isEmpty == true)
+    }
+
+    @Test func `A delegate and a request may be released inside their own callback`() async {
+        let proxy = APIProxy(fake: gatedTransport())
+        let watcher = Screen()
+        var screen: Screen? = Screen()
+        var request: GoodsRequest? = GoodsRequest(delegate: screen, proxy: proxy)
+        weak let releasedScreen = screen
+        weak let releasedRequest = request
+        screen?.onEvent = { ending, event in
+            screen?.onEvent = nil
+            screen = nil
+            request = nil
+            watcher.managerCallAPIDidSucceed(ending)
+        }
+        request?.loadData()
+        gate.open()
+        #expect(await watcher.ending() == .success)
+        await sentinel(proxy)
+        #expect(releasedScreen == nil)
+        #expect(releasedRequest == nil)
+    }
+
+    @Test func `The table of loads keeps no request and no load alive`() async {
+        let proxy = APIProxy(fake: gatedTransport())
+        gate.open()
+        weak var released: GoodsRequest?
+        do {
+            let screen = Screen()
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            released = request
+            for _ in 0..<10 {
+                request.loadData()
+                _ = await screen.ending()
+            }
+        }
+        await sentinel(proxy)
+        #expect(released == nil)
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Loading again while loading follows the restart policy", .timeLimit(.minutes(1)))
+struct RestartTests {
+    let screen = Screen()
+
+    /// Answers the nth request with goods of id n, when its gate opens.
+    private func proxy(_ gates: [Gate]) -> APIProxy {
+        let count = Counter()
+        return APIProxy(fake: ClosureTransport { _ throws(TransportError) in
+            let number = count.next()
+            try await gates[number - 1].wait()
+            return .json(goodsJSON([Goods(id: number, name: "")]))
+        })
+    }
+
+    @Test func `cancelPrevious cancels the older load`() async {
+        let gates = [Gate(), Gate()]
+        let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
+        let first = request.loadData()
+        let second = request.loadData()
+        #expect(first != second)
+        #expect(await screen.ending() == .cancel)
+        for gate in gates { gate.open() }
+        #expect(await screen.ending() == .success)
+        #expect(screen.events == [.cancel, .success])
+    }
+
+    @Test func `ignoreNew sends nothing and returns the ID of the load that runs`() async {
+        let gates = [Gate(), Gate()]
+        let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
+        request.ownRestartPolicy = .ignoreNew
+        let first = request.loadData()
+        #expect(request.loadData() == first)
+        gates[0].open()
+        #expect(await screen.ending() == .success)
+        #expect(request.response?.first?.id == 1)
+        #expect(screen.events == [.success])
+    }
+
+    @Test func `ignoreNew does not wait for a load that has just been cancelled`() async {
+        let gates = [Gate(), Gate()]
+        let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
+        request.ownRestartPolicy = .ignoreNew
+        let first = request.loadData()
+        request.proxy.cancelRequest(first)
+        #expect(request.loadData() != first)
+        for gate in gates { gate.open() }
+        #expect(await screen.endings(2) == [.cancel, .success])
+    }
+
+    @Test func `Under ignoreNew an async caller waits for the load that runs`() async throws {
+        let gates = [Gate(), Gate()]
+        let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
+        request.ownRestartPolicy = .ignoreNew
+        request.loadData()
+        let joined = Task { try await request.value() }
+        await Task.yield()
+        gates[0].open()
+        #expect(try await joined.value.first?.id == 1)
+        #expect(await screen.ending() == .success)
+    }
+
+    @Test func `concurrent delivers each answer, and an older never replaces a newer`() async {
+        let gates = [Gate(), Gate()]
+        let proxy = proxy(gates)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.ownRestartPolicy = .concurrent
+        request.loadData()
+        while (proxy.transport as? ClosureTransport)?.requests.count != 1 { await Task.yield() }
+        request.loadData()
+        while (proxy.transport as? ClosureTransport)?.requests.count != 2 { await Task.yield() }
+        gates[1].open()
+        #expect(await screen.ending() == .success)
+        #expect(request.response?.first?.id == 2)
+        gates[0].open()
+        #expect(await screen.ending() == .success)
+        #expect(request.response?.first?.id == 2)
+        #expect(!request.isLoading)
+    }
+}
+
+/// Counts from 1.
+final class Counter: Sendable {
+    private let last = Mutex(0)
+
+    func next() -> Int {
+        last.withLock { last in
+            last += 1
+            return last
+        }
+    }
+
+    var count: Int { last.withLock { $0 } }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Synchronization
+
+@testable import Errand
+
+/// A transport that is a function; it keeps what it was asked to send.
+final class ClosureTransport: HTTPTransport {
+    typealias Answer = @Sendable (HTTPRequest) async throws(TransportError) -> HTTPResponse
+
+    private let answer: Answer
+    private let sent = Mutex<[HTTPRequest]>([])
+
+    init(_ answer: @escaping Answer = { _ in .json(#"{"errcode":200,"msg":"ok","data":[]}"#) }) {
+        self.answer = answer
+    }
+
+    /// Everything that was sent, in its order.
+    var requests: [HTTPRequest] { sent.withLock { $0 } }
+
+    func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        sent.withLock { $0.append(request) }
+        return try await answer(request)
+    }
+}
+
+extension HTTPResponse {
+    static func json(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, headers: ["Content-Type": "application/json"], body: Data(text.utf8))
+    }
+}
+
+/// Something to wait for until a test opens it; a cancelled task waits no longer.
+final class Gate: Sendable {
+    private let (stream, continuation) = AsyncStream<Never>.makeStream()
+
+    func open() { continuation.finish() }
+
+    func wait() async throws(TransportError) {
+        for await _ in stream {}
+        if Task.isCancelled { throw TransportError(.cancelled, "cancelled at a gate") }
+    }
+}

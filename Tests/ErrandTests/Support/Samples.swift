@@ -1,0 +1,86 @@
+import Foundation
+
+@testable import Errand
+
+struct Goods: Codable, Equatable, Sendable {
+    var id: Int
+    var name: String
+}
+
+/// A request of the tests whose hooks are set from outside.
+@MainActor class SampleRequest: BaseAPIRequest {
+    var path = "/goods"
+    var method = HTTPMethod.post
+    var ownService: APIService?
+    var ownHeaders: HTTPHeaders = [:]
+    var ownTimeout: Duration?
+    var ownSerializer = RequestSerializer.json
+    var ownRestartPolicy = RestartPolicy.cancelPrevious
+    var ownReleasePolicy = ReleasePolicy.cancel
+    var ownLogin = false
+    var ownProgress = false
+    var reform: (APIParams?) -> APIParams? = { $0 }
+
+    override var service: APIService? { ownService }
+    override var headers: HTTPHeaders { ownHeaders }
+    override var timeout: Duration? { ownTimeout }
+    override var requestSerializer: RequestSerializer { ownSerializer }
+    override var restartPolicy: RestartPolicy { ownRestartPolicy }
+    override var releasePolicy: ReleasePolicy { ownReleasePolicy }
+    override var isLoginRequest: Bool { ownLogin }
+    override var reportsProgress: Bool { ownProgress }
+    override func reformParams(_ params: APIParams?) -> APIParams? { reform(params) }
+}
+
+final class GoodsRequest: SampleRequest, APIManager {
+    typealias Response = [Goods]
+    var reformGoods: ([Goods]) -> [Goods] = { $0 }
+
+    func reformData(_ response: [Goods]) -> [Goods] { reformGoods(response) }
+}
+
+final class TextRequest: SampleRequest, APIManager {
+    typealias Response = String
+}
+
+final class DataRequest: SampleRequest, APIManager {
+    typealias Response = Data
+}
+
+final class NothingRequest: SampleRequest, APIManager {
+    typealias Response = Void
+}
+
+final class JSONRequest: SampleRequest, APIManager {
+    typealias Response = JSONValue
+}
+
+extension APIService {
+    /// A service for transports that never reach a network.
+    static func sample(_ change: (inout APIService) -> Void = { _ in }) -> APIService {
+        var service = APIService(baseURL: URL("http://shop.test/api"))
+        change(&service)
+        return service
+    }
+}
+
+extension URL {
+    /// A URL of a literal, which is right or the test is wrong.
+    init(_ literal: StaticString) {
+        guard let url = URL(string: "\(literal)") else { preconditionFailure("\(literal) is no URL") }
+        self = url
+    }
+}
+
+extension APIProxy {
+    /// A proxy over a fake transport, with the sample service.
+    convenience init(fake transport: ClosureTransport, service: APIService = .sample()) {
+        self.init(service: service, transport: transport)
+    }
+}
+
+/// The JSON of one successful goods list.
+func goodsJSON(_ goods: [Goods]) -> String {
+    let list = (try? JSONEncoder().encode(goods)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
+    return #"{"errcode":200,"msg":"ok","data":\#(list)}"#
+}
