@@ -56,6 +56,7 @@ extension APIManager {
     ///
     /// - Throws: Why the load failed; `cancelled` when it was cancelled.
     public func value() async throws(APIError) -> Response {
+        guard !Task.isCancelled else { throw APIError(.cancelled) }
         let id = begin(endsAtCaller: true)
         let content = try await ending(of: id).get()
         guard let response = content as? Response else {

@@ -31,15 +31,3 @@ extension HTTPResponse {
         HTTPResponse(status: status, headers: ["Content-Type": "application/json"], body: Data(text.utf8))
     }
 }
-
-/// Something to wait for until a test opens it; a cancelled task waits no longer.
-final class Gate: Sendable {
-    private let (stream, continuation) = AsyncStream<Never>.makeStream()
-
-    func open() { continuation.finish() }
-
-    func wait() async throws(TransportError) {
-        for await _ in stream {}
-        if Task.isCancelled { throw TransportError(.cancelled, "cancelled at a gate") }
-    }
-}
