@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Interceptor, validator, indicator and hooks have their say", .timeLimit(.minutes(1)))
+struct DelegateTests {
+    let screen = Screen(params: ["q": "tea"])
+    let interceptor = InterceptorSpy()
+    let validator = ValidatorSpy()
+    let indicator = IndicatorSpy()
+    let transport = ClosureTransport { _ in .json(goodsJSON([Goods(id: 1, name: "a")])) }
+
+    private func request() -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
+        request.interceptor = interceptor
+        request.validator = validator
+        return request
+    }
+
+    @Test func `The interceptor hears each step of a load in its order`() async {
+        let request = request()
+        request.loadData()
+        _ = await screen.ending()
+        await Task.yield()
+        #expect(interceptor.calls == [.shouldLoad, .didReceive(200), .willEnd("success"), .didEnd("success")])
+    }
+
+    @Test func `An interceptor that refuses ends the load as cancelled, with nothing on the wire`() async {
+        let request = request()
+        interceptor.allowsLoad = false
+        request.loadData(indicator: indicator)
+        #expect(await screen.ending() == .cancel)
+        #expect(transport.requests.isEmpty)
+        #expect(request.proxy.activeRequests.isEmpty)
+        #expect(indicator.isBalanced && indicator.shown.count == 1)
+        await sentinel(request.proxy)
+        #expect(interceptor.calls == [.shouldLoad, .willEnd("cancelled"), .didEnd("cancelled")])
+        #expect(screen.events.count == 1)
+    }
+
+    @Test func `A validator that refuses parameters ends the load with paramsError`() async {
+        let request = request()
+        validator.acceptsParams = { _ in false }
+        request.loadData(indicator: indicator)
+        #expect(await screen.ending() == .failure(.paramsError))
+        #expect(transport.requests.isEmpty)
+        #expect(indicator.isBalanced)
+    }
+
+    @Test func `A validator that refuses an answer ends the load with noContent`() async {
+        let request = request()
+        validator.acceptsContent = { _ in false }
+        request.loadData()
+        #expect(await screen.ending() == .failure(.noContent))
+        #expect(request.response == nil)
+        #expect(request.rawResponse?.status == 200)
+    }
+
+    @Test func `reformParams and reformData change what is sent and what is shown`() async {
+        let request = request()
+        request.reform = { $0?.merging(["page": 2]) }
+        request.reformGoods = { $0 + [Goods(id: 9, name: "z")] }
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.first?.body == .data(Data(#"{"page":2,"q":"tea"}"#.utf8)))
+        #expect(request.response?.map(\.id) == [1, 9])
+    }
+
+    @Test func `The indicator is shown and hidden in balance for every ending`() async {
+        let failing = ClosureTransport { _ throws(TransportError) in throw TransportError(.connectionLost, "reset") }
+        for (fake, ending) in [(transport, Screen.Event.success), (failing, .failure(.transport))] {
+            let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: fake))
+            request.loadData(indicator: indicator, message: "Loading")
+            #expect(await screen.ending() == ending)
+            request.loadData(indicator: indicator)
+            request.cancelAllRequests()
+            #expect(await screen.ending() == .cancel)
+        }
+        #expect(indicator.shown == ["Loading", nil, "Loading", nil])
+        #expect(indicator.isBalanced)
+    }
+
+    @Test func `Progress reaches the delegate of a request that wants it, and never after the ending`() async {
+        let gate = Gate()
+        let moving = ProgressTransport(gate)
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))
+        request.ownProgress = true
+        request.loadData()
+        while screen.progress.isEmpty { await Task.yield() }
+        #expect(screen.progress.last?.fractionCompleted == 0.5)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        let count = screen.progress.count
+        await sentinel(request.proxy)
+        #expect(screen.progress.count == count)
+    }
+}
+
+/// Reports half, waits for its gate, and reports the whole.
+private struct ProgressTransport: HTTPTransport {
+    let gate: Gate
+
+    init(_ gate: Gate) { self.gate = gate }
+
+    func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        progress?(TransferProgress(.download, completedBytes: 50, totalBytes: 100))
+        try await gate.wait()
+        progress?(TransferProgress(.download, completedBytes: 100, totalBytes: 100))
+        return .json(goodsJSON([]))
+    }
+}
