@@ -1,8 +1,181 @@
-import Foundation
+import Dispatch
+public import Foundation
+import Synchronization
+
+/// A cookie store that follows RFC 6265bis and, given a file, survives the process.
+///
+/// A jar is one account's cookies: give each service, or each account of one, its own jar and file. Use it from any
+/// thread; no call but ``flush()`` and ``clear()`` waits for the disk.
+///
+/// ```swift
+/// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))
+/// jar.store(setCookie: "sid=31d4; Path=/; Secure", from: url)
+/// request.headers["Cookie"] = jar.header(for: url)
+/// ```
 public final class CookieJar: Sendable {
-    public static var defaultFile: URL? { nil }
-    public init(file: URL? = nil) {}
-    var generation: Int { 0 }
-    func field(for url: URL) -> HTTPField? { nil }
-    func store(from headers: HTTPHeaders, url: URL, generation: Int) {}
+    /// What became of a `Set-Cookie`.
+    public enum Outcome: Sendable, Equatable {
+        /// The cookie is in the jar.
+        case stored(Cookie)
+        /// The line's date has passed, which removes the cookie.
+        case removed
+        /// Nothing was changed.
+        case refused(CookieRefusal)
+    }
+
+    /// The time between two calls of ``CookieJar/clear()``; see ``CookieJar/generation``.
+    public struct Generation: Sendable, Hashable {
+        private var number = 0
+
+        var next: Generation { Generation(number: number + 1) }
+    }
+
+    /// What happens to session cookies when the process ends.
+    public enum SessionCookies: Sendable {
+        /// They stay in the file, which keeps a user signed in.
+        case keep
+        /// They are neither written to the file nor read from it.
+        case drop
+    }
+
+    let state: Mutex<CookieJarState>
+    let file: CookieFile?
+    let sessionCookies: SessionCookies
+    let saving = DispatchQueue(label: "errand.cookies", qos: .utility)
+    let onError: (@Sendable (CookieFileError) -> Void)?
+    let opened: Date
+    private let suffixes: PublicSuffixRules
+    private let trustworthyLoopback: Bool
+
+    /// Opens the jar that is kept in `file`, and reads it.
+    ///
+    /// - Parameters:
+    ///   - file: A Netscape `cookies.txt`; `nil`, the default, keeps the cookies in memory alone.
+    ///   - sessionCookies: What happens to cookies without a date; they are kept by default.
+    ///   - publicSuffixList: A list in the format of publicsuffix.org; by default the system's, see ``publicSuffixSource``.
+    ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` is as good as
+    ///     `https` for `Secure` cookies, as browsers have it; `false` by default.
+    ///   - date: The present, by which the file's cookies are expired or not.
+    ///   - onError: Called with each problem of the file once, until it has ended and comes again: before `init` returns,
+    ///     before `flush()` or `clear()` does, or on a thread of the jar.
+    public init(
+        file: URL? = nil,
+        sessionCookies: SessionCookies = .keep,
+        publicSuffixList: URL? = nil,
+        trustworthyLoopback: Bool = false,
+        at date: Date = .now,
+        onError: (@Sendable (CookieFileError) -> Void)? = nil
+    ) {
+        state = Mutex(CookieJarState(hasFile: file != nil))
+        self.file = file.map { CookieFile($0) }
+        self.sessionCookies = sessionCookies
+        self.trustworthyLoopback = trustworthyLoopback
+        self.onError = onError
+        suffixes = PublicSuffixRules(file: publicSuffixList)
+        opened = date
+        load()
+    }
+
+    /// Where the public suffixes come from that this jar goes by.
+    public var publicSuffixSource: PublicSuffixSource { suffixes.source }
+
+    /// The jar's present generation.
+    ///
+    /// Take it before a request is sent and give it to `store` with the answer: when the jar was cleared in between,
+    /// the answer's cookies are those of a session that has ended, and are refused.
+    public var generation: Generation { state.withLock(\.generation) }
+
+    /// Every cookie, the oldest first, expired ones not yet removed included.
+    public var cookies: [Cookie] { state.withLock(\.store.cookies) }
+
+    /// Stores what one `Set-Cookie` line asks for.
+    ///
+    /// - Parameters:
+    ///   - setCookie: The line's value, as UTF-8.
+    ///   - url: The URL that answered.
+    ///   - generation: The ``generation`` when the request was sent; `nil`, the default, stores in any case.
+    ///   - date: When the answer arrived.
+    /// - Returns: What became of it.
+    @discardableResult
+    public func store(
+        setCookie: String,
+        from url: URL,
+        generation: Generation? = nil,
+        at date: Date = .now
+    ) -> Outcome {
+        store(setCookie: Array(setCookie.utf8), from: url, generation: generation, at: date)
+    }
+
+    /// Stores what one `Set-Cookie` line asks for, of which no byte is lost.
+    ///
+    /// - Parameters:
+    ///   - bytes: The line's value as it stood on the wire.
+    ///   - url: The URL that answered.
+    ///   - generation: The ``generation`` when the request was sent; `nil`, the default, stores in any case.
+    ///   - date: When the answer arrived.
+    /// - Returns: What became of it.
+    @discardableResult
+    public func store(
+        setCookie bytes: some Collection<UInt8>,
+        from url: URL,
+        generation: Generation? = nil,
+        at date: Date = .now
+    ) -> Outcome {
+        guard let origin = CookieOrigin(url, trustingLoopback: trustworthyLoopback) else {
+            return .refused(.unsupportedURL)
+        }
+        do {
+            let line = try SetCookie(parsing: Array(bytes))
+            let cookie = try Cookie(line, from: origin, suffixes: suffixes, at: date)
+            return change { $0.keep(cookie, isSecure: origin.isSecure, sentIn: generation, at: date) }
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// The value of the `Cookie` header for a request; `nil` when no cookie goes there.
+    ///
+    /// At most 8 KB; cookies that do not fit are left out. Bytes that are not UTF-8 are replaced.
+    public func header(for url: URL, at date: Date = .now) -> String? {
+        CookieHeader.value(cookies(for: url, at: date)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The cookies that go to `url`, in the order of the header (RFC 6265bis section 5.8.3).
+    public func cookies(for url: URL, at date: Date = .now) -> [Cookie] {
+        guard let origin = CookieOrigin(url, trustingLoopback: trustworthyLoopback) else { return [] }
+        return state.withLock { $0.cookies(for: origin, at: date) }
+    }
+
+    /// Removes the cookies that `isUnwanted` names.
+    public func remove(where isUnwanted: (Cookie) -> Bool) {
+        let unwanted = cookies.filter(isUnwanted)
+        change { $0.remove(unwanted) }
+    }
+
+    /// Removes every cookie, in the file too, and starts a new ``generation``.
+    ///
+    /// Returns when the disk has it, as ``flush()`` does, so that a logout survives whatever happens next.
+    public func clear() {
+        state.withLock { $0.clear() }
+        try? flush()
+    }
+
+    /// Changes the state and sees to it that the file hears of it.
+    func change<Result: Sendable>(_ body: (inout CookieJarState) -> Result) -> Result {
+        let (result, needsSave) = state.withLock { (body(&$0), $0.beginsSchedule()) }
+        if needsSave { scheduleSave() }
+        return result
+    }
+
+    /// A cookie of the file as the jar takes it; one whose name promises what it does not keep is not taken.
+    ///
+    /// A domain may have become a public suffix since; then the cookie goes to that host alone.
+    func admitted(_ cookie: Cookie) -> Cookie? {
+        guard sessionCookies == .keep || cookie.expires != nil, cookie.keepsPromiseOfName(hasPathAttribute: true) else {
+            return nil
+        }
+        var cookie = cookie
+        cookie.isHostOnly = cookie.isHostOnly || suffixes.isPublicSuffix(cookie.domain)
+        return cookie
+    }
 }

@@ -1,0 +1,77 @@
+public import Foundation
+
+/// One cookie as the jar keeps it (RFC 6265bis section 5.7).
+///
+/// Name and value are bytes; nothing in them is decoded or unquoted.
+public struct Cookie: Sendable, Equatable {
+    /// When a browser would send the cookie across sites.
+    ///
+    /// An app has no sites, so the jar keeps the attribute for others to read and sends the cookie in any case.
+    public enum SameSite: String, Sendable {
+        /// Only within the site.
+        case strict = "Strict"
+        /// Within the site and when the user navigates to it.
+        case lax = "Lax"
+        /// Everywhere; such a cookie must be ``Cookie/isSecure``.
+        case none = "None"
+    }
+
+    /// The bytes of the name; empty for a nameless cookie.
+    public let nameBytes: [UInt8]
+    /// The bytes of the value.
+    public let valueBytes: [UInt8]
+    /// The host or domain in lower case, without a leading dot; an international name in its `xn--` form.
+    public let domain: String
+    /// Whether the cookie goes to ``domain`` alone, not to the hosts below it.
+    public internal(set) var isHostOnly: Bool
+    /// The path at or below which the cookie is sent.
+    public let path: String
+    /// When the cookie ends; `nil` for a session cookie.
+    public let expires: Date?
+    /// When the cookie was first stored; an update of its value does not change it.
+    public internal(set) var created: Date
+    /// Whether the cookie is sent over secure connections only.
+    public let isSecure: Bool
+    /// Whether the cookie is kept from scripts.
+    public let isHTTPOnly: Bool
+    /// The `SameSite` attribute; `nil` when there was none or an unknown one.
+    public let sameSite: SameSite?
+
+    /// The name as text; bytes that are not UTF-8 are replaced.
+    public var name: String { String(decoding: nameBytes, as: UTF8.self) }
+    /// The value as text; bytes that are not UTF-8 are replaced.
+    public var value: String { String(decoding: valueBytes, as: UTF8.self) }
+}
+
+extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The name, domain and path, without the value, which may be a secret.
+    public var description: String { "\(name)=… (\(isHostOnly ? "" : ".")\(domain)\(path))" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// A mirror without the value, so that `dump` does not print it either.
+    public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
+}
+
+extension Cookie {
+    /// What tells one cookie from another (RFC 6265bis section 5.7, step 23).
+    struct Key: Hashable, Sendable {
+        let domain: String
+        let isHostOnly: Bool
+        let path: String
+        let name: [UInt8]
+    }
+
+    var key: Key { Key(domain: domain, isHostOnly: isHostOnly, path: path, name: nameBytes) }
+
+    func isExpired(at date: Date) -> Bool {
+        guard let expires else { return false }
+        return expires <= date
+    }
+
+    /// Whether both say the same to servers and to the file, whenever they were created.
+    func isSame(as other: Cookie) -> Bool {
+        var other = other
+        other.created = created
+        return self == other
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+
+/// The dates of `Expires` (RFC 6265bis section 5.1.1), which forgives more than any date format does.
+enum CookieDate {
+    /// The instant that the bytes name, or `nil`.
+    static func parse(_ bytes: some Collection<UInt8>) -> Date? {
+        var fields = Fields()
+        for token in bytes.split(whereSeparator: isDelimiter) { fields.take(token) }
+        return fields.date
+    }
+
+    private static func isDelimiter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
+        default: false
+        }
+    }
+}
+
+private struct Fields {
+    var time: (hour: Int, minute: Int, second: Int)?
+    var day: Int?
+    var month: Int?
+    var year: Int?
+
+    /// Takes the token as the first field that is still missing and that it fits.
+    mutating func take(_ token: some Collection<UInt8>) {
+        if time == nil, let found = Self.time(token) {
+            time = found
+        } else if day == nil, let found = Self.number(token, digits: 1...2) {
+            day = found
+        } else if month == nil, let found = Self.month(token) {
+            month = found
+        } else if year == nil, let found = Self.number(token, digits: 2...4) {
+            year = found
+        }
+    }
+
+    var date: Date? {
+        guard let time, let day, let month, var year else { return nil }
+        if (70...99).contains(year) { year += 1900 }
+        if (0...69).contains(year) { year += 2000 }
+        guard year >= 1601, (1...Self.days(inMonth: month, of: year)).contains(day) else { return nil }
+        guard time.hour <= 23, time.minute <= 59, time.second <= 59 else { return nil }
+        let days = Self.days(toMonth: month, of: year) + day - 1
+        return Date(timeIntervalSince1970: Double(days * 86_400 + time.hour * 3600 + time.minute * 60 + time.second))
+    }
+
+    private static func time(_ token: some Collection<UInt8>) -> (hour: Int, minute: Int, second: Int)? {
+        let parts = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].allSatisfy(\.isASCIIDigit), parts[1].allSatisfy(\.isASCIIDigit) else {
+            return nil
+        }
+        guard let hour = number(parts[0], digits: 1...2), let minute = number(parts[1], digits: 1...2),
+            let second = number(parts[2], digits: 1...2)
+        else { return nil }
+        return (hour, minute, second)
+    }
+
+    private static func month(_ token: some Collection<UInt8>) -> Int? {
+        guard token.count >= 3 else { return nil }
+        let name = token.prefix(3).map(\.asciiLowercased)
+        return months.firstIndex(of: name).map { $0 + 1 }
+    }
+
+    /// The number that a token begins with, when it has as many digits as asked and no more.
+    private static func number(_ token: some Collection<UInt8>, digits: ClosedRange<Int>) -> Int? {
+        let leading = token.prefix(while: \.isASCIIDigit)
+        guard digits.contains(leading.count) else { return nil }
+        return leading.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    private static func days(inMonth month: Int, of year: Int) -> Int {
+        days(toMonth: month + 1, of: year) - days(toMonth: month, of: year)
+    }
+
+    /// Days from 1970 to the first of the month in the Gregorian calendar; month 13 is the January after.
+    private static func days(toMonth month: Int, of year: Int) -> Int {
+        // Counting years from March puts the leap day at the end, which makes the month lengths a linear formula.
+        let monthsSinceMarch = (month + 9) % 12
+        let marchYear = month > 12 ? year : month > 2 ? year : year - 1
+        let leapDays = marchYear / 4 - marchYear / 100 + marchYear / 400
+        return marchYear * 365 + leapDays + (153 * monthsSinceMarch + 2) / 5 - 719_468
+    }
+
+    private static let months = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ].map { Array($0.utf8) }
+}

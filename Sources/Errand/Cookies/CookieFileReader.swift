@@ -1,0 +1,117 @@
+import Foundation
+
+extension CookieFileFormat {
+    /// The cookies of a file that this library, curl or another tool wrote; those that do not say so were created at `date`.
+    static func decode(_ bytes: [UInt8], at date: Date) -> Contents {
+        var reader = CookieFileReader(date: date)
+        var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let unfinished = lines.popLast() ?? []
+        for line in lines { reader.read(line, of: bytes) }
+        return reader.contents(unfinished: !unfinished.isEmpty)
+    }
+}
+
+private struct CookieFileReader {
+    let date: Date
+    private var contents = CookieFileFormat.Contents()
+    private var note: Note?
+    private var isOurs = false
+    private var hasEnd = false
+
+    init(date: Date) { self.date = date }
+
+    /// What our comment says of the cookie in the next line.
+    private struct Note {
+        let created: Date
+        let sameSite: Cookie.SameSite?
+    }
+
+    mutating func read(_ line: ArraySlice<UInt8>, of file: [UInt8]) {
+        let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+        if line.starts(with: CookieFileFormat.end.utf8) {
+            readEnd(line, of: file)
+        } else if line.starts(with: CookieFileFormat.note.utf8) {
+            readNote(line)
+        } else if line.first != UInt8(ascii: "#") || line.starts(with: CookieFileFormat.httpOnly.utf8) {
+            readCookie(line)
+        }
+    }
+
+    func contents(unfinished: Bool) -> CookieFileFormat.Contents {
+        var contents = contents
+        if unfinished || isOurs && !hasEnd { contents.damage = contents.damage ?? "the file is cut off" }
+        return contents
+    }
+
+    private mutating func readEnd(_ line: ArraySlice<UInt8>, of file: [UInt8]) {
+        isOurs = true
+        hasEnd = true
+        let sum = CookieFileFormat.checksum(file[..<line.startIndex])
+        guard !line.elementsEqual("\(CookieFileFormat.end)\(sum)".utf8) else { return }
+        contents.damage = contents.damage ?? "the checksum does not fit"
+    }
+
+    private mutating func readNote(_ line: ArraySlice<UInt8>) {
+        isOurs = true
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+        guard words.count == 3, let created = Int64(words[1]) else {
+            contents.damage = contents.damage ?? "a comment of ours is damaged"
+            return
+        }
+        let instant = Date(timeIntervalSince1970: Double(created) / 1000)
+        note = Note(created: instant, sameSite: Cookie.SameSite(rawValue: String(words[2])))
+    }
+
+    private mutating func readCookie(_ line: ArraySlice<UInt8>) {
+        defer { note = nil }
+        guard !line.isEmpty else { return }
+        guard let cookie = cookie(line) else {
+            contents.damage = contents.damage ?? "a line is not a cookie"
+            return
+        }
+        contents.cookies.append(cookie)
+    }
+
+    private func cookie(_ line: ArraySlice<UInt8>) -> Cookie? {
+        let isHTTPOnly = line.first == UInt8(ascii: "#")
+        let line = isHTTPOnly ? line.dropFirst(CookieFileFormat.httpOnly.utf8.count) : line
+        let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
+        guard fields.count == 7, !line.contains(where: \.isForbiddenInCookie), !fields[5].isEmpty,
+            let domain = domain(fields[0]), let includesHostsBelow = Bool(field: fields[1]),
+            fields[2].first == UInt8(ascii: "/"), let isSecure = Bool(field: fields[3]),
+            let seconds = Int64(String(decoding: fields[4], as: UTF8.self))
+        else { return nil }
+        return Cookie(
+            nameBytes: Array(fields[5]),
+            valueBytes: Array(fields[6]),
+            domain: domain,
+            isHostOnly: !includesHostsBelow || CookieHost.isAddress(domain),
+            path: String(decoding: fields[2], as: UTF8.self),
+            expires: expiry(seconds),
+            created: note?.created ?? date,
+            isSecure: isSecure,
+            isHTTPOnly: isHTTPOnly,
+            sameSite: note?.sameSite
+        )
+    }
+
+    private func domain(_ field: ArraySlice<UInt8>) -> String? {
+        let name = field.first == UInt8(ascii: ".") ? field.dropFirst() : field
+        return CookieHost.canonical(String(decoding: name, as: UTF8.self))
+    }
+
+    private func expiry(_ seconds: Int64) -> Date? {
+        guard seconds != 0 else { return nil }
+        return min(Date(timeIntervalSince1970: Double(seconds)), date + SetCookie.longestLife)
+    }
+}
+
+extension Bool {
+    fileprivate init?(field: ArraySlice<UInt8>) {
+        switch String(decoding: field, as: UTF8.self).uppercased() {
+        case "TRUE": self = true
+        case "FALSE": self = false
+        default: return nil
+        }
+    }
+}

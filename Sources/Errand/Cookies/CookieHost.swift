@@ -1,0 +1,39 @@
+/// The host names of cookies (RFC 6265bis sections 5.1.2 and 5.1.3).
+enum CookieHost {
+    /// The name in lower case and, where it is international, in its `xn--` form; `nil` for what cannot be a host.
+    static func canonical(_ host: String) -> String? {
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }) else {
+            return nil
+        }
+        if host.utf8.allSatisfy({ $0 < 0x80 && $0 == $0.asciiLowercased }) { return host }
+        return host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
+            .map { Punycode.label(String($0)) }
+            .joined(separator: ".")
+    }
+
+    /// Whether the host is an address: an IPv6 one, or any name that ends in a number.
+    ///
+    /// The URL standard reads each of `127.0.0.1`, `127.1` and `0x7f.1` as an IPv4 address, so none of them has a parent.
+    static func isAddress(_ host: String) -> Bool {
+        guard !host.utf8.contains(UInt8(ascii: ":")) else { return true }
+        guard let last = host.utf8.split(separator: UInt8(ascii: ".")).last else { return false }
+        return last.allSatisfy(\.isASCIIDigit) || last.starts(with: "0x".utf8)
+    }
+
+    /// Whether `host` is `domain` or, being a name, below it.
+    static func matches(_ host: String, domain: String) -> Bool {
+        if host == domain { return true }
+        return host.utf8.count > domain.utf8.count && host.hasSuffix(domain)
+            && host.utf8.dropLast(domain.utf8.count).last == UInt8(ascii: ".") && !isAddress(host)
+    }
+
+    /// Whether the host is this machine by its very name (RFC 6761 section 6.3).
+    static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
+            || host.hasPrefix("127.") && isAddress(host)
+    }
+}
+
+extension UInt8 {
+    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+}

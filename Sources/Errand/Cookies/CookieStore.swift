@@ -1,0 +1,117 @@
+import Foundation
+
+/// The cookies of a jar, by domain: a look-up visits the host and the domains above it, whatever else there is.
+struct CookieStore {
+    struct Entry {
+        var cookie: Cookie
+        /// Tells apart cookies of one creation time.
+        let order: UInt64
+        var lastUse: UInt64
+    }
+
+    private(set) var domains: [String: [Entry]] = [:]
+    private(set) var count = 0
+    private var uses: UInt64 = 0
+    /// No cookie expires before this.
+    private var nextExpiry = Date.distantFuture
+
+    init(_ cookies: [Cookie] = []) {
+        for cookie in cookies {
+            put(cookie)
+            _ = evict(for: cookie.domain)
+        }
+    }
+
+    /// All cookies, the oldest first.
+    var cookies: [Cookie] {
+        domains.values.joined()
+            .sorted { ($0.cookie.created, $0.order) < ($1.cookie.created, $1.order) }
+            .map(\.cookie)
+    }
+
+    subscript(key: Cookie.Key) -> Cookie? {
+        domains[key.domain]?.first { $0.cookie.key == key }?.cookie
+    }
+
+    /// The cookies to send to `origin`, longer paths first, then older ones (RFC 6265bis section 5.8.3).
+    mutating func use(for origin: CookieOrigin, at date: Date) -> [Cookie] {
+        uses += 1
+        var found: [Entry] = []
+        Self.forEachDomain(of: origin.host) { domain in
+            guard let index = domains.index(forKey: domain) else { return }
+            for position in domains.values[index].indices {
+                guard domains.values[index][position].cookie.isSent(to: origin, at: date) else { continue }
+                domains.values[index][position].lastUse = uses
+                found.append(domains.values[index][position])
+            }
+        }
+        return found.sorted(by: Self.isSentBefore).map(\.cookie)
+    }
+
+    private static func isSentBefore(_ one: Entry, _ other: Entry) -> Bool {
+        let lengths = (one.cookie.path.utf8.count, other.cookie.path.utf8.count)
+        if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
+        return (one.cookie.created, one.order) < (other.cookie.created, other.order)
+    }
+
+    /// Whether an insecure cookie like this one would stand before a secure one (RFC 6265bis section 5.7, step 16).
+    func shadowsSecureCookie(_ cookie: Cookie) -> Bool {
+        domains.contains { domain, entries in
+            (CookieHost.matches(domain, domain: cookie.domain) || CookieHost.matches(cookie.domain, domain: domain))
+                && entries.contains {
+                    $0.cookie.isSecure && $0.cookie.nameBytes == cookie.nameBytes
+                        && CookieOrigin.path(cookie.path, isAtOrBelow: $0.cookie.path)
+                }
+        }
+    }
+
+    /// Puts the cookie in the place of one with the same key, whose creation time it inherits.
+    mutating func put(_ cookie: Cookie) {
+        uses += 1
+        var entries = domains[cookie.domain] ?? []
+        if let position = entries.firstIndex(where: { $0.cookie.key == cookie.key }) {
+            let created = entries[position].cookie.created
+            entries[position].cookie = cookie
+            entries[position].cookie.created = created
+            entries[position].lastUse = uses
+        } else {
+            entries.append(Entry(cookie: cookie, order: uses, lastUse: uses))
+            count += 1
+        }
+        domains[cookie.domain] = entries
+        nextExpiry = min(nextExpiry, cookie.expires ?? nextExpiry)
+    }
+
+    mutating func removeExpired(at date: Date) {
+        guard date >= nextExpiry else { return }
+        let all = domains.values.joined().map(\.cookie)
+        for cookie in all where cookie.isExpired(at: date) { remove(cookie.key) }
+        nextExpiry = domains.values.joined().compactMap(\.cookie.expires).min() ?? .distantFuture
+    }
+
+    mutating func remove(_ key: Cookie.Key) {
+        guard let index = domains.index(forKey: key.domain),
+            let position = domains.values[index].firstIndex(where: { $0.cookie.key == key })
+        else { return }
+        domains.values[index].remove(at: position)
+        count -= 1
+        if domains.values[index].isEmpty { domains.remove(at: index) }
+    }
+
+    private static func forEachDomain(of host: String, _ body: (String) -> Void) {
+        body(host)
+        guard !CookieHost.isAddress(host) else { return }
+        var rest = host[...]
+        while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            rest = rest[rest.utf8.index(after: dot)...]
+            body(String(rest))
+        }
+    }
+}
+
+extension Cookie {
+    fileprivate func isSent(to origin: CookieOrigin, at date: Date) -> Bool {
+        (!isHostOnly || domain == origin.host) && (!isSecure || origin.isSecure) && !isExpired(at: date)
+            && origin.matches(path: path)
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+import Synchronization
+
+/// The jars that have a file, none of them retained; they are flushed when the process exits.
+enum LiveJars {
+    private struct Reference {
+        weak var jar: CookieJar?
+    }
+
+    private static let references = Mutex<[Reference]>([])
+    private static let flushesAtExit: Bool = atexit { LiveJars.flush() } == 0
+
+    static func add(_ jar: CookieJar) {
+        _ = flushesAtExit
+        references.withLock { references in
+            references.removeAll { $0.jar == nil }
+            references.append(Reference(jar: jar))
+        }
+    }
+
+    private static func flush() {
+        let jars = references.withLock { $0.compactMap(\.jar) }
+        for jar in jars { try? jar.flush() }
+    }
+}

@@ -1,0 +1,16 @@
+import Foundation
+
+/// Conformance data beside the package; tests that need a folder are skipped where it is missing.
+enum SharedData: String {
+    case httpState = "http-state"
+    case freshHTTPState = "http-state-fresh"
+    case publicSuffix = "public-suffix"
+
+    var folder: URL {
+        URL(filePath: #filePath).appending(path: "../../../../../shared/data/\(rawValue)").standardizedFileURL
+    }
+
+    var exists: Bool { FileManager.default.fileExists(atPath: folder.path(percentEncoded: false)) }
+
+    func bytes(_ path: String) throws -> Data { try Data(contentsOf: folder.appending(path: path)) }
+}
