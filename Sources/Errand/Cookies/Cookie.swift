@@ -27,7 +27,7 @@ public struct Cookie: Sendable, Equatable {
     /// The path at or below which the cookie is sent.
     public let path: String
     /// When the cookie ends; `nil` for a session cookie.
-    public let expires: Date?
+    public internal(set) var expires: Date?
     /// When the cookie was first stored; an update of its value does not change it.
     public internal(set) var created: Date
     /// Whether the cookie is sent over secure connections only.
@@ -68,10 +68,15 @@ extension Cookie {
         return expires <= date
     }
 
-    /// Whether both say the same to servers and to the file, whenever they were created.
-    func isSame(as other: Cookie) -> Bool {
+    func hasSameKey(as other: Cookie) -> Bool {
+        nameBytes == other.nameBytes && isHostOnly == other.isHostOnly && path == other.path && domain == other.domain
+    }
+
+    /// Whether both are the same but for when they begin and end.
+    func hasSameContent(as other: Cookie) -> Bool {
         var other = other
         other.created = created
+        other.expires = expires
         return self == other
     }
 }

@@ -14,7 +14,7 @@ struct CookieFile: Sendable {
     private var temporaryPath: String { path + ".errand-tmp" }
     private var directory: String { url.deletingLastPathComponent().path(percentEncoded: false) }
 
-    init(_ url: URL, lockPatience: Duration = .seconds(1)) {
+    init(_ url: URL, lockPatience: Duration = .seconds(2)) {
         self.url = url.absoluteURL
         self.path = self.url.path(percentEncoded: false)
         self.lockPatience = lockPatience

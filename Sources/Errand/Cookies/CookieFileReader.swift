@@ -4,10 +4,12 @@ extension CookieFileFormat {
     /// The cookies of a file that this library, curl or another tool wrote; those that do not say so were created at `date`.
     static func decode(_ bytes: [UInt8], at date: Date) -> Contents {
         var reader = CookieFileReader(date: date)
-        var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let unfinished = lines.popLast() ?? []
-        for line in lines { reader.read(line, of: bytes) }
-        return reader.contents(unfinished: !unfinished.isEmpty)
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")), reader.hasRoom {
+            reader.read(rest[..<end], of: bytes)
+            rest = rest[(end + 1)...]
+        }
+        return reader.contents(rest: rest)
     }
 }
 
@@ -37,9 +39,13 @@ private struct CookieFileReader {
         }
     }
 
-    func contents(unfinished: Bool) -> CookieFileFormat.Contents {
+    /// A file with more lines than any jar has cookies is read no further.
+    var hasRoom: Bool { contents.cookies.count < 3 * CookieStore.mostInAll }
+
+    func contents(rest: ArraySlice<UInt8>) -> CookieFileFormat.Contents {
         var contents = contents
-        if unfinished || isOurs && !hasEnd { contents.damage = contents.damage ?? "the file is cut off" }
+        if !hasRoom { contents.damage = "it holds too many cookies" }
+        if !rest.isEmpty || isOurs && !hasEnd { contents.damage = contents.damage ?? "it is cut off" }
         return contents
     }
 
@@ -48,14 +54,14 @@ private struct CookieFileReader {
         hasEnd = true
         let sum = CookieFileFormat.checksum(file[..<line.startIndex])
         guard !line.elementsEqual("\(CookieFileFormat.end)\(sum)".utf8) else { return }
-        contents.damage = contents.damage ?? "the checksum does not fit"
+        contents.damage = contents.damage ?? "its checksum does not fit"
     }
 
     private mutating func readNote(_ line: ArraySlice<UInt8>) {
         isOurs = true
         let words = String(decoding: line, as: UTF8.self).split(separator: " ")
         guard words.count == 3, let created = Int64(words[1]) else {
-            contents.damage = contents.damage ?? "a comment of ours is damaged"
+            contents.damage = contents.damage ?? "a comment is damaged"
             return
         }
         let instant = Date(timeIntervalSince1970: Double(created) / 1000)

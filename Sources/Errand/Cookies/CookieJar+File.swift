@@ -9,7 +9,7 @@ extension CookieJar {
 
     /// Writes what the file does not have yet and returns when the disk has it; without such, nothing is written.
     ///
-    /// Blocks for a few milliseconds, and for a second when another process holds the lock.
+    /// Blocks for a few milliseconds, and up to two seconds when another process holds the lock.
     ///
     /// - Throws: Why the file could not be written; the jar goes on trying.
     public func flush() throws(CookieFileError) {
@@ -28,19 +28,20 @@ extension CookieJar {
         LiveJars.add(self)
     }
 
+    /// Saves after a while; the jar lives until then.
     func scheduleSave() {
-        guard let file else { return }
-        saving.asyncAfter(deadline: .now() + Self.saveInterval) {
-            let report = self.save(to: file)
-            self.tell(report)
-        }
+        saving.asyncAfter(deadline: .now() + Self.saveInterval) { self.saveAsScheduled() }
     }
 
     private func scheduleRetry() {
-        saving.asyncAfter(deadline: .now() + Self.retryInterval) { [weak self] in
-            guard let self, let file else { return }
-            tell(save(to: file))
-        }
+        guard state.withLock({ $0.beginsSchedule() }) else { return }
+        saving.asyncAfter(deadline: .now() + Self.retryInterval) { [weak self] in self?.saveAsScheduled() }
+    }
+
+    private func saveAsScheduled() {
+        guard let file else { return }
+        state.withLock { $0.endSchedule() }
+        tell(save(to: file))
     }
 
     private func find(in file: CookieFile) -> (CookieFile.Found, [CookieFileError]) {
@@ -65,7 +66,7 @@ extension CookieJar {
             let problems = try file.locked { () throws(CookieFileError) in try merge(changes, into: file) }
             return SaveReport(problems: problems, hasSaved: true)
         } catch {
-            if changes.isClear { file.remove() }
+            if changes.isClear, error.kind != .cannotRead { file.remove() }
             state.withLock { $0.restore(changes) }
             scheduleRetry()
             return SaveReport(problems: [error], failure: error)
@@ -75,6 +76,8 @@ extension CookieJar {
     private func merge(_ changes: CookieChanges, into file: CookieFile) throws(CookieFileError) -> [CookieFileError] {
         let found = try file.findTidily(at: opened)
         var store = CookieStore(found.cookies.compactMap(admitted))
+        // Where the file is gone or damaged, nobody decided to remove its cookies: those in memory are the best copy.
+        if found.checksum == nil { for cookie in cookies { store.put(cookie) } }
         changes.apply(to: &store)
         let cookies = store.cookies
         let written = CookieFileFormat.encode(cookies.filter(isKept))

@@ -34,10 +34,8 @@ struct CookieJarState {
             remove(cookie.key)
             return .removed
         }
-        let old = store[cookie.key]
-        store.put(cookie)
-        if let old, old.isSame(as: cookie) { return .stored(old) }
-        changes?.put(cookie, isNew: old == nil, at: date)
+        let effect = store.put(cookie)
+        if effect != .none { changes?.put(cookie, isNew: effect == .added, at: date) }
         for evicted in store.evict(for: cookie.domain) { changes?.remove(evicted.key) }
         return store[cookie.key].map { .stored($0) } ?? .removed
     }
@@ -60,23 +58,23 @@ struct CookieJarState {
 }
 
 extension CookieJarState {
-    /// Whether a save has to be scheduled now; it is said once.
+    /// Whether a save has to be scheduled now, which is said once before ``endSchedule()``.
     mutating func beginsSchedule() -> Bool {
         guard let changes, !changes.isEmpty, !isSaveScheduled else { return false }
         isSaveScheduled = true
         return true
     }
 
+    mutating func endSchedule() { isSaveScheduled = false }
+
     /// Takes the changes that the next save is to write.
     mutating func takeChanges() -> CookieChanges {
-        isSaveScheduled = false
         defer { changes = changes.map { _ in CookieChanges() } }
         return changes ?? CookieChanges()
     }
 
-    /// Puts back the changes that could not be written; they wait for the retry.
+    /// Puts back the changes that could not be written.
     mutating func restore(_ unwritten: CookieChanges) {
-        isSaveScheduled = true
         changes = changes?.following(unwritten)
     }
 
@@ -98,10 +96,17 @@ extension CookieJarState {
         for cookie in store.cookies where !keys.contains(cookie.key) && !isOwn(cookie.key) && !livesInMemory(cookie) {
             store.remove(cookie.key)
         }
-        for cookie in cookies where !isOwn(cookie.key) && store[cookie.key]?.isSame(as: cookie) != true {
+        for cookie in cookies where !isOwn(cookie.key) && isNews(cookie) {
             store.put(cookie)
             _ = store.evict(for: cookie.domain)
         }
+    }
+
+    /// Whether the file says something of the cookie that the jar does not know; the file counts in whole seconds.
+    private func isNews(_ cookie: Cookie) -> Bool {
+        guard let known = store[cookie.key], known.hasSameContent(as: cookie) else { return true }
+        guard let expires = known.expires, let other = cookie.expires else { return known.expires != cookie.expires }
+        return abs(expires.timeIntervalSince(other)) > 1
     }
 
     private func isOwn(_ key: Cookie.Key) -> Bool {

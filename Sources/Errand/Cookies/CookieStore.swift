@@ -2,13 +2,6 @@ import Foundation
 
 /// The cookies of a jar, by domain: a look-up visits the host and the domains above it, whatever else there is.
 struct CookieStore {
-    struct Entry {
-        var cookie: Cookie
-        /// Tells apart cookies of one creation time.
-        let order: UInt64
-        var lastUse: UInt64
-    }
-
     private(set) var domains: [String: [Entry]] = [:]
     private(set) var count = 0
     private var uses: UInt64 = 0
@@ -65,21 +58,27 @@ struct CookieStore {
         }
     }
 
+    /// What putting a cookie meant.
+    enum Effect {
+        case added
+        case changed
+        /// Nothing that the file would have to hear of.
+        case none
+    }
+
     /// Puts the cookie in the place of one with the same key, whose creation time it inherits.
-    mutating func put(_ cookie: Cookie) {
+    @discardableResult
+    mutating func put(_ cookie: Cookie) -> Effect {
         uses += 1
-        var entries = domains[cookie.domain] ?? []
-        if let position = entries.firstIndex(where: { $0.cookie.key == cookie.key }) {
-            let created = entries[position].cookie.created
-            entries[position].cookie = cookie
-            entries[position].cookie.created = created
-            entries[position].lastUse = uses
-        } else {
-            entries.append(Entry(cookie: cookie, order: uses, lastUse: uses))
-            count += 1
-        }
-        domains[cookie.domain] = entries
         nextExpiry = min(nextExpiry, cookie.expires ?? nextExpiry)
+        guard let index = domains.index(forKey: cookie.domain),
+            let position = domains.values[index].firstIndex(where: { $0.cookie.hasSameKey(as: cookie) })
+        else {
+            domains[cookie.domain, default: []].append(Entry(cookie, number: uses))
+            count += 1
+            return .added
+        }
+        return domains.values[index][position].replace(with: cookie, number: uses) ? .changed : .none
     }
 
     mutating func removeExpired(at date: Date) {

@@ -10,7 +10,7 @@ struct PublicSuffixRules: Sendable {
 
     private static let systemCopy = URL(filePath: "/usr/share/publicsuffix/public_suffix_list.dat")
     private static let system = libpsl ?? list(at: systemCopy) ?? defaultRule
-    static let defaultRule = PublicSuffixRules(.defaultRule, .defaultRule)
+    private static let defaultRule = PublicSuffixRules(.defaultRule, .defaultRule)
 
     let source: PublicSuffixSource
     private let rules: Rules
@@ -33,12 +33,16 @@ struct PublicSuffixRules: Sendable {
 
     /// Whether no cookie may be set for the whole of `domain`, which is canonical.
     func isPublicSuffix(_ domain: String) -> Bool {
-        let name = domain.utf8.last == UInt8(ascii: ".") ? String(domain.dropLast()) : domain
-        guard name.utf8.contains(UInt8(ascii: ".")) else { return true }
+        registrableDomain(of: domain.utf8.last == UInt8(ascii: ".") ? String(domain.dropLast()) : domain) == nil
+    }
+
+    /// The domain at or above `host`, which is canonical, that somebody registered; `nil` when `host` is a public suffix.
+    func registrableDomain(of host: String) -> String? {
+        guard host.utf8.contains(UInt8(ascii: ".")), host.utf8.first != UInt8(ascii: ".") else { return nil }
         switch rules {
-        case .list(let list): return list.isPublicSuffix(name)
-        case .libpsl(let library): return library.isPublicSuffix(name)
-        case .defaultRule: return false
+        case .list(let list): return list.registrableDomain(of: host)
+        case .libpsl(let library): return library.registrableDomain(of: host)
+        case .defaultRule: return host.split(separator: ".").suffix(2).joined(separator: ".")
         }
     }
 }
