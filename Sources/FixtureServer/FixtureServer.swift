@@ -1,1 +1,116 @@
-package enum FixtureServerPlaceholder {}
+import Foundation
+
+/// An HTTP/1.1 server on loopback for tests, demos and benchmarks: one thread, no packages, no waiting by sleeping.
+///
+/// It is listening when ``start(_:handler:)`` returns, and it stops when it is told to or when it is released.
+package final class FixtureServer: Sendable {
+    /// The port it listens to.
+    package let port: UInt16
+    private let inbox: Inbox
+    private let ledger: Ledger
+    private let thread: LoopThread
+
+    /// Starts a server that answers each request as `handler` says, which runs on the server's thread and must not block.
+    ///
+    /// - Throws: ``SystemError``.
+    package static func start(
+        _ options: ServerOptions = ServerOptions(),
+        handler: @escaping Script.Handler
+    ) throws -> FixtureServer {
+        let script = Script.onRequest(handler)
+        return try FixtureServer(options) { _, _ in script }
+    }
+
+    /// Starts a server that plays a script for each turn of each connection.
+    ///
+    /// - Throws: ``SystemError``.
+    package static func start(
+        _ options: ServerOptions = ServerOptions(),
+        plan: @escaping Script.Plan
+    ) throws -> FixtureServer {
+        try FixtureServer(options, plan)
+    }
+
+    private init(_ options: ServerOptions, _ plan: @escaping Script.Plan) throws {
+        let listeners = try Listener.all(for: options)
+        let poller = try Poller()
+        let inbox = try Inbox()
+        let ledger = Ledger(limit: options.recordedRequests, inbox: inbox)
+        let context = ServerContext(options: options, plan: plan, ledger: ledger)
+        port = listeners[0].port
+        self.inbox = inbox
+        self.ledger = ledger
+        thread = LoopThread(name: "FixtureServer") {
+            EventLoop(poller: poller, inbox: inbox, context: context).run()
+            ledger.close()
+        }
+        inbox.post(.listen(listeners))
+    }
+
+    deinit { stop() }
+
+    /// `http://127.0.0.1:port`.
+    package var baseURL: URL { url("") }
+
+    /// A URL of this server: `path` stands behind the port as it is.
+    package func url(_ path: String, host: String = "127.0.0.1") -> URL {
+        guard let url = URL(string: "http://\(host):\(port)\(path)") else { preconditionFailure("not a path: \(path)") }
+        return url
+    }
+
+    /// The requests that are kept, in the order of their arrival.
+    package var requests: [RecordedRequest] { ledger.read(\.requests) }
+
+    /// How many requests have arrived.
+    package var totalRequests: Int { ledger.read(\.totalRequests) }
+
+    /// How many connections are open now.
+    package var openConnections: Int { ledger.read(\.openConnections) }
+
+    /// How many connections have ever been accepted.
+    package var totalConnections: Int { ledger.read(\.totalConnections) }
+
+    /// The oldest request that was not taken yet, waited for.
+    ///
+    /// - Throws: ``NoRequest`` when none comes in time, or the task is cancelled, or the server stops.
+    package func takeRequest(timeout: Duration = .seconds(10)) async throws -> RecordedRequest {
+        guard let request = await ledger.takeRequest(timeout: timeout) else { throw NoRequest() }
+        return request
+    }
+
+    /// Waits until so many connections are open, and returns whether that came in time.
+    package func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(10)) async -> Bool {
+        await ledger.wait(timeout) { $0.openConnections == count }
+    }
+
+    /// Waits until so many connections have been accepted, and returns whether that came in time.
+    package func waitForTotalConnections(_ count: Int, timeout: Duration = .seconds(10)) async -> Bool {
+        await ledger.wait(timeout) { $0.totalConnections >= count }
+    }
+
+    /// Waits until so many requests have arrived, and returns whether that came in time.
+    package func waitForTotalRequests(_ count: Int, timeout: Duration = .seconds(10)) async -> Bool {
+        await ledger.wait(timeout) { $0.totalRequests >= count }
+    }
+
+    /// Forgets the kept requests, taken or not.
+    package func forgetRequests() {
+        ledger.removeRequests()
+    }
+
+    /// Takes new connections, or leaves them in the backlog.
+    package func setAccepting(_ accepts: Bool) {
+        inbox.post(.setAccepting(accepts))
+    }
+
+    /// Ends the server and returns when its thread is over; a second call does nothing.
+    ///
+    /// Idle connections close at once. Others may finish their answer within `grace`.
+    package func stop(grace: Duration = .zero) {
+        inbox.post(.stop(grace: grace))
+        thread.join()
+    }
+}
+
+/// No request came in time.
+package struct NoRequest: Error {}

@@ -1,0 +1,41 @@
+extension Answer {
+    /// An answer that honours `If-None-Match`, `If-Match`, `If-Range` and a single `Range` (RFC 9110 sections 13, 14).
+    ///
+    /// Several ranges at once are answered with the whole source, as a server may.
+    package static func representation(
+        of source: ByteSource,
+        etag: String? = nil,
+        headers: HeaderLines = [:],
+        to request: RecordedRequest
+    ) -> Answer {
+        let tag = etag.map { HeaderLines([HeaderLine("ETag", $0)]) } ?? [:]
+        if let etag, let refusal = precondition(etag, request, tag) { return refusal }
+        let headers = headers + tag + ["Accept-Ranges": "bytes"]
+        let length = source.length
+        let condition = request.header("If-Range")
+        let range = condition == nil || condition == etag ? request.header("Range") : nil
+        switch ByteRange(range, length: length) {
+        case .whole:
+            return .stream(source, headers: headers)
+        case .part(let range):
+            let lines: HeaderLines = [
+                "Content-Range": "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)",
+                "Content-Length": String(range.count),
+            ]
+            return Answer(status: 206, headers: headers + lines, steps: [.stream(source, range)])
+        case .unsatisfiable:
+            return .status(416, headers: headers + ["Content-Range": "bytes */\(length)"])
+        }
+    }
+
+    private static func precondition(_ etag: String, _ request: RecordedRequest, _ tag: HeaderLines) -> Answer? {
+        if let wanted = request.header("If-Match"), !lists(wanted, etag) { return .status(412, headers: tag) }
+        if let known = request.header("If-None-Match"), lists(known, etag) { return .status(304, headers: tag) }
+        return nil
+    }
+
+    private static func lists(_ header: String, _ etag: String) -> Bool {
+        let tags = header.split(separator: ",").map { $0.drop { $0 == " " } }
+        return tags.contains { $0 == "*" || $0 == etag || $0 == "W/\(etag)" }
+    }
+}

@@ -1,0 +1,107 @@
+/// Plays the steps of one answer into an output buffer.
+struct AnswerPlayer {
+    /// Why the player stopped.
+    enum Pause {
+        /// The output is to be sent before the player goes on.
+        case flush
+        case wait(Duration)
+        case pass(Gate)
+        case open(Gate)
+        case hang
+        case close
+        case reset
+        /// Every step has been played.
+        case finished
+    }
+
+    private static let pieceSize: Int64 = 256 << 10
+    private let answer: Answer
+    private let isBodyless: Bool
+    private var position = 0
+    private var stream: (reader: ByteSourceReader, rest: Range<Int64>)?
+    private var owesPause = false
+
+    /// Starts at the first step; `isBodyless` leaves out what stands behind the head.
+    init(_ answer: Answer, isBodyless: Bool) {
+        self.answer = answer
+        self.isBodyless = isBodyless
+    }
+
+    /// Goes on until something other than writing is to be done; then `output` is empty.
+    mutating func fill(_ output: inout OutputBuffer) -> Pause {
+        while !output.isFull, position < answer.steps.count {
+            if let pause = play(answer.steps[position], &output) { return pause }
+        }
+        return output.isEmpty ? .finished : .flush
+    }
+
+    private mutating func play(_ step: Answer.Step, _ output: inout OutputBuffer) -> Pause? {
+        switch step {
+        case .write(let bytes): write(bytes, &output)
+        case .stream(let source, let range): write(source, range, &output)
+        case .repeatForever(let bytes, let pause): write(bytes, every: pause, &output)
+        default: act(step, output)
+        }
+    }
+
+    private mutating func act(_ step: Answer.Step, _ output: OutputBuffer) -> Pause? {
+        guard output.isEmpty else { return .flush }
+        position += 1
+        switch step {
+        case .wait(let duration): return .wait(duration)
+        case .pass(let gate): return .pass(gate)
+        case .open(let gate): return .open(gate)
+        case .hang: return .hang
+        case .close: return .close
+        case .reset: return .reset
+        case .write, .stream, .repeatForever: return nil
+        }
+    }
+
+    private mutating func write(_ bytes: [UInt8], _ output: inout OutputBuffer) -> Pause? {
+        guard !isLeftOut else { return skip() }
+        position += 1
+        output.append(bytes)
+        return nil
+    }
+
+    private mutating func write(_ source: ByteSource, _ range: Range<Int64>, _ output: inout OutputBuffer) -> Pause? {
+        guard !isLeftOut else { return skip() }
+        guard output.isEmpty else { return .flush }
+        let (reader, rest) = stream ?? (ByteSourceReader(source), range)
+        let bytes = reader.read(rest.prefix(Self.pieceSize))
+        output.append(bytes)
+        stream = (reader, rest.dropFirst(Int64(bytes.count)))
+        // A source that ends early would be asked for ever.
+        guard rest.count <= bytes.count || bytes.isEmpty else { return .flush }
+        stream = nil
+        return skip()
+    }
+
+    private mutating func write(_ bytes: [UInt8], every pause: Duration, _ output: inout OutputBuffer) -> Pause? {
+        guard !isLeftOut else { return skip() }
+        if pause > .zero, owesPause {
+            guard output.isEmpty else { return .flush }
+            owesPause = false
+            return .wait(pause)
+        }
+        owesPause = true
+        output.append(bytes)
+        return nil
+    }
+
+    private var isLeftOut: Bool {
+        guard isBodyless, let headIndex = answer.headIndex else { return false }
+        return position > headIndex
+    }
+
+    private mutating func skip() -> Pause? {
+        position += 1
+        return nil
+    }
+}
+
+extension Range<Int64> {
+    fileprivate func prefix(_ count: Int64) -> Range { lowerBound..<Swift.min(upperBound, lowerBound + count) }
+    fileprivate func dropFirst(_ count: Int64) -> Range { Swift.min(upperBound, lowerBound + count)..<upperBound }
+}

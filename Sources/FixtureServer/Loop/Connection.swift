@@ -1,0 +1,216 @@
+/// One connection: what it has read, what it answers and what it waits for.
+///
+/// It lives on the loop's thread.
+final class Connection {
+    /// What a connection waits for.
+    enum Standing {
+        /// What it waited for before still stands.
+        case unchanged
+        /// More bytes of the client, or its end.
+        case input
+        /// Room in the socket.
+        case output
+        /// Bytes, for this long.
+        case idle(Duration)
+        /// The end of a pause.
+        case pause(Duration)
+        case gate(Gate)
+        /// The client's FIN after ours, for this long.
+        case linger(Duration)
+        /// Nothing more: it is over.
+        case closed
+    }
+
+    private static let inputLimit = 1 << 20
+    private static let lingering = Duration.seconds(2)
+
+    /// Which connection of the server this is, counted from 1.
+    let number: Int
+    /// What the poller watches for.
+    var interest: Readiness = .readable
+    /// Changes with every wait, so that a late timer or gate is known as such.
+    var ticket = 0
+
+    private let socket: StreamSocket
+    private let context: ServerContext
+    private var input = InputBuffer()
+    private var output = OutputBuffer()
+    private var assembler: RequestAssembler
+    private var player: AnswerPlayer?
+    private var script = Script.onAccept()
+    private var turn = 0
+    private var keepsAlive = true
+    private var isAnswered = false
+    private var isStalled = false
+    private var isLingering = false
+
+    init(_ descriptor: consuming Descriptor, number: Int, context: ServerContext) {
+        socket = StreamSocket(descriptor)
+        self.number = number
+        self.context = context
+        assembler = RequestAssembler(headLimit: context.options.headLimit)
+    }
+
+    /// The number of the descriptor, for the poller.
+    var descriptor: Int32 { socket.number }
+
+    /// Whether bytes of the client are to be read now.
+    var readsInput: Bool { isLingering || !isStalled && (player == nil || input.count < Self.inputLimit) }
+
+    /// Whether nothing of a request has come and nothing of an answer is left.
+    var isIdle: Bool { player == nil && !assembler.isInsideBody && input.count == 0 }
+
+    /// Begins the first turn.
+    func start() -> Standing {
+        beginTurn() ?? run()
+    }
+
+    /// Reads what has arrived and goes on as far as that reaches.
+    func receive(into scratch: UnsafeMutableRawBufferPointer) -> Standing {
+        switch socket.receive(into: scratch) {
+        case .ended:
+            return .closed
+        case .wouldBlock:
+            return .unchanged
+        case .moved(let count):
+            guard !isLingering else { return .unchanged }
+            input.append(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+            return player == nil ? run() : .unchanged
+        }
+    }
+
+    /// Goes on when the socket has room.
+    func writable() -> Standing {
+        run()
+    }
+
+    /// Goes on after a pause or a gate, or ends after an idle or a lingering time.
+    func resume() -> Standing {
+        if isLingering { return .closed }
+        return player == nil ? finishSending() : run()
+    }
+
+    private func run() -> Standing {
+        while true {
+            if let standing = player == nil ? read() : play() { return standing }
+        }
+    }
+
+    // MARK: Reading
+
+    private func beginTurn() -> Standing? {
+        turn += 1
+        isAnswered = false
+        guard let script = context.plan(number, turn) else { return finishSending() }
+        self.script = script
+        guard case .onAccept(let answer) = script else { return nil }
+        keepsAlive = false
+        player = AnswerPlayer(answer, isBodyless: false)
+        return nil
+    }
+
+    private func read() -> Standing? {
+        do throws(MalformedRequest) {
+            switch try assembler.advance(&input) {
+            case .incomplete: return waitForInput()
+            case .stalled: isStalled = true
+            case .head(let head): return take(head)
+            case .complete(let request): return take(request)
+            }
+            return .input
+        } catch {
+            keepsAlive = false
+            player = AnswerPlayer(.text(error.reason, status: error.status).closing(), isBodyless: false)
+            return nil
+        }
+    }
+
+    private func waitForInput() -> Standing {
+        guard let limit = context.options.keepAliveTimeout, !assembler.isInsideBody, turn > 1 else { return .input }
+        return .idle(limit)
+    }
+
+    private func take(_ head: RequestHead) -> Standing? {
+        let request = RecordedRequest(head: head, connection: number, turn: turn)
+        if case .onHead(let handler) = script {
+            assembler.begin(request, handling: .discard)
+            isAnswered = true
+            answer(request, handler)
+            return nil
+        }
+        assembler.begin(request, handling: context.options.bodyHandling(head))
+        guard head.expectsContinue, context.options.sendsContinue else { return nil }
+        output.append(Self.continueLine)
+        return output.flush(to: socket) == .lost ? .closed : nil
+    }
+
+    private func take(_ request: RecordedRequest) -> Standing? {
+        guard !isAnswered, case .onRequest(let handler) = script else { return beginTurn() }
+        answer(request, handler)
+        return nil
+    }
+
+    // MARK: Answering
+
+    private func answer(_ request: RecordedRequest, _ handler: Script.Handler) {
+        context.ledger.record(request)
+        keepsAlive = request.head.keepsAlive
+        player = AnswerPlayer(handler(request).suiting(request.head), isBodyless: request.head.isHEAD)
+    }
+
+    private func play() -> Standing? {
+        guard let pause = player?.fill(&output) else { return nil }
+        switch output.flush(to: socket) {
+        case .blocked: return .output
+        case .lost: return .closed
+        case .done: return act(on: pause)
+        }
+    }
+
+    private func act(on pause: AnswerPlayer.Pause) -> Standing? {
+        switch pause {
+        case .flush:
+            return nil
+        case .wait(let duration):
+            return .pause(duration)
+        case .pass(let gate):
+            return .gate(gate)
+        case .open(let gate):
+            gate.open()
+            return nil
+        case .hang:
+            return .input
+        case .close:
+            return finishSending()
+        case .reset:
+            socket.armReset()
+            return .closed
+        case .finished:
+            return endTurn()
+        }
+    }
+
+    private func endTurn() -> Standing? {
+        player = nil
+        guard keepsAlive else { return finishSending() }
+        return isAnswered ? nil : beginTurn()
+    }
+
+    private func finishSending() -> Standing {
+        player = nil
+        isLingering = true
+        input.removeAll()
+        socket.finishSending()
+        return .linger(Self.lingering)
+    }
+
+    private static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+}
+
+extension Answer {
+    /// This answer with what `head` demands of the connection.
+    fileprivate func suiting(_ head: RequestHead) -> Answer {
+        if head.keepsAlive { return head.isHTTP10 ? adding("Connection", "keep-alive") : self }
+        return adding("Connection", "close")
+    }
+}

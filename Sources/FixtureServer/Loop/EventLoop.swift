@@ -1,0 +1,178 @@
+/// The one thread of a server: waits for sockets, timers and messages, and plays the answers.
+final class EventLoop {
+    private static let scratchSize = 256 << 10
+    private static let acceptsPerTurn = 128
+    private static let acceptPause = Duration.milliseconds(20)
+    private static let inboxToken = 0
+
+    private let poller: Poller
+    private let inbox: Inbox
+    private let context: ServerContext
+    private var listeners: [Listener] = []
+    private var connections: [Int: Connection] = [:]
+    private var timers = TimerQueue()
+    private var lastNumber = 0
+    private var deadline: ContinuousClock.Instant?
+    private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: scratchSize, alignment: 16)
+
+    init(poller: Poller, inbox: Inbox, context: ServerContext) {
+        self.poller = poller
+        self.inbox = inbox
+        self.context = context
+    }
+
+    deinit { scratch.deallocate() }
+
+    /// Runs until it is told to stop.
+    func run() {
+        poller.watch(inbox.number, token: Self.inboxToken, for: .readable)
+        while !isOver {
+            poller.wait(milliseconds: patience) { handle(token: $0, $1) }
+            fireTimers()
+        }
+        inbox.close()
+        for connection in connections.values { forget(connection) }
+    }
+
+    private var isOver: Bool {
+        guard let deadline else { return false }
+        return connections.isEmpty || deadline <= .now
+    }
+
+    private var patience: Int32 {
+        guard let next = [timers.nextDeadline, deadline].compactMap({ $0 }).min() else { return -1 }
+        let (seconds, attoseconds) = ContinuousClock.now.duration(to: next).components
+        // Rounded up, or the loop would spin through the last part of a millisecond.
+        return Int32(clamping: max(0, seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
+    }
+
+    private func handle(token: Int, _ readiness: Readiness) {
+        if token > Self.inboxToken {
+            guard let connection = connections[token] else { return }
+            handle(connection, readiness)
+        } else if token == Self.inboxToken {
+            for message in inbox.drain() { handle(message) }
+        } else {
+            accept(listener: -token - 1)
+        }
+    }
+
+    private static func token(ofListener index: Int) -> Int { -1 - index }
+
+    // MARK: Connections
+
+    private func accept(listener index: Int) {
+        guard listeners.indices.contains(index) else { return }
+        for _ in 0..<Self.acceptsPerTurn {
+            switch listeners[index].accept() {
+            case .connection(let descriptor):
+                open(descriptor)
+            case .outOfDescriptors:
+                setAccepting(false)
+                timers.add(.acceptAgain, at: .now + Self.acceptPause)
+                return
+            case .none:
+                return
+            }
+        }
+    }
+
+    private func open(_ descriptor: consuming Descriptor) {
+        lastNumber += 1
+        let connection = Connection(descriptor, number: lastNumber, context: context)
+        connections[lastNumber] = connection
+        context.ledger.connectionOpened()
+        poller.watch(connection.descriptor, token: lastNumber, for: connection.interest)
+        settle(connection, connection.start())
+    }
+
+    private func handle(_ connection: Connection, _ readiness: Readiness) {
+        if readiness.contains(.readable) {
+            settle(connection, connection.receive(into: scratch))
+        } else if readiness.contains(.hangUp) {
+            settle(connection, .closed)
+        } else if readiness.contains(.writable) {
+            settle(connection, connection.writable())
+        }
+    }
+
+    private func resume(_ number: Int, ticket: Int) {
+        guard let connection = connections[number], connection.ticket == ticket else { return }
+        settle(connection, connection.resume())
+    }
+
+    private func settle(_ connection: Connection, _ standing: Connection.Standing) {
+        var interest: Readiness = []
+        switch standing {
+        case .unchanged:
+            interest = connection.interest.intersection(.writable)
+        case .closed:
+            return forget(connection)
+        case .output:
+            interest = .writable
+            connection.ticket += 1
+        case .input:
+            connection.ticket += 1
+        case .idle(let duration), .pause(let duration), .linger(let duration):
+            connection.ticket += 1
+            timers.add(.resume(connection: connection.number, ticket: connection.ticket), at: .now + duration)
+        case .gate(let gate):
+            connection.ticket += 1
+            gate.whenOpen { [inbox, number = connection.number, ticket = connection.ticket] in
+                inbox.post(.resume(connection: number, ticket: ticket))
+            }
+        }
+        if connection.readsInput { interest.insert(.readable) }
+        guard interest != connection.interest else { return }
+        connection.interest = interest
+        poller.rewatch(connection.descriptor, token: connection.number, for: interest)
+    }
+
+    private func forget(_ connection: Connection) {
+        guard connections.removeValue(forKey: connection.number) != nil else { return }
+        context.ledger.connectionClosed()
+    }
+
+    // MARK: Timers and messages
+
+    private func fireTimers() {
+        guard timers.nextDeadline != nil else { return }
+        let now = ContinuousClock.now
+        while let action = timers.popDue(at: now) {
+            switch action {
+            case .resume(let number, let ticket): resume(number, ticket: ticket)
+            case .run(let action): action()
+            case .acceptAgain: setAccepting(true)
+            }
+        }
+    }
+
+    private func handle(_ message: Inbox.Message) {
+        switch message {
+        case .listen(let listeners): listen(listeners)
+        case .resume(let number, let ticket): resume(number, ticket: ticket)
+        case .run(let delay, let action): timers.add(.run(action), at: .now + delay)
+        case .setAccepting(let accepts): setAccepting(accepts)
+        case .stop(let grace): stop(grace: grace)
+        }
+    }
+
+    private func listen(_ listeners: [Listener]) {
+        self.listeners = listeners
+        for (index, listener) in listeners.enumerated() {
+            poller.watch(listener.number, token: Self.token(ofListener: index), for: .readable)
+        }
+    }
+
+    private func setAccepting(_ accepts: Bool) {
+        for (index, listener) in listeners.enumerated() {
+            poller.rewatch(listener.number, token: Self.token(ofListener: index), for: accepts ? .readable : [])
+        }
+    }
+
+    private func stop(grace: Duration) {
+        deadline = .now + grace
+        listeners = []
+        for connection in connections.values where connection.isIdle { forget(connection) }
+    }
+}

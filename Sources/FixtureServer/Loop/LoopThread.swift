@@ -1,0 +1,28 @@
+import Foundation
+import Synchronization
+
+/// A thread of its own for something that runs long.
+final class LoopThread: Sendable {
+    private let thread: Mutex<Thread>
+    private let ended: DispatchSemaphore
+
+    /// Starts `body` on a new thread.
+    init(name: String, _ body: @escaping @Sendable () -> Void) {
+        let ended = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            body()
+            ended.signal()
+        }
+        thread.name = name
+        thread.start()
+        self.ended = ended
+        self.thread = Mutex(thread)
+    }
+
+    /// Waits until the thread is over, any number of times; the thread itself does not wait for itself.
+    func join() {
+        guard thread.withLock({ $0 !== Thread.current }) else { return }
+        ended.wait()
+        ended.signal()
+    }
+}

@@ -1,0 +1,146 @@
+import Synchronization
+
+/// What the server has seen: its requests and its connections, and the tests that wait for either.
+final class Ledger: Sendable {
+    /// What is counted and kept.
+    struct State {
+        fileprivate(set) var requests: [RecordedRequest] = []
+        fileprivate(set) var totalRequests = 0
+        fileprivate(set) var openConnections = 0
+        fileprivate(set) var totalConnections = 0
+        fileprivate var taken = 0
+        fileprivate var waiters: [Int: Waiter] = [:]
+        fileprivate var lastWaiter = 0
+    }
+
+    /// Looks at the state, under the lock, and returns how to wake a test whose condition holds.
+    fileprivate typealias Waiter = @Sendable (inout State, _ isOver: Bool) -> (@Sendable () -> Void)?
+
+    private let state = Mutex(State())
+    private let limit: Int
+    private let inbox: Inbox
+
+    /// Keeps the last `limit` requests.
+    init(limit: Int, inbox: Inbox) {
+        self.limit = limit
+        self.inbox = inbox
+    }
+
+    /// Reads the state.
+    func read<Value: Sendable>(_ property: (State) -> Value) -> Value {
+        state.withLock { property($0) }
+    }
+
+    /// Forgets the requests so far.
+    func removeRequests() {
+        change { state in
+            state.requests.removeAll()
+            state.taken = 0
+        }
+    }
+
+    func record(_ request: RecordedRequest) {
+        change { state in
+            state.totalRequests += 1
+            guard limit > 0 else { return }
+            state.requests.append(request)
+            state.trim(to: limit)
+        }
+    }
+
+    func connectionOpened() {
+        change { state in
+            state.openConnections += 1
+            state.totalConnections += 1
+        }
+    }
+
+    func connectionClosed() {
+        change { $0.openConnections -= 1 }
+    }
+
+    /// The oldest request that was not taken yet; `nil` when none comes in time.
+    func takeRequest(timeout: Duration) async -> RecordedRequest? {
+        await wait(timeout) { state in
+            guard state.taken < state.requests.count else { return nil }
+            defer { state.taken += 1 }
+            return state.requests[state.taken]
+        }
+    }
+
+    /// Whether `condition` comes to hold in time.
+    func wait(_ timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) async -> Bool {
+        await wait(timeout) { condition($0) ? true : nil } ?? false
+    }
+
+    /// Ends every wait.
+    func close() {
+        for wake in endedWaiters(where: { _ in true }) { wake() }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        let awake = state.withLock { state in
+            body(&state)
+            return state.waiters.isEmpty ? [] : state.wakeWaiters()
+        }
+        for wake in awake { wake() }
+    }
+
+    private func wait<Value: Sendable>(
+        _ timeout: Duration,
+        _ attempt: @escaping @Sendable (inout State) -> Value?
+    ) async -> Value? {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                add(id) { state, isOver in
+                    let value = attempt(&state)
+                    guard value != nil || isOver else { return nil }
+                    return { continuation.resume(returning: value) }
+                }
+                let isTimed = inbox.post(.run(after: timeout) { self.end(id) })
+                if !isTimed || Task.isCancelled { end(id) }
+            }
+        } onCancel: {
+            end(id)
+        }
+    }
+
+    private func add(_ id: Int, _ waiter: @escaping Waiter) {
+        change { $0.waiters[id] = waiter }
+    }
+
+    private func end(_ id: Int) {
+        for wake in endedWaiters(where: { $0 == id }) { wake() }
+    }
+
+    private func endedWaiters(where isMeant: (Int) -> Bool) -> [@Sendable () -> Void] {
+        state.withLock { state in
+            state.waiters.keys.filter(isMeant).compactMap { id in
+                state.waiters.removeValue(forKey: id)?(&state, true)
+            }
+        }
+    }
+}
+
+extension Ledger.State {
+    /// Wakes those whose condition holds, in the order in which they came.
+    fileprivate mutating func wakeWaiters() -> [@Sendable () -> Void] {
+        waiters.keys.sorted().compactMap { id in
+            guard let wake = waiters[id]?(&self, false) else { return nil }
+            waiters[id] = nil
+            return wake
+        }
+    }
+
+    /// Drops the oldest requests, seldom and many at a time.
+    fileprivate mutating func trim(to limit: Int) {
+        guard requests.count >= 2 * limit else { return }
+        let surplus = requests.count - limit
+        requests.removeFirst(surplus)
+        taken = max(0, taken - surplus)
+    }
+}

@@ -1,0 +1,10 @@
+/// Why a request is not HTTP/1.1, and the status that says so.
+struct MalformedRequest: Error {
+    let status: Int
+    let reason: String
+
+    init(_ reason: String, status: Int = 400) {
+        self.status = status
+        self.reason = reason
+    }
+}

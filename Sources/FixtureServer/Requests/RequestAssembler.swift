@@ -1,0 +1,105 @@
+/// Makes requests out of the bytes of one connection, however they are cut.
+struct RequestAssembler {
+    /// What the bytes so far came to.
+    enum Progress {
+        /// More bytes are needed.
+        case incomplete
+        /// The body is not to be read further.
+        case stalled
+        /// A head is complete; ``begin(_:handling:)`` says how to go on with its body.
+        case head(RequestHead)
+        /// The request that was begun is complete.
+        case complete(RecordedRequest)
+    }
+
+    private enum State {
+        case head
+        case fixed(Int64)
+        case chunked(ChunkedDecoder)
+    }
+
+    private let headLimit: Int
+    private var state = State.head
+    private var request: RecordedRequest?
+    private var collector = BodyCollector(.discard)
+    private var scanned = 0
+
+    init(headLimit: Int) {
+        self.headLimit = headLimit
+    }
+
+    /// Whether a request has begun and is not complete.
+    var isInsideBody: Bool { request != nil }
+
+    /// Goes on to the body of `request`, whose head has just come.
+    mutating func begin(_ request: RecordedRequest, handling: BodyHandling) {
+        self.request = request
+        collector = BodyCollector(handling)
+        switch request.head.framing {
+        case .length(let length): state = .fixed(length)
+        case .chunked: state = .chunked(ChunkedDecoder())
+        }
+    }
+
+    /// Reads the unread bytes of `input` up to the next event.
+    mutating func advance(_ input: inout InputBuffer) throws(MalformedRequest) -> Progress {
+        switch state {
+        case .head: try readHead(&input)
+        case .fixed(let remaining): readBody(&input, remaining)
+        case .chunked(let decoder): try readBody(&input, decoder)
+        }
+    }
+
+    private mutating func readHead(_ input: inout InputBuffer) throws(MalformedRequest) -> Progress {
+        if scanned == 0 { input.dropEmptyLines() }
+        guard let end = input.endOfHead(from: scanned) else {
+            scanned = max(0, input.count - 3)
+            guard input.count <= headLimit else { throw MalformedRequest("the head is too large", status: 431) }
+            return .incomplete
+        }
+        guard end <= headLimit else { throw MalformedRequest("the head is too large", status: 431) }
+        scanned = 0
+        let head = try input.withUnread { bytes throws(MalformedRequest) in
+            try RequestHeadParser.parse(bytes.slice(0..<end))
+        }
+        input.consume(end)
+        return .head(head)
+    }
+
+    private mutating func readBody(_ input: inout InputBuffer, _ remaining: Int64) -> Progress {
+        let count = Int(min(remaining, Int64(input.count)))
+        input.withUnread { collector.append($0.slice(0..<count)) }
+        input.consume(count)
+        state = .fixed(remaining - Int64(count))
+        return Int64(count) == remaining ? finish(HeaderLines()) : pause
+    }
+
+    private mutating func readBody(
+        _ input: inout InputBuffer,
+        _ start: ChunkedDecoder
+    ) throws(MalformedRequest) -> Progress {
+        var decoder = start
+        while !decoder.isDone, !collector.isStalled {
+            let count = try input.withUnread { bytes throws(MalformedRequest) in
+                try decoder.consume(bytes) { collector.append($0) }
+            }
+            input.consume(count)
+            guard count > 0 else { break }
+        }
+        state = .chunked(decoder)
+        return decoder.isDone ? finish(decoder.trailers) : pause
+    }
+
+    private var pause: Progress { collector.isStalled ? .stalled : .incomplete }
+
+    private mutating func finish(_ trailers: HeaderLines) -> Progress {
+        guard var complete = request else { return .incomplete }
+        collector.finish(&complete)
+        collector = BodyCollector(.discard)
+        complete.trailers = trailers
+        complete.arrival = .now
+        request = nil
+        state = .head
+        return .complete(complete)
+    }
+}
