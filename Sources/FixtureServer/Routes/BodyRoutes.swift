@@ -1,0 +1,36 @@
+extension RouteTable {
+    /// `/bytes/N`, `/range/N`, `/gzip`, `/chunked/N` and `/drip`: bodies of every kind, whose bytes are known.
+    mutating func addBodies() {
+        get("/bytes/:count") { request in
+            guard let count = request.integer("count") else { return .badParameter }
+            return .stream(.counting(count), headers: .octets)
+        }
+        get("/range/:count") { request in
+            guard let count = request.integer("count") else { return .badParameter }
+            return .representation(of: .counting(count), etag: "\"range-\(count)\"", headers: .octets, to: request)
+        }
+        get("/gzip") { .gzip(Array("{\"gzipped\":true,\"method\":\"\($0.method)\"}".utf8), headers: .json) }
+        get("/chunked/:count") { request in
+            guard let count = request.integer("count"), count <= 10_000 else { return .badParameter }
+            return .chunked((0..<count).map { Array("chunk \($0)\n".utf8) }, trailers: ["X-Chunks": String(count)])
+        }
+        get("/drip") { try .drip($0) }
+    }
+}
+
+extension Answer {
+    /// A body of `numbytes` stars over `duration` seconds, after a first `delay`.
+    fileprivate static func drip(_ request: RecordedRequest) throws -> Answer {
+        let count = request.integer("numbytes") ?? 10
+        guard count <= 100_000 else { return .badParameter }
+        let pause = Duration.seconds((request.number("duration") ?? 2) / Double(max(1, count)))
+        let steps = (0..<count).flatMap { _ in [Step.write("*"), .wait(pause)] }
+        return Answer(status: 200, headers: .octets + ["Content-Length": String(count)], steps: steps)
+            .delayed(by: .seconds(request.number("delay") ?? 0))
+    }
+}
+
+extension HeaderLines {
+    static let octets: HeaderLines = ["Content-Type": "application/octet-stream"]
+    static let json: HeaderLines = ["Content-Type": "application/json"]
+}

@@ -1,0 +1,39 @@
+extension RouteTable {
+    /// `/echo`, `/anything`, `/headers`, `/status/N`, `/delay/S`, `/etag/X`: what arrived, and answers made to measure.
+    mutating func addInspection() {
+        for path in ["/echo", "/anything", "/anything/*", "/get", "/post", "/put", "/patch", "/delete"] {
+            any(path) { .json(RequestEcho($0)) }
+        }
+        any("/headers") { .json(["headers": RequestEcho($0).headers]) }
+        any("/status/:code") { request in
+            guard let status = request.integer("code"), (200..<600).contains(status) else { return .badParameter }
+            return .status(Int(status))
+        }
+        any("/delay/:seconds") { request in
+            guard let seconds = request.number("seconds") else { return .badParameter }
+            return .json(RequestEcho(request)).delayed(by: .seconds(seconds))
+        }
+        get("/etag/:tag") { request in
+            let body = Array("the body of \(request.parameters["tag"] ?? "")".utf8)
+            let source = ByteSource.bytes(body)
+            return .representation(of: source, etag: "\"\(request.parameters["tag"] ?? "")\"", to: request)
+        }
+    }
+}
+
+extension RecordedRequest {
+    /// A parameter of the route or of the query as a number that is not negative.
+    func number(_ name: String) -> Double? {
+        (parameters[name] ?? queryValue(name)).flatMap(Double.init).flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
+    }
+
+    /// A parameter of the route or of the query as a whole number that is not negative.
+    func integer(_ name: String) -> Int64? {
+        (parameters[name] ?? queryValue(name)).flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    }
+}
+
+extension Answer {
+    /// A parameter is missing or makes no sense.
+    static let badParameter = Answer.text("bad parameter", status: 400)
+}

@@ -1,0 +1,94 @@
+/// Which handler answers which method and path; where two fit, the one that was added last.
+package struct RouteTable: Sendable {
+    /// Makes an answer; an error becomes a 500 with its description.
+    package typealias Handler = @Sendable (RecordedRequest) throws -> Answer
+
+    fileprivate struct Route {
+        let method: String?
+        let pattern: RoutePattern
+        let handler: Handler
+    }
+
+    private var literals: [String: [Route]] = [:]
+    private var patterns: [Route] = []
+
+    /// Creates an empty table, which answers 404.
+    package init() {}
+
+    /// Adds a route; `nil` is every method, and `HEAD` is answered by `GET`.
+    ///
+    /// - Parameters:
+    ///   - method: The method, or `nil` for any.
+    ///   - pattern: A path, in which `:name` stands for one segment and `*` for everything below.
+    ///   - handler: Makes the answer, on the server's thread.
+    package mutating func on(_ method: String?, _ pattern: String, _ handler: @escaping Handler) {
+        let route = Route(method: method, pattern: RoutePattern(pattern), handler: handler)
+        if route.pattern.isLiteral {
+            literals[pattern, default: []].append(route)
+        } else {
+            patterns.append(route)
+        }
+    }
+
+    /// Adds a route for `GET` and `HEAD`.
+    package mutating func get(_ pattern: String, _ handler: @escaping Handler) {
+        on("GET", pattern, handler)
+    }
+
+    /// Adds a route for `POST`.
+    package mutating func post(_ pattern: String, _ handler: @escaping Handler) {
+        on("POST", pattern, handler)
+    }
+
+    /// Adds a route for every method.
+    package mutating func any(_ pattern: String, _ handler: @escaping Handler) {
+        on(nil, pattern, handler)
+    }
+
+    /// Adds all routes of `other` behind these, so that they win.
+    package mutating func add(_ other: RouteTable) {
+        literals.merge(other.literals) { $0 + $1 }
+        patterns += other.patterns
+    }
+
+    /// The answer to a request: of the last route that fits, or 404, or 405.
+    @Sendable package func answer(_ request: RecordedRequest) -> Answer {
+        let path = request.path
+        let method = request.head.isHEAD ? "GET" : request.method
+        if let route = literals[path]?.last(where: { $0.takes(method) }) { return route.answer(request) }
+        var isKnown = literals[path] != nil
+        for route in patterns.reversed() {
+            guard let parameters = route.pattern.match(path) else { continue }
+            isKnown = true
+            guard route.takes(method) else { continue }
+            var request = request
+            request.parameters = parameters
+            return route.answer(request)
+        }
+        return .text("no route for \(method) \(path)", status: isKnown ? 405 : 404)
+    }
+}
+
+extension RouteTable.Route {
+    fileprivate func takes(_ method: String) -> Bool { self.method == nil || self.method == method }
+
+    fileprivate func answer(_ request: RecordedRequest) -> Answer {
+        do {
+            return try handler(request)
+        } catch {
+            return .text("\(error)", status: 500)
+        }
+    }
+}
+
+extension FixtureServer {
+    /// Starts a server that answers from a table.
+    ///
+    /// - Throws: ``SystemError``.
+    package static func start(
+        _ options: ServerOptions = ServerOptions(),
+        routes: RouteTable = .standard
+    ) throws -> FixtureServer {
+        try start(options, handler: routes.answer)
+    }
+}
