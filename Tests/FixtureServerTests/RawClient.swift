@@ -39,9 +39,9 @@ struct RawClient: ~Copyable {
     /// Connects to `address`.
     init<Address>(family: Int32, _ address: Address) throws {
         #if os(Linux)
-            socket = Foundation.socket(family, Int32(SOCK_STREAM.rawValue), 0)
+        socket = Foundation.socket(family, Int32(SOCK_STREAM.rawValue), 0)
         #else
-            socket = Foundation.socket(family, SOCK_STREAM, 0)
+        socket = Foundation.socket(family, SOCK_STREAM, 0)
         #endif
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -58,9 +58,9 @@ struct RawClient: ~Copyable {
     /// Sends bytes.
     func send(_ bytes: [UInt8]) {
         #if os(Linux)
-            let flags = Int32(MSG_NOSIGNAL)
+        let flags = Int32(MSG_NOSIGNAL)
         #else
-            let flags: Int32 = 0
+        let flags: Int32 = 0
         #endif
         var rest = bytes[...]
         while !rest.isEmpty {
