@@ -14,7 +14,7 @@ import FoundationNetworking
 /// there for servers you know.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
-    private let delegate = URLSessionExchanges()
+    private let exchanges = URLSessionExchanges()
     private let queue = DispatchQueue(label: "errand.urlsession")
 
     /// Creates a transport with a session of its own: no cache, no cookies, no stored credentials.
@@ -29,10 +29,7 @@ public final class URLSessionTransport: HTTPTransport {
         configuration.httpCookieAcceptPolicy = .never
         configuration.timeoutIntervalForRequest = URLRequest.never
         configuration.httpMaximumConnectionsPerHost = connectionsPerHost
-        let operations = OperationQueue()
-        operations.underlyingQueue = queue
-        operations.maxConcurrentOperationCount = 1
-        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: operations)
+        session = exchanges.makeSession(configuration, queue: queue)
     }
 
     deinit {
@@ -60,8 +57,15 @@ public final class URLSessionTransport: HTTPTransport {
     /// Runs on `queue`, because creating and resuming a task each wait for the session's own queue.
     private func start(_ urlRequest: URLRequest, for exchange: URLSessionExchange) {
         guard !exchange.isEnded else { return }
+        guard exchange.needsFreshConnection else { return start(urlRequest, for: exchange, in: session) }
+        let fresh = exchanges.makeSession(session.configuration, queue: queue)
+        start(urlRequest, for: exchange, in: fresh)
+        fresh.finishTasksAndInvalidate()
+    }
+
+    private func start(_ urlRequest: URLRequest, for exchange: URLSessionExchange, in session: URLSession) {
         let task = session.dataTask(with: urlRequest)
-        delegate.add(exchange, for: task)
+        exchanges.add(exchange, for: task)
         task.resume()
         if !exchange.attach(cancelTask: { task.cancel() }) { task.cancel() }
     }
@@ -71,14 +75,21 @@ public final class URLSessionTransport: HTTPTransport {
 ///
 /// Every method stands in this one class; one that a subclass adds is never called on Linux.
 private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
-    private let exchanges = Mutex<[Int: URLSessionExchange]>([:])
+    private let exchanges = Mutex<[ObjectIdentifier: URLSessionExchange]>([:])
+
+    func makeSession(_ configuration: URLSessionConfiguration, queue: DispatchQueue) -> URLSession {
+        let operations = OperationQueue()
+        operations.underlyingQueue = queue
+        operations.maxConcurrentOperationCount = 1
+        return URLSession(configuration: configuration, delegate: self, delegateQueue: operations)
+    }
 
     func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
-        exchanges.withLock { $0[task.taskIdentifier] = exchange }
+        exchanges.withLock { $0[ObjectIdentifier(task)] = exchange }
     }
 
     private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
-        exchanges.withLock { $0[task.taskIdentifier] }
+        exchanges.withLock { $0[ObjectIdentifier(task)] }
     }
 
     func urlSession(
@@ -140,7 +151,7 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let ended = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        let ended = exchanges.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
         guard let exchange = ended else { return }
         guard let error = error as NSError? else { return exchange.complete(with: task.response) }
         exchange.complete(errorCode: error.code, text: error.localizedDescription)
@@ -148,6 +159,15 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
 }
 
 extension URLSessionExchange {
+    /// Whether libcurl would send the request again, unasked, when a kept connection dies under it.
+    fileprivate var needsFreshConnection: Bool {
+        #if canImport(FoundationNetworking)
+            bodyBytes == 0 && !request.method.isIdempotent
+        #else
+            false
+        #endif
+    }
+
     /// Takes a head; interim answers (1xx) are nobody's business.
     fileprivate func receive(_ response: URLResponse) {
         guard let response = response as? HTTPURLResponse, response.statusCode >= 200 else { return }
