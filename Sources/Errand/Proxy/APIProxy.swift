@@ -32,15 +32,15 @@ public final class APIProxy: Sendable {
     ///
     /// - Parameters:
     ///   - service: The default service.
-    ///   - transport: The way to the network.
+    ///   - transport: The way to the network; libcurl on Linux and URLSession elsewhere by default.
     ///   - cookies: The cookie jar; without one, cookies live as long as the proxy.
     public init(
         service: APIService? = nil,
-        transport: any HTTPTransport = DefaultTransport.make(),
+        transport: (any HTTPTransport)? = nil,
         cookies: CookieJar = CookieJar()
     ) {
         state = Mutex(State(service: service))
-        self.transport = transport
+        self.transport = transport ?? DefaultTransport.make()
         self.cookies = cookies
     }
 

@@ -1,7 +1,10 @@
 /// Chooses the transport that suits the platform.
-public enum DefaultTransport {
-    /// A new transport.
-    public static func make() -> any HTTPTransport {
-        URLSessionTransport()
+enum DefaultTransport {
+    /// libcurl on Linux, where the process has a usable one; URLSession everywhere else.
+    static func make() -> any HTTPTransport {
+        #if os(Linux)
+        if let transport = try? CurlTransport() { return transport }
+        #endif
+        return URLSessionTransport()
     }
 }

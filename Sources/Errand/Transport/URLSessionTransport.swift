@@ -162,9 +162,9 @@ extension URLSessionExchange {
     /// Whether libcurl would send the request again, unasked, when a kept connection dies under it.
     fileprivate var needsFreshConnection: Bool {
         #if canImport(FoundationNetworking)
-            bodyBytes == 0 && !request.method.isIdempotent
+        bodyBytes == 0 && !request.method.isIdempotent
         #else
-            false
+        false
         #endif
     }
 

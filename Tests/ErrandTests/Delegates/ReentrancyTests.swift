@@ -28,7 +28,9 @@ struct ReentrancyTests {
         #expect(stage.hasActed, "the callback was never called")
     }
 
-    @Test(arguments: [Callback.params, .shouldLoad, .validatesParams, .didReceive, .validatesContent, .reformData, .willEnd])
+    @Test(arguments: [
+        Callback.params, .shouldLoad, .validatesParams, .didReceive, .validatesContent, .reformData, .willEnd,
+    ])
     func `A load that is cancelled before its delegate is told ends as cancelled`(in callback: Callback) async {
         let stage = Stage(callback, .cancelThis)
         stage.begin()

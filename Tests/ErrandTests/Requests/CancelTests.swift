@@ -9,10 +9,12 @@ struct CancelTests {
     let gate = Gate()
 
     private func gatedProxy() -> APIProxy {
-        APIProxy(fake: ClosureTransport { [gate] _ throws(TransportError) in
-            try await gate.wait()
-            return .json(goodsJSON([]))
-        })
+        APIProxy(
+            fake: ClosureTransport { [gate] _ throws(TransportError) in
+                try await gate.wait()
+                return .json(goodsJSON([]))
+            }
+        )
     }
 
     @Test func `After cancelRequest only the cancel is delivered`() async {

@@ -11,11 +11,13 @@ struct RestartTests {
     /// Answers the nth request with goods of id n, when its gate opens.
     private func proxy(_ gates: [Gate]) -> APIProxy {
         let count = Counter()
-        return APIProxy(fake: ClosureTransport { _ throws(TransportError) in
-            let number = count.next()
-            try await gates[number - 1].wait()
-            return .json(goodsJSON([Goods(id: number, name: "")]))
-        })
+        return APIProxy(
+            fake: ClosureTransport { _ throws(TransportError) in
+                let number = count.next()
+                try await gates[number - 1].wait()
+                return .json(goodsJSON([Goods(id: number, name: "")]))
+            }
+        )
     }
 
     @Test func `cancelPrevious cancels the older load`() async {
