@@ -21,6 +21,14 @@ struct Goods: Codable, Equatable, Sendable {
     var ownProgress = false
     var reform: (APIParams?) -> APIParams? = { $0 }
 
+    required override init(
+        delegate: (any APIManagerCallbackDelegate)? = nil,
+        paramSource: (any APIManagerParamSource)? = nil,
+        proxy: APIProxy
+    ) {
+        super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
+    }
+
     override var service: APIService? { ownService }
     override var headers: HTTPHeaders { ownHeaders }
     override var timeout: Duration? { ownTimeout }

@@ -5,6 +5,8 @@ enum SharedData: String {
     case httpState = "http-state"
     case freshHTTPState = "http-state-fresh"
     case publicSuffix = "public-suffix"
+    case urlencoded
+    case naughtyStrings = "naughty-strings"
 
     var folder: URL {
         URL(filePath: #filePath).appending(path: "../../../../../shared/data/\(rawValue)").standardizedFileURL
@@ -13,4 +15,8 @@ enum SharedData: String {
     var exists: Bool { FileManager.default.fileExists(atPath: folder.path(percentEncoded: false)) }
 
     func bytes(_ path: String) throws -> Data { try Data(contentsOf: folder.appending(path: path)) }
+
+    func json<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) throws -> Value {
+        try JSONDecoder().decode(type, from: bytes(path))
+    }
 }

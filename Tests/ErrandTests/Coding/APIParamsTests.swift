@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Parameters are a literal or an object, and can be joined", .timeLimit(.minutes(1)))
+struct APIParamsTests {
+    struct Filter: Encodable {
+        var category = 7
+        var name = "tea"
+    }
+
+    private func json(_ params: APIParams) throws -> String {
+        String(decoding: try params.json(APIService.sample().encoder), as: UTF8.self)
+    }
+
+    @Test func `A literal and an object are JSON objects with sorted names`() throws {
+        #expect(try json(["b": 1, "a": "x"]) == #"{"a":"x","b":1}"#)
+        #expect(try json(APIParams(Filter())) == #"{"category":7,"name":"tea"}"#)
+        #expect(try json([:]) == "{}")
+    }
+
+    @Test func `Of a name that is given twice the later value counts`() throws {
+        #expect(try json(["a": 1, "a": 2]) == #"{"a":2}"#)
+        #expect(try json(APIParams(["a": 1]).merging(["a": 3])) == #"{"a":3}"#)
+        #expect(try json(APIParams(Filter()).merging(["name": "milk"])) == #"{"category":7,"name":"milk"}"#)
+    }
+
+    @Test func `A value set by name wins, and can be taken back`() throws {
+        var params = APIParams(Filter())
+        params["page"] = 2
+        params["category"] = 8
+        #expect(params["page"] as? Int == 2)
+        #expect(try json(params) == #"{"category":8,"name":"tea","page":2}"#)
+        params["category"] = nil
+        #expect(try json(params) == #"{"category":7,"name":"tea","page":2}"#)
+    }
+
+    @Test func `A nil is null in a body`() throws {
+        #expect(try json(["a": Int?.none]) == #"{"a":null}"#)
+    }
+
+    @Test func `The encoder's strategies hold inside a literal`() throws {
+        let day = Date(timeIntervalSince1970: 86_400)
+        #expect(try json(["day": day, "raw": Data([1, 2])]) == #"{"day":"1970-01-02T00:00:00Z","raw":"AQI="}"#)
+    }
+}

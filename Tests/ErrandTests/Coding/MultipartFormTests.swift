@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Multipart bodies follow RFC 7578", .timeLimit(.minutes(1)))
+struct MultipartFormTests {
+    private func text(_ body: HTTPBody) throws -> String {
+        try body.pieces.map { piece in
+            switch piece {
+            case .data(let data): String(decoding: data, as: UTF8.self)
+            case .file(let url): String(decoding: try Data(contentsOf: url), as: UTF8.self)
+            }
+        }.joined()
+    }
+
+    @Test func `Fields come first, then parts from memory and from files`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).txt")
+        try Data("from a file".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        var form = MultipartForm()
+        form.append(Data("from memory".utf8), name: "note", contentType: "text/plain")
+        form.append(file: file, name: "file", filename: "头像.txt")
+        let body = try form.body(fields: [(name: "id", value: "7")])
+        let boundary = form.boundary
+        #expect(
+            try text(body) == """
+                --\(boundary)\r
+                Content-Disposition: form-data; name="id"\r
+                \r
+                7\r
+                --\(boundary)\r
+                Content-Disposition: form-data; name="note"\r
+                Content-Type: text/plain\r
+                \r
+                from memory\r
+                --\(boundary)\r
+                Content-Disposition: form-data; name="file"; filename="头像.txt"\r
+                Content-Type: application/octet-stream\r
+                \r
+                from a file\r
+                --\(boundary)--\r
+
+                """
+        )
+        #expect(body.pieces.contains(.file(file)), "a file is named, not read")
+    }
+
+    @Test func `A quote in a name is escaped as browsers do`() throws {
+        var form = MultipartForm()
+        form.append(Data(), name: #"a"b"#, filename: #"c"d.txt"#)
+        #expect(try text(form.body(fields: [])).contains(#"name="a%22b"; filename="c%22d.txt""#))
+    }
+
+    @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\u{0}b", "a\u{7F}b"])
+    func `A control character in a name, file name or type is refused`(_ text: String) {
+        for (name, filename, type) in [(text, "f", "t/t"), ("n", text, "t/t"), ("n", "f", text)] {
+            var form = MultipartForm()
+            form.append(Data(), name: name, filename: filename, contentType: type)
+            let error = #expect(throws: APIError.self) { try form.body(fields: []) }
+            #expect(error?.type == .paramsError)
+        }
+    }
+
+    @Test func `Two forms never share a boundary`() {
+        #expect(MultipartForm().boundary != MultipartForm().boundary)
+    }
+}

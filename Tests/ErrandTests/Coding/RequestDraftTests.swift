@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("A draft becomes a request", .timeLimit(.minutes(1)))
+struct RequestDraftTests {
+    private func url(_ path: String, _ params: APIParams? = nil, base: StaticString = "http://shop.test/api") throws
+        -> String
+    {
+        var service = APIService.sample()
+        service.baseURL = URL(base)
+        return try RequestDraft(method: .get, path: path, params: params).request(for: service).url.absoluteString
+    }
+
+    @Test(arguments: [
+        ("/goods", "http://shop.test/api/goods"), ("goods", "http://shop.test/api/goods"), ("", "http://shop.test/api"),
+        ("/", "http://shop.test/api/"), ("//evil.example/x", "http://shop.test/api//evil.example/x"),
+        ("/a b/ü", "http://shop.test/api/a%20b/%C3%BC"), ("/a%20b", "http://shop.test/api/a%20b"),
+        ("/100%", "http://shop.test/api/100%25"), ("/a?b=c", "http://shop.test/api/a?b=c"),
+        ("/a#b", "http://shop.test/api/a%23b"), ("@evil.example", "http://shop.test/api/@evil.example"),
+    ])
+    func `A path stands below the base URL whatever it holds`(_ path: String, _ expected: String) throws {
+        #expect(try url(path) == expected)
+    }
+
+    @Test func `Parameters join a query that is there`() throws {
+        #expect(try url("/a?b=c", ["d": 1]) == "http://shop.test/api/a?b=c&d=1")
+        #expect(try url("/a", ["d": 1], base: "http://shop.test/?key=k#top") == "http://shop.test/a?key=k&d=1")
+        #expect(try url("/a", [:]) == "http://shop.test/api/a")
+    }
+
+    @Test(arguments: [
+        ("../admin", "..%2Fadmin"), ("%2e%2e/", "%252e%252e%2F"), ("//evil.example", "%2F%2Fevil.example"),
+        (#"\evil"#, "%5Cevil"), ("?x=", "%3Fx%3D"), ("#", "%23"), ("a b", "a%20b"), ("苹果", "%E8%8B%B9%E6%9E%9C"),
+        ("a\r\nb", "a%0D%0Ab"), ("\u{0}", "%00"), ("{id}", "%7Bid%7D"), (";v=1", "%3Bv%3D1"),
+    ])
+    func `A path parameter stays one segment`(_ value: String, _ segment: String) throws {
+        #expect(try url("/o/{id}/lines", ["id": value, "q": 1]) == "http://shop.test/api/o/\(segment)/lines?q=1")
+    }
+
+    @Test(arguments: ["", ".", ".."]) func `A path parameter that is no segment is refused`(_ value: String) {
+        #expect(throws: APIError.self) { try url("/o/{id}", ["id": value]) }
+    }
+
+    @Test func `A path without its parameter, and one that is a URL, are refused`() {
+        #expect(throws: APIError.self) { try url("/o/{id}") }
+        #expect(throws: APIError.self) { try url("https://evil.example/o") }
+    }
+
+    @Test(arguments: [HTTPMethod.get, .head, .delete]) func `These methods have a query and no body`(
+        _ method: HTTPMethod
+    ) throws {
+        let request = try RequestDraft(method: method, path: "/g", params: ["a": 1]).request(for: .sample())
+        #expect(request.url.query == "a=1")
+        #expect(request.body.isEmpty)
+        #expect(request.headers["Content-Type"] == nil)
+    }
+
+    @Test(arguments: [HTTPMethod.post, .put, .patch]) func `These methods have a body and no query`(
+        _ method: HTTPMethod
+    ) throws {
+        let request = try RequestDraft(method: method, path: "/g", params: ["a": 1]).request(for: .sample())
+        #expect(request.url.query == nil)
+        #expect(request.body == .data(Data(#"{"a":1}"#.utf8)))
+        #expect(request.headers["Content-Type"] == "application/json")
+    }
+
+    @Test func `A form body is urlencoded, and its path parameters are not in it`() throws {
+        var draft = RequestDraft(method: .post, path: "/g/{id}", params: ["id": 5, "t": "a b"])
+        draft.serializer = .form
+        let request = try draft.request(for: .sample())
+        #expect(request.body == .data(Data("t=a+b".utf8)))
+        #expect(request.headers["Content-Type"] == "application/x-www-form-urlencoded")
+        #expect(request.url.path == "/api/g/5")
+        draft.serializer = .json
+        #expect(try draft.request(for: .sample()).body == .data(Data(#"{"t":"a b"}"#.utf8)))
+    }
+
+    @Test func `A raw body leaves the parameters to the query`() throws {
+        var draft = RequestDraft(method: .put, path: "/g", params: ["a": 1])
+        draft.serializer = .raw(.data(Data("<x/>".utf8)), contentType: "text/xml")
+        let request = try draft.request(for: .sample())
+        #expect(request.body == .data(Data("<x/>".utf8)))
+        #expect(request.headers["Content-Type"] == "text/xml")
+        #expect(request.url.query == "a=1")
+    }
+
+    @Test func `Common headers and parameters are asked for at each send, and the request's own win`() throws {
+        let tokens = Counter()
+        let service = APIService.sample {
+            $0.commonHeaders = { ["X-Token": "t\(tokens.next())", "Accept": "*/*"] }
+            $0.commonParams = { ["v": 1, "page": 1] }
+        }
+        var draft = RequestDraft(method: .post, path: "/g", params: ["page": 2])
+        draft.headers = ["accept": "application/json"]
+        let first = try draft.request(for: service)
+        let second = try draft.request(for: service)
+        #expect(first.headers["X-Token"] == "t1")
+        #expect(second.headers["X-Token"] == "t2")
+        #expect(first.headers.values("Accept") == ["application/json"])
+        #expect(first.body == .data(Data(#"{"page":2,"v":1}"#.utf8)))
+    }
+
+    @Test func `A draft built twice gives the same bytes, multipart too`() throws {
+        var draft = RequestDraft(method: .post, path: "/g", params: ["b": 1, "a": 2])
+        draft.serializer = .multipart
+        draft.form.append(Data("x".utf8), name: "f", filename: "x.txt", contentType: "text/plain")
+        #expect(try draft.request(for: .sample()).body == draft.request(for: .sample()).body)
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Answers become the request's type, by the envelope", .timeLimit(.minutes(1)))
+struct ResponseSerializerTests {
+    private func result<Request: APIManager>(
+        _ type: Request.Type,
+        _ body: String,
+        status: Int = 200,
+        contentType: String = "application/json; charset=utf-8",
+        service: APIService = .sample()
+    ) async -> Result<Request.Response, APIError> where Request: SampleRequest {
+        let answer = HTTPResponse(status: status, headers: ["Content-Type": contentType], body: Data(body.utf8))
+        let request = Request(proxy: APIProxy(fake: ClosureTransport { _ in answer }, service: service))
+        do throws(APIError) {
+            return .success(try await request.value())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test func `A decodable stands under data`() async throws {
+        let goods = try await result(GoodsRequest.self, #"{"errcode":200,"msg":"","data":[{"id":1,"name":"茶"}]}"#).get()
+        #expect(goods == [Goods(id: 1, name: "茶")])
+    }
+
+    @Test func `A code may be a string of digits`() async throws {
+        #expect(try await result(GoodsRequest.self, #"{"errcode":"200","data":[]}"#).get().isEmpty)
+    }
+
+    @Test func `A business failure never becomes a decoding failure`() async {
+        let failure = await result(GoodsRequest.self, #"{"errcode":5001,"msg":"售罄","data":"what?"}"#).error
+        #expect(failure?.type == .server)
+        #expect(failure?.code == 5001)
+        #expect(failure?.message == "售罄")
+        #expect(failure?.response?.body.isEmpty == false)
+    }
+
+    @Test func `A login-expired code without a handler is loginExpired`() async {
+        let failure = await result(GoodsRequest.self, #"{"errcode":11010,"msg":"sign in"}"#).error
+        #expect(failure?.type == .loginExpired)
+        #expect(failure?.message == "sign in")
+        #expect(await result(GoodsRequest.self, "", status: 401).error?.type == .loginExpired)
+        #expect(await result(GoodsRequest.self, #"{"errcode":11010}"#, status: 403).error?.type == .loginExpired)
+    }
+
+    @Test func `A refused sign-in is not an expired login`() async {
+        let answer = HTTPResponse.json(#"{"errcode":11010,"msg":"wrong password"}"#, status: 401)
+        let request = GoodsRequest(proxy: APIProxy(fake: ClosureTransport { _ in answer }))
+        request.ownLogin = true
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .http)
+        #expect(error?.message == "wrong password")
+    }
+
+    @Test(arguments: [404, 500, 302, 304])
+    func `A status that is not 2xx is http, with the envelope's code and message`(
+        _ status: Int
+    ) async {
+        let failure = await result(GoodsRequest.self, #"{"errcode":77,"msg":"later"}"#, status: status).error
+        #expect(failure?.type == .http)
+        #expect(failure?.status == status)
+        #expect(failure?.code == 77)
+        #expect(failure?.message == "later")
+        #expect(await result(GoodsRequest.self, "<html>", status: status).error?.type == .http)
+    }
+
+    @Test(arguments: [
+        #"{"errcode":200,"data":[{"id":"x","name":"a"}]}"#, #"{"errcode":200,"data":null}"#, #"{"errcode":200}"#,
+        #"{"msg":"no code"}"#, "[]", "not JSON", "", #"{"errcode":true,"data":[]}"#,
+    ])
+    func `An answer of another shape is a decoding failure`(_ body: String) async {
+        let failure = await result(GoodsRequest.self, body).error
+        #expect(failure?.type == .decoding)
+        #expect(failure?.underlying is DecodingError)
+        #expect(failure?.response?.text == body)
+    }
+
+    @Test func `Without an envelope the whole body is decoded`() async throws {
+        let service = APIService.sample { $0.envelope = nil }
+        let goods = try await result(GoodsRequest.self, #"[{"id":1,"name":"a"}]"#, service: service).get()
+        #expect(goods.count == 1)
+    }
+
+    @Test func `An envelope may have other names and codes, also under snake case`() async throws {
+        let service = APIService.sample {
+            $0.envelope?.codeKey = "err_code"
+            $0.envelope?.dataKey = "result"
+            $0.envelope?.successCodes = [0, 1]
+            $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
+        }
+        #expect(try await result(GoodsRequest.self, #"{"err_code":1,"result":[]}"#, service: service).get().isEmpty)
+        #expect(await result(GoodsRequest.self, #"{"err_code":200}"#, service: service).error?.type == .server)
+    }
+
+    @Test func `Text, data, nothing and JSON of any shape need no type of one's own`() async throws {
+        #expect(try await result(TextRequest.self, "plain", contentType: "text/plain").get() == "plain")
+        #expect(try await result(TextRequest.self, #"{"errcode":200,"data":"inside"}"#).get() == "inside")
+        #expect(try await result(DataRequest.self, "%PDF", contentType: "application/pdf").get() == Data("%PDF".utf8))
+        try await result(NothingRequest.self, "", status: 204).get()
+        try await result(NothingRequest.self, #"{"errcode":200}"#).get()
+        let value = try await result(JSONRequest.self, #"{"errcode":200,"data":{"a":[1,2.5,"x",null,true]}}"#).get()
+        #expect(value["a"]?[0]?.int == 1)
+        #expect(value["a"] == .array([.int(1), .double(2.5), .string("x"), .null, .bool(true)]))
+    }
+
+    @Test func `A business failure is seen where text, data or nothing is expected`() async {
+        let body = #"{"errcode":9,"msg":"no"}"#
+        #expect(await result(TextRequest.self, body).error?.type == .server)
+        #expect(await result(DataRequest.self, body).error?.type == .server)
+        #expect(await result(NothingRequest.self, body).error?.type == .server)
+    }
+
+    @Test func `Optional data may be missing`() async throws {
+        final class OptionalRequest: SampleRequest, APIManager {
+            typealias Response = Goods?
+        }
+        #expect(try await result(OptionalRequest.self, #"{"errcode":200,"data":null}"#).get() == nil)
+        #expect(try await result(OptionalRequest.self, #"{"errcode":200}"#).get() == nil)
+        #expect(try await result(OptionalRequest.self, #"{"errcode":200,"data":{"id":1,"name":"a"}}"#).get()?.id == 1)
+    }
+}
