@@ -67,6 +67,14 @@ package struct Answer: Sendable {
         return copy
     }
 
+    /// Puts other steps in the place of each, the response head left alone.
+    func replacingSteps(_ replacement: (Step) -> [Step]) -> Answer {
+        var copy = self
+        let body = (headIndex ?? -1) + 1
+        copy.steps = steps[..<body] + steps[body...].flatMap(replacement)
+        return copy
+    }
+
     /// Adds steps before the first byte of the head.
     package func preceded(by steps: Step...) -> Answer {
         var copy = self

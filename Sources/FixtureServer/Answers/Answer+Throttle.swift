@@ -1,0 +1,16 @@
+extension Answer {
+    private static let piecesPerSecond: Int64 = 20
+
+    /// This answer with its streams no faster than so many bytes per second.
+    package func throttled(bytesPerSecond rate: Int64) -> Answer {
+        replacingSteps { step in
+            guard case .stream(let source, let range) = step, rate > 0 else { return [step] }
+            let size = max(1, rate / Self.piecesPerSecond)
+            let pause = Duration.seconds(Double(size) / Double(rate))
+            let pieces = stride(from: range.lowerBound, to: range.upperBound, by: Int64.Stride(size)).map { start in
+                Step.stream(source, start..<min(range.upperBound, start + size))
+            }
+            return pieces.flatMap { [$0, .wait(pause)] }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+
+/// Someone who can sign in to the shop.
+struct ShopAccount: Codable, Sendable {
+    let account: String
+    let password: String
+    let nickname: String
+}
+
+/// Something that the shop sells.
+package struct ShopGoods: Codable, Sendable, Equatable {
+    /// The number by which it goes into the cart.
+    package let id: Int
+    /// The number of its category.
+    package let category: Int
+    /// The name, in Chinese.
+    package let name: String
+    /// The price in yuan, as `12.50`.
+    package let price: String
+    /// How many there are.
+    package let stock: Int
+
+    /// The price in hundredths.
+    var cents: Int { Int(price.filter { $0 != "." }) ?? 0 }
+}
+
+/// Something that was bought.
+package struct ShopOrder: Codable, Sendable, Equatable {
+    /// The number of the order, and of its invoice.
+    package let id: Int
+    /// What was bought.
+    package let title: String
+    /// How many of it.
+    package let count: Int
+    /// The amount in yuan, as `12.50`.
+    package let amount: String
+    /// What became of it, in Chinese.
+    package let status: String
+    /// When it was bought (RFC 3339).
+    package let placedAt: String
+}
+
+/// The shop's data, read from files once.
+struct ShopCatalog: Sendable {
+    let accounts: [ShopAccount]
+    let goods: [ShopGoods]
+    let orders: [ShopOrder]
+
+    /// Reads `accounts.json`, `goods.json` and `orders.json` in `directory`.
+    init(_ directory: URL) throws {
+        accounts = try Self.read("accounts.json", in: directory)
+        goods = try Self.read("goods.json", in: directory)
+        orders = try Self.read("orders.json", in: directory)
+    }
+
+    private static func read<Value: Decodable>(_ name: String, in directory: URL) throws -> Value {
+        try JSONDecoder().decode(Value.self, from: Data(contentsOf: directory.appendingPathComponent(name)))
+    }
+}
