@@ -41,7 +41,6 @@ final class Connection {
     private var turn = 0
     private var keepsAlive = true
     private var isAnswered = false
-    private var isStalled = false
     private var isLingering = false
 
     init(_ descriptor: consuming Descriptor, number: Int, context: ServerContext) {
@@ -55,7 +54,7 @@ final class Connection {
     var descriptor: Int32 { socket.number }
 
     /// Whether bytes of the client are to be read now.
-    var readsInput: Bool { isLingering || !isStalled && (player == nil || input.count < Self.inputLimit) }
+    var readsInput: Bool { isLingering || !assembler.isPaused && (player == nil || input.count < Self.inputLimit) }
 
     /// Whether nothing of a request has come and nothing of an answer is left.
     var isIdle: Bool { player == nil && !assembler.isInsideBody && input.count == 0 }
@@ -87,7 +86,7 @@ final class Connection {
     /// Goes on after a pause or a gate, or ends after an idle or a lingering time.
     func resume() -> Standing {
         if isLingering { return .closed }
-        return player == nil ? finishSending() : run()
+        return player == nil && isIdle ? finishSending() : run()
     }
 
     private func run() -> Standing {
@@ -113,11 +112,10 @@ final class Connection {
         do throws(MalformedRequest) {
             switch try assembler.advance(&input) {
             case .incomplete: return waitForInput()
-            case .stalled: isStalled = true
+            case .paused(let gate): return .gate(gate)
             case .head(let head): return take(head)
             case .complete(let request): return take(request)
             }
-            return .input
         } catch {
             keepsAlive = false
             player = AnswerPlayer(.text(error.reason, status: error.status).closing(), isBodyless: false)

@@ -10,9 +10,10 @@ struct BodyCollector {
         if case .digest = handling { hash = SHA256() }
     }
 
-    /// Whether no more of the body is to be read, ever.
-    var isStalled: Bool {
-        if case .stall(let limit) = handling { count >= limit } else { false }
+    /// The closed gate that must be open before more of the body is read.
+    var gate: Gate? {
+        guard case .pause(let limit, let gate) = handling, count >= limit, !gate.isOpen else { return nil }
+        return gate
     }
 
     /// Takes bytes.

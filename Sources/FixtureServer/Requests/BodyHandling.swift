@@ -6,8 +6,11 @@ package enum BodyHandling: Sendable {
     case digest
     /// Keeps none.
     case discard
-    /// Reads this many bytes and then no more, so that the client's sending comes to a halt.
-    case stall(after: Int64)
+    /// Reads about this many bytes and then no more until the test opens the gate; keeps none.
+    ///
+    /// The client's sending comes to a halt. Its FIN stands behind what it has sent, so the end of such a connection is
+    /// only seen behind the open gate.
+    case pause(after: Int64, until: Gate)
 
     /// Keeps the first 16 MiB.
     package static let keep = BodyHandling.keep(upTo: 16 << 20)

@@ -4,8 +4,8 @@ struct RequestAssembler {
     enum Progress {
         /// More bytes are needed.
         case incomplete
-        /// The body is not to be read further.
-        case stalled
+        /// The body is not to be read further while this gate is closed.
+        case paused(Gate)
         /// A head is complete; ``begin(_:handling:)`` says how to go on with its body.
         case head(RequestHead)
         /// The request that was begun is complete.
@@ -30,6 +30,9 @@ struct RequestAssembler {
 
     /// Whether a request has begun and is not complete.
     var isInsideBody: Bool { request != nil }
+
+    /// Whether the body waits at a gate.
+    var isPaused: Bool { collector.gate != nil }
 
     /// Goes on to the body of `request`, whose head has just come.
     mutating func begin(_ request: RecordedRequest, handling: BodyHandling) {
@@ -79,7 +82,7 @@ struct RequestAssembler {
         _ start: ChunkedDecoder
     ) throws(MalformedRequest) -> Progress {
         var decoder = start
-        while !decoder.isDone, !collector.isStalled {
+        while !decoder.isDone, collector.gate == nil {
             let count = try input.withUnread { bytes throws(MalformedRequest) in
                 try decoder.consume(bytes) { collector.append($0) }
             }
@@ -90,7 +93,7 @@ struct RequestAssembler {
         return decoder.isDone ? finish(decoder.trailers) : pause
     }
 
-    private var pause: Progress { collector.isStalled ? .stalled : .incomplete }
+    private var pause: Progress { collector.gate.map { .paused($0) } ?? .incomplete }
 
     private mutating func finish(_ trailers: HeaderLines) -> Progress {
         guard var complete = request else { return .incomplete }
