@@ -10,7 +10,7 @@ package struct ServerOptions: Sendable {
     package var unixSocket: URL?
     /// How many connections the kernel holds that were not accepted yet.
     package var backlog: Int32 = 4096
-    /// How many of the last requests are kept; 0 keeps none and costs nothing.
+    /// How many of the last requests are kept at least; 0 keeps none.
     package var recordedRequests = 10_000
     /// How many bytes a request's head may have.
     package var headLimit = 1 << 20

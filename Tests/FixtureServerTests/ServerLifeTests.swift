@@ -35,6 +35,7 @@ struct ServerLifeTests {
         client.request("GET", "/")
         _ = try await server.takeRequest()
         let stopped = Task.detached { server.stop(grace: .seconds(30)) }
+        while (try? RawClient(port: server.port)) != nil {}
         gate.open()
         #expect(client.reply().text == "late")
         #expect(client.readToEnd().end == .fin)

@@ -80,6 +80,7 @@ struct AnswerPlayer {
 
     private mutating func write(_ bytes: [UInt8], every pause: Duration, _ output: inout OutputBuffer) -> Pause? {
         guard !isLeftOut else { return skip() }
+        guard !bytes.isEmpty else { return .hang }
         if pause > .zero, owesPause {
             guard output.isEmpty else { return .flush }
             owesPause = false

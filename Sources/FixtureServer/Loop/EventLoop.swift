@@ -122,6 +122,7 @@ final class EventLoop {
                 inbox.post(.resume(connection: number, ticket: ticket))
             }
         }
+        if deadline != nil, connection.isIdle { return forget(connection) }
         if connection.readsInput { interest.insert(.readable) }
         guard interest != connection.interest else { return }
         connection.interest = interest

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+@testable import FixtureServer
+
+@Suite("Answers", .timeLimit(.minutes(1)))
+struct AnswerTests {
+    @Test func `Header lines keep their order, their duplicates and their bytes`() throws {
+        let lines = HeaderLines([HeaderLine("x-b", bytes: [0xFF]), HeaderLine("X-A", "1"), HeaderLine("X-A", "2")])
+        let server = try FixtureServer.start { _ in .text("ok", headers: lines).adding("X-Last", "3") }
+        var client = try RawClient(port: server.port)
+        client.request("GET", "/")
+        let head = client.read(through: "\r\n\r\n")
+        #expect(
+            head == "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nx-b: \u{FFFD}\r\n"
+                + "X-A: 1\r\nX-A: 2\r\nContent-Length: 2\r\nX-Last: 3\r\n\r\n"
+        )
+    }
+
+    @Test func `A closing answer says so and ends the connection`() throws {
+        let server = try FixtureServer.start { _ in .text("bye").closing() }
+        for (method, body) in [("GET", "bye"), ("HEAD", "")] {
+            var client = try RawClient(port: server.port)
+            client.request(method, "/")
+            let reply = client.reply(hasBody: method == "GET")
+            #expect(reply.header("Connection") == "close" && reply.text == body)
+            #expect(client.readToEnd() == ([], .fin))
+        }
+    }
+
+    @Test func `A file is sent while it is read`() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 1000) }
+        try Data(bytes).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let server = try FixtureServer.start { .representation(of: .file(file), to: $0) }
+        var client = try RawClient(port: server.port)
+        client.request("GET", "/")
+        #expect(client.reply().body == bytes)
+        client.request("GET", "/", ["Range: bytes=500000-999999"])
+        #expect(client.reply().body == Array(bytes[500_000...]))
+    }
+
+    @Test func `A file that is not there ends short`() throws {
+        let server = try FixtureServer.start { _ in .file(URL(fileURLWithPath: "/nowhere")) }
+        var client = try RawClient(port: server.port)
+        client.request("GET", "/")
+        #expect(client.reply().header("Content-Length") == "0")
+    }
+
+    @Test func `A throttled answer takes its time and loses nothing`() throws {
+        let server = try FixtureServer.start { _ in
+            .stream(.counting(10_000)).throttled(bytesPerSecond: 100_000)
+        }
+        var client = try RawClient(port: server.port)
+        let start = ContinuousClock.now
+        client.request("GET", "/")
+        #expect(client.reply().body == (0..<10_000).map { UInt8($0 & 255) })
+        #expect(ContinuousClock.now - start >= .milliseconds(50))
+    }
+
+    @Test func `Handlers that throw are 500 with the error`() throws {
+        struct Sorry: Error {}
+        var routes = RouteTable()
+        routes.get("/") { _ in throw Sorry() }
+        let server = try FixtureServer.start(routes: routes)
+        var client = try RawClient(port: server.port)
+        client.request("GET", "/")
+        let reply = client.reply()
+        #expect(reply.status == 500 && reply.text == "Sorry()")
+    }
+
+    @Test(arguments: [0, 1, 2000, 65_535, 65_536, 200_000])
+    func `Stored gzip is gzip`(count: Int) throws {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        #expect(try Gunzip.run(Gzip.encode(bytes)) == bytes)
+    }
+}
