@@ -17,6 +17,9 @@ extension HTTPRequest {
         guard let host = url.host(percentEncoded: false), !host.isEmpty else {
             throw TransportError(.invalidRequest, "the URL has no host")
         }
+        guard (0...65535).contains(url.port ?? 0) else {
+            throw TransportError(.invalidRequest, "the URL's port is not one of TCP")
+        }
         guard url.user == nil, url.password == nil else {
             throw TransportError(.invalidRequest, "the URL holds credentials, which belong into a header")
         }

@@ -151,8 +151,7 @@ struct CancelTests {
     let screen = Screen()
     let request = TextRequest(delegate: screen, proxy: proxy)
     for _ in 0..<3 {
-        request.loadData()
-        proxy.cancelAllRequests()
+        proxy.cancelRequest(request.loadData())
         _ = await screen.ending()
     }
 }

@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Redirects are the library's own", .timeLimit(.minutes(1)))
+struct RedirectTests {
+    private func redirect(
+        _ request: HTTPRequest = HTTPRequest(.get, URL("http://a.test/b/c/d?q")),
+        to location: String,
+        status: Int = 302
+    ) throws(TransportError) -> HTTPRequest? {
+        try request.redirected(by: HTTPResponse(status: status, headers: ["Location": location]))
+    }
+
+    @Test(arguments: [
+        ("/x", "http://a.test/x"), ("x", "http://a.test/b/c/x"), ("./x", "http://a.test/b/c/x"),
+        ("../x", "http://a.test/b/x"), ("../../../x", "http://a.test/x"), ("?y=1", "http://a.test/b/c/d?y=1"),
+        ("//b.test/x", "http://b.test/x"), ("http://b.test:81/x", "http://b.test:81/x"),
+        ("#f", "http://a.test/b/c/d?q"),
+        ("HTTP://a.test/x", "http://a.test/x"), ("/a b", "http://a.test/a%20b"),
+        ("/ü", "http://a.test/%C3%BC"), ("/%2F", "http://a.test/%2F"), ("https://a.test/x", "https://a.test/x"),
+        ("http://u:p@a.test/x", "http://a.test/x"), (";x", "http://a.test/b/c/;x"),
+        ("g;x=1/../y", "http://a.test/b/c/y"),
+    ])
+    func `Location is resolved by RFC 3986`(_ location: String, _ target: String) throws {
+        #expect(try redirect(to: location)?.url.absoluteString == target)
+    }
+
+    @Test(arguments: ["javascript:alert(1)", "file:///etc/passwd", "mailto:a@b", "ftp://a.test/x", "data:text/plain,x"])
+    func `A target that is not HTTP is refused`(_ location: String) {
+        #expect(throws: TransportError.self) { try redirect(to: location) }
+    }
+
+    @Test(arguments: ["http://[", "http://", "http:///x", "//", ""])
+    func `A target that is no URL is a typed error`(_ location: String) {
+        #expect(throws: TransportError.self) { try redirect(to: location) }
+    }
+
+    @Test func `A target of 8 KB and one that is not UTF-8 are followed as they are`() throws {
+        let long = "/" + String(repeating: "a", count: 8192)
+        #expect(try redirect(to: long)?.url.path.count == 8193)
+        let headers = HTTPHeaders([HTTPField("Location", bytes: Array("/".utf8) + [0xE9])])
+        let next = try HTTPRequest(.get, URL("http://a.test/")).redirected(
+            by: HTTPResponse(status: 302, headers: headers)
+        )
+        #expect(next?.url.absoluteString == "http://a.test/%E9")
+    }
+
+    @Test func `https never becomes http`() {
+        let request = HTTPRequest(.get, URL("https://a.test/"))
+        let error = #expect(throws: TransportError.self) { try redirect(request, to: "http://a.test/") }
+        #expect(error?.kind == .security)
+    }
+
+    @Test(arguments: [
+        (301, HTTPMethod.post, HTTPMethod.get, false), (302, .post, .get, false), (303, .post, .get, false),
+        (303, .put, .get, false), (303, .head, .head, true), (301, .put, .put, true), (302, .delete, .delete, true),
+        (307, .post, .post, true), (308, .post, .post, true), (307, .patch, .patch, true),
+    ])
+    func `Methods and bodies follow RFC 9110`(_ status: Int, _ method: HTTPMethod, _ next: HTTPMethod, _ keeps: Bool)
+        throws
+    {
+        let body = HTTPBody.data(Data("x".utf8))
+        let request = HTTPRequest(method, URL("http://a.test/"), headers: ["Content-Type": "text/plain"], body: body)
+        let redirected = try #require(try redirect(request, to: "/x", status: status))
+        #expect(redirected.method == next)
+        #expect(redirected.body == (keeps ? body : .empty))
+        #expect((redirected.headers["Content-Type"] != nil) == keeps)
+    }
+
+    @Test(
+        arguments: [
+            "https://a.test/", "http://b.test/", "http://a.test:8080/", "http://sub.a.test/", "http://a.test@b.test/",
+        ],
+        [301, 302, 303, 307, 308]
+    )
+    func `Nothing secret goes to another origin`(_ location: String, _ status: Int) throws {
+        let headers: HTTPHeaders = [
+            "Authorization": "Bearer x", "Cookie": "a=b", "X-Api-Key": "k", "X-Anything": "v", "Accept": "text/html",
+        ]
+        let request = HTTPRequest(.get, URL("http://a.test/"), headers: headers)
+        let next = try #require(try redirect(request, to: location, status: status))
+        #expect(next.headers.map(\.name) == ["Accept"])
+        #expect(next.url.user == nil)
+        let upload = HTTPRequest(.put, URL("http://a.test/"), body: .data(Data("secret".utf8)))
+        guard status != 303 else { return }
+        let error = #expect(throws: TransportError.self) { try redirect(upload, to: location, status: status) }
+        #expect(error?.kind == .security)
+    }
+
+    @Test func `The same origin keeps everything, whatever the case and the default port`() throws {
+        let request = HTTPRequest(.get, URL("http://a.test/"), headers: ["Authorization": "Bearer x"])
+        #expect(try redirect(request, to: "http://A.test:80/x")?.headers["Authorization"] == "Bearer x")
+    }
+
+    @Test(arguments: [200, 300, 304, 305, 404]) func `Other answers are answers`(_ status: Int) throws {
+        #expect(try redirect(to: "/x", status: status) == nil)
+    }
+
+    @Test func `A redirect without Location is an answer`() throws {
+        #expect(try HTTPRequest(.get, URL("http://a.test/")).redirected(by: HTTPResponse(status: 302)) == nil)
+    }
+}

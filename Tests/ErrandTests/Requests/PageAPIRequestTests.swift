@@ -1,0 +1,224 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A paged request neither skips nor doubles a page", .timeLimit(.minutes(1)))
+struct PageAPIRequestTests {
+    struct ItemPage: PageResponse, Sendable {
+        enum CodingKeys: String, CodingKey {
+            case items = "list"
+            case totalItems = "totalRow"
+        }
+
+        var items: [Int]
+        var totalItems: Int?
+    }
+
+    final class Numbers: PageAPIRequest<ItemPage>, APIManager {
+        let path = "/numbers"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { PageNumber(size: 10) }
+    }
+
+    final class Offsets: PageAPIRequest<[Int]>, APIManager {
+        let path = "/numbers"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { OffsetLimit(limit: 10) }
+        override var itemID: ((Int) -> AnyHashable)? { { $0 } }
+    }
+
+    let server = NumberServer(count: 35)
+    let screen = Screen(params: ["shop": 7])
+
+    private func numbers() -> Numbers {
+        Numbers(delegate: screen, paramSource: screen, proxy: APIProxy(fake: server.transport))
+    }
+
+    @Test func `A list is walked from its first page to its end`() async {
+        let list = numbers()
+        #expect(!list.hasMore)
+        list.reload()
+        #expect(list.refreshState.isLoading)
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<10))
+        #expect(list.totalItems == 35)
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items == Array(0..<35))
+        #expect(list.appendState.isEnd)
+        #expect(!list.hasMore)
+        #expect(list.loadNextPage() == nil)
+        #expect(server.queries == (1...4).map { "page=\($0)&pageSize=10&shop=7" })
+    }
+
+    @Test func `A plain array pages by offset, and shows no item twice`() async {
+        let list = Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        server.insertInFront()
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items == Array(0..<35))
+    }
+
+    @Test func `loadData on a list is a reload`() async {
+        let list = numbers()
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        list.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<10))
+        #expect(list.hasMore)
+    }
+
+    @Test func `Asking a hundred times while a page is under way sends one request`() async {
+        let list = numbers()
+        list.reload()
+        let reloading = list.loadNextPage()
+        #expect(reloading == list.loads.first)
+        #expect(await screen.ending() == .success)
+        let ids = Set((0..<100).map { _ in list.loadNextPage() })
+        #expect(ids.count == 1)
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == 2)
+        #expect(list.items.count == 20)
+    }
+
+    @Test func `When page 3 fails its position is kept, and retry asks for page 3 alone`() async {
+        let list = numbers()
+        for _ in 0..<2 {
+            list.loadNextPage()
+            #expect(await screen.ending() == .success)
+        }
+        server.failsNext()
+        list.loadNextPage()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(list.appendState.error?.type == .http)
+        #expect(list.items.count == 20)
+        #expect(list.hasMore)
+        #expect(list.retry() != nil)
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<30))
+        #expect(server.queries.suffix(2) == ["page=3&pageSize=10&shop=7", "page=3&pageSize=10&shop=7"])
+        #expect(list.retry() == nil)
+    }
+
+    @Test func `A failed refresh keeps the items and the position`() async {
+        let list = numbers()
+        for _ in 0..<2 {
+            list.loadNextPage()
+            #expect(await screen.ending() == .success)
+        }
+        server.failsNext()
+        list.reload()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(list.refreshState.error?.type == .http)
+        #expect(list.items == Array(0..<20))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<30))
+        #expect(list.retry() != nil)
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<10))
+    }
+
+    @Test func `A refresh beats an append, whose late page is dropped`() async {
+        let list = numbers()
+        list.reload()
+        #expect(await screen.ending() == .success)
+        let append = list.loadNextPage()
+        let refresh = list.reload()
+        #expect(append != refresh)
+        #expect(list.refreshState.isLoading && !list.appendState.isLoading)
+        #expect(await screen.endings(2) == [.cancel, .success])
+        #expect(list.items == Array(0..<10))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+    }
+
+    @Test func `A cancelled page may be asked for again`() async {
+        let list = numbers()
+        list.reload()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        list.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        #expect(!list.appendState.isLoading)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+    }
+
+    @Test func `A total that is too small ends the list, once`() async {
+        let list = numbers()
+        server.announce(total: 5)
+        list.reload()
+        #expect(await screen.ending() == .success)
+        #expect(list.appendState.isEnd)
+        #expect(list.loadNextPage() == nil)
+        #expect(list.items.count == 10)
+    }
+
+    @Test func `A total that is too large ends the list with its empty page`() async {
+        let list = numbers()
+        server.announce(total: 1000)
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items == Array(0..<35))
+        #expect(list.loadNextPage() == nil)
+    }
+
+    @Test func `A strategy that makes no sense fails the load before it is sent`() async {
+        final class Nothing: PageAPIRequest<[Int]>, APIManager {
+            let path = "/numbers"
+            let method = HTTPMethod.get
+            override var strategy: any PageStrategy { PageNumber(size: 0) }
+        }
+        let list = Nothing(delegate: screen, proxy: APIProxy(fake: server.transport))
+        list.reload()
+        #expect(await screen.ending() == .failure(.paramsError))
+        #expect(list.refreshState.error?.type == .paramsError)
+        #expect(server.queries.isEmpty)
+    }
+}
+
+/// Serves the numbers from 0, in both shapes.
+final class NumberServer: Sendable {
+    private struct State {
+        var numbers: [Int]
+        var total: Int
+        var fails = false
+        var queries: [String] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(count: Int) {
+        state = Mutex(State(numbers: Array(0..<count), total: count))
+    }
+
+    var transport: ClosureTransport { ClosureTransport { [self] in answer($0) } }
+    var queries: [String] { state.withLock(\.queries) }
+
+    func failsNext() { state.withLock { $0.fails = true } }
+    func announce(total: Int) { state.withLock { $0.total = total } }
+    /// Puts an item in front, so that all others move by one.
+    func insertInFront() { state.withLock { $0.numbers.insert(0, at: 0) } }
+
+    private func answer(_ request: HTTPRequest) -> HTTPResponse {
+        state.withLock { state in
+            state.queries.append(request.url.query ?? "")
+            defer { state.fails = false }
+            guard !state.fails else { return HTTPResponse(status: 503) }
+            let query = URLComponents(url: request.url, resolvingAgainstBaseURL: true)?.queryItems ?? []
+            func number(_ name: String) -> Int? { query.first { $0.name == name }?.value.flatMap { Int($0) } }
+            let size = number("pageSize") ?? number("limit") ?? 0
+            let start = number("offset") ?? ((number("page") ?? 1) - 1) * size
+            let list = Array(state.numbers.dropFirst(start).prefix(size))
+            let data = number("offset") == nil ? #"{"list":\#(list),"totalRow":\#(state.total)}"# : "\(list)"
+            return .json(#"{"errcode":200,"data":\#(data)}"#)
+        }
+    }
+}

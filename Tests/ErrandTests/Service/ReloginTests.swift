@@ -1,0 +1,202 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("One relogin for all who need it, one replay for each", .timeLimit(.minutes(1)))
+struct ReloginTests {
+    /// How a server says that a login has expired.
+    enum Refusal: CaseIterable, Sendable {
+        case status, code
+
+        var answer: HTTPResponse {
+            switch self {
+            case .status: .json("{}", status: 401)
+            case .code: .json(#"{"errcode":11010,"msg":"expired"}"#)
+            }
+        }
+    }
+
+    let screen = Screen(params: ["n": 1])
+    let account = Account()
+
+    private func proxy(_ transport: ClosureTransport, reloginTimeout: Duration = .seconds(60)) -> APIProxy {
+        APIProxy(
+            fake: transport,
+            service: .sample { [account] in
+                $0.reloginHandler = account
+                $0.commonHeaders = { ["X-Token": account.token] }
+                $0.reloginTimeout = reloginTimeout
+            }
+        )
+    }
+
+    /// Refuses every token but `valid`.
+    private func transport(_ refusal: Refusal, valid: String = "t1") -> ClosureTransport {
+        ClosureTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : refusal.answer }
+    }
+
+    @Test(arguments: Refusal.allCases)
+    func `Many expired loads share one relogin, and each is sent once more`(_ refusal: Refusal) async {
+        let transport = transport(refusal)
+        let proxy = proxy(transport)
+        let requests = (0..<20).map { _ in GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy) }
+        for request in requests { request.loadData() }
+        #expect(await screen.endings(20) == Array(repeating: .success, count: 20))
+        #expect(account.logins == 1)
+        #expect(account.expiries == 0)
+        #expect(transport.requests.count <= 40)
+        #expect(transport.requests.allSatisfy { $0.body == transport.requests[0].body })
+        #expect(transport.requests.filter { $0.headers["X-Token"] == "t1" }.count == 20)
+    }
+
+    @Test(arguments: Refusal.allCases)
+    func `When relogin fails each waiter fails once, and the next load may try again`(_ refusal: Refusal) async {
+        let proxy = proxy(transport(refusal, valid: "t2"))
+        account.fails = true
+        let requests = (0..<5).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
+        for request in requests { request.loadData() }
+        #expect(await screen.endings(5) == Array(repeating: .failure(.loginExpired), count: 5))
+        #expect(account.logins == 1)
+        #expect(account.expiries == 1)
+        #expect(screen.errors.allSatisfy { $0.underlying is Account.WrongPassword })
+        account.fails = false
+        requests[0].loadData()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 2)
+    }
+
+    @Test(arguments: Refusal.allCases)
+    func `A replay that is refused again ends as loginExpired`(_ refusal: Refusal) async {
+        let transport = transport(refusal, valid: "never")
+        let request = GoodsRequest(delegate: screen, proxy: proxy(transport))
+        request.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(account.logins == 1)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `A late refusal of the old login is replayed without another relogin`() async {
+        let gate = Gate()
+        let slow = ClosureTransport { request throws(TransportError) in
+            if request.url.path.hasSuffix("late"), request.headers["X-Token"] == "t0" { try await gate.wait() }
+            return request.headers["X-Token"] == "t1" ? .json(goodsJSON([])) : .json("{}", status: 401)
+        }
+        let proxy = proxy(slow)
+        let late = GoodsRequest(delegate: screen, proxy: proxy)
+        late.path = "/late"
+        late.loadData()
+        while slow.requests.isEmpty { await Task.yield() }
+        GoodsRequest(delegate: screen, proxy: proxy).loadAndKeep()
+        #expect(await screen.ending() == .success)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 1)
+    }
+
+    @Test func `A load that begins during a relogin waits for it`() async {
+        let gate = Gate()
+        account.gate = gate
+        let transport = transport(.status)
+        let proxy = proxy(transport)
+        let first = GoodsRequest(delegate: screen, proxy: proxy)
+        first.loadData()
+        while account.logins == 0 { await Task.yield() }
+        let second = GoodsRequest(delegate: screen, proxy: proxy)
+        second.loadData()
+        await sentinel(proxy)
+        #expect(transport.requests.count == 1)
+        gate.open()
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test func `A waiter that is cancelled ends at once and is not sent again`() async {
+        let gate = Gate()
+        account.gate = gate
+        let transport = transport(.status)
+        let proxy = proxy(transport)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        while account.logins == 0 { await Task.yield() }
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        gate.open()
+        await sentinel(proxy)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `A login request neither waits for a relogin nor starts one`() async {
+        let transport = transport(.status)
+        let proxy = proxy(transport)
+        account.login = {
+            let request = GoodsRequest(proxy: proxy)
+            request.ownLogin = true
+            request.ownHeaders = ["X-Token": "t1"]
+            _ = try await request.value()
+        }
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        let login = GoodsRequest(delegate: screen, proxy: proxy)
+        login.ownLogin = true
+        login.ownHeaders = ["X-Token": "wrong"]
+        login.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(account.logins == 1)
+    }
+
+    @Test func `A handler that never returns fails its waiters at its deadline`() async {
+        account.gate = Gate()
+        let proxy = proxy(transport(.status), reloginTimeout: .milliseconds(50))
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(account.expiries == 1)
+        #expect(request.error?.reason?.contains("too long") == true)
+    }
+
+    @Test func `Without a handler an expired login is an error like any other`() async {
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport(.code)))
+        request.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(request.error?.message == "expired")
+    }
+}
+
+extension GoodsRequest {
+    /// Begins a load that nobody but its delegate looks after.
+    fileprivate func loadAndKeep() {
+        ownReleasePolicy = .finish
+        let kept = self
+        Task { @MainActor in
+            kept.loadData()
+            while kept.isLoading { await Task.yield() }
+        }
+    }
+}
+
+/// Signs in again by counting its token up.
+@MainActor final class Account: ReloginHandler {
+    struct WrongPassword: Error {}
+
+    private let current = Mutex("t0")
+    private(set) var logins = 0
+    private(set) var expiries = 0
+    var fails = false
+    var gate: Gate?
+    var login: (@MainActor () async throws -> Void)?
+
+    nonisolated var token: String { current.withLock { $0 } }
+
+    func relogin() async throws {
+        logins += 1
+        try await gate?.wait()
+        try await login?()
+        if fails { throw WrongPassword() }
+        current.withLock { $0 = "t\(logins)" }
+    }
+
+    func sessionDidExpire(_ error: APIError) { expiries += 1 }
+}
