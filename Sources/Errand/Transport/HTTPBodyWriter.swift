@@ -2,11 +2,12 @@ import Foundation
 
 /// Takes the bytes of one answer, into memory up to its limit or into a file; used by one thread at a time.
 ///
-/// The file appears under its name at ``finish()`` and not before: until then the bytes stand in a temporary file beside
-/// it, which goes when the writer goes.
+/// The file appears under its name at ``finish()`` and not before; see ``HTTPBodyFile``.
 struct HTTPBodyWriter: ~Copyable {
+    private static let reserveLimit: Int64 = 1 << 20
+
     private(set) var body = Data()
-    private var partial: (handle: FileHandle, temporary: URL, target: URL)?
+    private var file: HTTPBodyFile?
     private let limit: Int
 
     /// Makes ready for the body of an answer with `status`.
@@ -15,54 +16,38 @@ struct HTTPBodyWriter: ~Copyable {
     ///   ``TransportError/Kind/file`` when the file cannot be made.
     init(_ request: HTTPRequest, status: Int, expected: Int64?) throws(TransportError) {
         limit = request.limits.bodyBytes
-        guard case .file(let target) = request.destination, (200..<300).contains(status) else {
-            if let expected, expected > Int64(limit) { throw Self.tooLarge(limit) }
-            return
+        if case .file(let target) = request.destination, (200..<300).contains(status) {
+            file = try HTTPBodyFile(target)
+        } else if let expected {
+            guard expected <= Int64(limit) else { throw Self.tooLarge(limit) }
+            body.reserveCapacity(Int(min(expected, Self.reserveLimit)))
         }
-        let temporary = target.deletingLastPathComponent()
-            .appendingPathComponent(".\(target.lastPathComponent).\(UUID().uuidString).part")
-        do {
-            try Data().write(to: temporary, options: .withoutOverwriting)
-            partial = (try FileHandle(forWritingTo: temporary), temporary, target)
-        } catch {
-            throw TransportError(.file, "\(target.lastPathComponent) cannot be written", underlying: error)
-        }
-    }
-
-    deinit {
-        guard let partial else { return }
-        try? FileManager.default.removeItem(at: partial.temporary)
     }
 
     /// Adds decoded bytes.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/file``.
-    mutating func append(_ bytes: some DataProtocol) throws(TransportError) {
-        guard let partial else {
-            guard bytes.count <= limit - body.count else { throw Self.tooLarge(limit) }
-            body.append(contentsOf: bytes)
-            return
-        }
-        do {
-            try partial.handle.write(contentsOf: bytes)
-        } catch {
-            throw TransportError(.file, "\(partial.target.lastPathComponent) cannot be written", underlying: error)
-        }
+    mutating func append(_ data: Data) throws(TransportError) {
+        try data.withUnsafeBytes { bytes in
+            Result { () throws(TransportError) in try append(bytes) }
+        }.get()
+    }
+
+    /// Adds decoded bytes.
+    ///
+    /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/file``.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        guard file == nil else { return try file?.write(bytes) ?? () }
+        guard bytes.count <= limit - body.count else { throw Self.tooLarge(limit) }
+        guard let start = bytes.baseAddress else { return }
+        body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
     }
 
     /// Ends the body: puts the file in its place, where there is one, and returns it.
+    ///
+    /// - Throws: ``TransportError/Kind/file``.
     mutating func finish() throws(TransportError) -> URL? {
-        guard let partial else { return nil }
-        do {
-            try partial.handle.close()
-            guard rename(partial.temporary.path, partial.target.path) == 0 else {
-                throw CocoaError(.fileWriteUnknown)
-            }
-        } catch {
-            throw TransportError(.file, "\(partial.target.lastPathComponent) cannot be written", underlying: error)
-        }
-        self.partial = nil
-        return partial.target
+        try file?.finish()
     }
 
     private static func tooLarge(_ limit: Int) -> TransportError {

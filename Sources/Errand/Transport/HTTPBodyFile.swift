@@ -1,0 +1,59 @@
+import Foundation
+
+/// A file that appears under its name, whole, when it is finished, and leaves nothing behind otherwise.
+struct HTTPBodyFile: ~Copyable {
+    private let target: URL
+    private let temporary: String
+    private let descriptor: FileDescriptor
+
+    /// Makes a temporary file beside `target`.
+    ///
+    /// - Throws: ``TransportError/Kind/file``.
+    init(_ target: URL) throws(TransportError) {
+        self.target = target
+        temporary = target.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).part").path
+        do throws(SystemError) {
+            descriptor = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
+        } catch {
+            throw Self.failure(target, error)
+        }
+    }
+
+    deinit {
+        unlink(temporary)
+    }
+
+    /// Adds bytes at the end.
+    ///
+    /// - Throws: ``TransportError/Kind/file``.
+    mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        do throws(SystemError) {
+            try descriptor.writeAll(bytes)
+        } catch {
+            throw Self.failure(target, error)
+        }
+    }
+
+    /// Puts the file in its place, where it takes the place of another one, and returns that place.
+    ///
+    /// - Throws: ``TransportError/Kind/file``.
+    mutating func finish() throws(TransportError) -> URL {
+        guard rename(temporary, target.path) == 0 else { throw Self.failure(target, .last("rename")) }
+        return target
+    }
+
+    private static func failure(_ target: URL, _ error: SystemError) -> TransportError {
+        TransportError(.file, "\(target.lastPathComponent) cannot be written (\(error.reason))", underlying: error)
+    }
+}
+
+extension FileDescriptor {
+    fileprivate func writeAll(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = write(number, rest.baseAddress, rest.count)
+            guard count >= 0 || errno == EINTR else { throw .last("write") }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(0, count)))
+        }
+    }
+}
