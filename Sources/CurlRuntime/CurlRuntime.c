@@ -8,16 +8,21 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
     oldest_version = 0x074400,
     global_everything = 3,
     version_now = 3,
     message_done = 1,
+    blob_copy = 1,
     option_open_socket = 20163,
     info_context = 0x100000 + 21,
 };
@@ -34,6 +39,13 @@ typedef struct option_info {
     const char *name;
     int number;
 } option_info;
+
+/// `struct curl_blob`.
+typedef struct blob {
+    const void *bytes;
+    size_t count;
+    unsigned int flags;
+} blob;
 
 /// `struct CURLMsg`.
 typedef struct message {
@@ -118,6 +130,32 @@ static bool resolve_all(void) {
         && resolve(&curl.multi_info_read, "curl_multi_info_read");
 }
 
+static atomic_bool is_exiting = false;
+static atomic_int working = 0;
+
+void curlrt_enter(void) {
+    atomic_fetch_add(&working, 1);
+    if (!atomic_load(&is_exiting)) return;
+    atomic_fetch_sub(&working, 1);
+    for (;;) pause();
+}
+
+void curlrt_leave(void) { atomic_fetch_sub(&working, 1); }
+
+/// Runs before OpenSSL's own cleanup, which frees what a working thread still reads.
+static void hold_threads_at_exit(void) {
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    atomic_store(&is_exiting, true);
+    for (int tries = 0; tries < 300 && atomic_load(&working) > 0; tries++) nanosleep(&millisecond, NULL);
+}
+
+void curlrt_block_broken_pipe_signal(void) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
 static void load(void) {
     const char *hidden = getenv("ERRAND_HIDE_LIBCURL");
     if (hidden && strcmp(hidden, "1") == 0) {
@@ -132,6 +170,7 @@ static void load(void) {
     }
     usable = curl.global_init(global_everything) == 0;
     if (!usable) snprintf(why_unavailable, sizeof why_unavailable, "curl_global_init failed");
+    if (usable) atexit(hold_threads_at_exit);
 }
 
 const char *curlrt_unavailable(void) {
@@ -172,7 +211,7 @@ int curlrt_easy_set_pointer(curlrt_easy *easy, int option, const void *value) {
 }
 
 int curlrt_easy_set_blob(curlrt_easy *easy, int option, const void *bytes, size_t count) {
-    struct curlrt_blob blob = {.bytes = bytes, .count = count, .flags = 1};
+    const blob blob = {.bytes = bytes, .count = count, .flags = blob_copy};
     return curl.easy_setopt(easy, option, &blob);
 }
 

@@ -1,6 +1,8 @@
 #ifndef CURL_RUNTIME_H
 #define CURL_RUNTIME_H
 
+#include "ContentCoding.h"
+
 #if defined(__linux__)
 
 #include <stdbool.h>
@@ -12,19 +14,6 @@ typedef struct curlrt_easy curlrt_easy;
 
 /// A set of transfers that run together (`CURLM`).
 typedef struct curlrt_multi curlrt_multi;
-
-/// One line of a string list; the layout is libcurl's (`struct curl_slist`).
-typedef struct curlrt_list {
-    char *text;
-    struct curlrt_list *next;
-} curlrt_list;
-
-/// Bytes that libcurl copies (`struct curl_blob` with `CURL_BLOB_COPY`) or is lent.
-typedef struct curlrt_blob {
-    const void *bytes;
-    size_t count;
-    unsigned int flags;
-} curlrt_blob;
 
 /// Takes received bytes, or fills a buffer with bytes to send; the answer is a number of bytes.
 typedef size_t (*curlrt_transfer_function)(char *bytes, size_t size, size_t count, void *context);
@@ -51,6 +40,15 @@ int curlrt_option_number(const char *name);
 
 /// libcurl's words for a result code.
 const char *curlrt_error_text(int code);
+
+/// Begins a stretch of work with libcurl; does not return once the process is exiting.
+void curlrt_enter(void);
+
+/// Ends a stretch of work with libcurl; the exit of the process waits for it, 300 ms at most.
+void curlrt_leave(void);
+
+/// Keeps a write to a closed connection from ending the process; counts for the calling thread.
+void curlrt_block_broken_pipe_signal(void);
 
 curlrt_easy *curlrt_easy_make(void);
 void curlrt_easy_free(curlrt_easy *easy);

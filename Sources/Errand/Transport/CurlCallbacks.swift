@@ -9,25 +9,25 @@ private let aborted = 0x1000_0000
 /// Takes one header line.
 let curlTakesHeader: CurlTransferFunction = { bytes, size, count, context in
     let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    return exchange(context)?.receiveHeader(line) == true ? line.count : refused
+    return exchange(context)?.receive(headerLine: line) == true ? line.count : refused
 }
 
 /// Takes a part of the decoded body.
 let curlTakesBody: CurlTransferFunction = { bytes, size, count, context in
     let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    return exchange(context)?.receiveBody(part) == true ? part.count : refused
+    return exchange(context)?.receive(body: part) == true ? part.count : refused
 }
 
 /// Asks for a part of the request's body.
 let curlWantsBody: CurlTransferFunction = { bytes, size, count, context in
     let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    return exchange(context)?.sendBody(into: buffer) ?? aborted
+    return exchange(context)?.send(into: buffer) ?? aborted
 }
 
 /// Asks to send the body from its start once more.
 let curlRewindsBody: CurlSeekFunction = { context, offset, origin in
     guard offset == 0, origin == SEEK_SET else { return 1 }
-    return exchange(context)?.rewindBody() == true ? 0 : 1
+    return exchange(context)?.rewind() == true ? 0 : 1
 }
 
 /// Tells that the request is about to go out on a connection.

@@ -11,7 +11,7 @@ struct CurlCode: RawRepresentable, Equatable {
         case 3, 43: .invalidRequest
         case 5, 6: .noNetwork
         case 7: Self.isUnreachable(systemError) ? .noNetwork : .cannotConnect
-        case 1, 8, 16, 61, 92: .badResponse
+        case 1, 8, 16, 23, 61, 92: .badResponse
         case 26: .file
         case 27, 63, 100: .responseTooLarge
         case 28: .timeout

@@ -7,166 +7,136 @@ final class CurlExchange: @unchecked Sendable {
     /// Where an exchange stands; only the loop's thread looks.
     enum Stage {
         case new
+        case waiting
         case running(CurlHandle)
         case ended
     }
 
     let request: HTTPRequest
+    /// The URL as text.
+    let url: String
+    /// The URL's scheme and authority, which tell whether two requests may share a connection.
+    let origin: Substring
     let headerList: CurlHeaderList
-    let bodyBytes: Int64
     var stage = Stage.new
+    /// The host's line, once the exchange has been admitted.
+    var host: CurlHost?
     /// The place among the running exchanges.
     var index = 0
+    /// Resumed once, when the exchange has ended.
     var continuation: UnsafeContinuation<Void, Never>?
-    private(set) var lastMove: CurlClock.Instant
-    let deadline: CurlClock.Instant?
+    private(set) var upload: CurlUpload
+    private(set) var attempts = 0
 
-    private let progress: TransferProgress.Handler?
-    private let idleTimeout: CurlClock.Instant?
-    private var reader: HTTPBodyReader
-    private var writer: HTTPBodyWriter?
-    private var block = CurlHeaderBlock()
+    private var answer: CurlAnswer
     private var failure: TransportError?
-    private var attempts = 0
-    private var sentBytes: Int64 = 0
-    private var receivedBytes: Int64 = 0
+    private let deadline: CurlClock.Instant
+    private let idleTimeout: CurlClock.Instant?
+    private var lastMove = CurlClock.Instant.max
 
-    /// Prepares `request`, of which nothing is opened but the files of its body.
+    /// Prepares `request`, which has passed its validation.
+    ///
+    /// - Throws: ``TransportError/Kind/file`` or ``TransportError/Kind/invalidRequest``.
     init(_ request: HTTPRequest, progress: TransferProgress.Handler?) throws(TransportError) {
+        guard request.method != .head || request.body.isEmpty else {
+            throw TransportError(.invalidRequest, "a HEAD request has no body")
+        }
         self.request = request
-        self.progress = progress
-        reader = try HTTPBodyReader(request.body)
-        bodyBytes = reader.totalBytes
+        url = request.url.absoluteString
+        origin = url.origin
         headerList = CurlHeaderList(request.headers)
-        let now = CurlClock.now
-        lastMove = now
-        deadline = request.timeout.map { now + $0.nanoseconds }
-        idleTimeout = request.idleTimeout.map { $0.nanoseconds }
+        upload = try CurlUpload(request, progress: progress)
+        answer = CurlAnswer(to: request, progress: progress)
+        deadline = request.timeout.map { CurlClock.now + $0.nanoseconds } ?? .max
+        idleTimeout = request.idleTimeout?.nanoseconds
     }
 
     /// The next instant at which the exchange may have to end.
-    var nextDeadline: CurlClock.Instant? {
-        guard let idleTimeout else { return deadline }
-        return min(deadline ?? .max, lastMove + idleTimeout)
-    }
-
-    /// Whether libcurl gets the body as a whole, which costs one system call less than handing it over in parts.
-    var sendsBodyFromMemory: Bool {
-        progress == nil && bodyBytes <= 65_536
+    var nextDeadline: CurlClock.Instant {
+        guard let idleTimeout, lastMove < .max else { return deadline }
+        return min(deadline, lastMove + idleTimeout)
     }
 
     // MARK: libcurl's questions
 
+    /// Begins the silence that the idle timeout limits.
+    func begin() {
+        lastMove = CurlClock.now
+    }
+
     /// Hears that a connection is ready for the request; `false` ends the exchange.
     func connectionIsReady() -> Bool {
-        move()
-        attempts += 1
-        // A second attempt means that the server may have seen the first one.
-        guard attempts == 1 || request.method.isIdempotent && attempts == 2 else {
-            return fail(TransportError(.connectionLost, "the connection ended before the answer began"))
+        attempt { exchange throws(TransportError) in
+            exchange.attempts += 1
+            // At the second attempt, a server that took the first one without an answer may have acted on it.
+            guard exchange.attempts == 1 || exchange.request.method.isIdempotent && exchange.attempts == 2 else {
+                throw TransportError(.connectionLost, "the connection ended before an answer began")
+            }
         }
-        return true
     }
 
     /// Takes one header line; `false` ends the exchange.
-    func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-        move()
-        block.append(line)
-        guard block.receivedBytes <= request.limits.headerBytes else {
-            let text = "the header block is larger than \(request.limits.headerBytes) bytes"
-            return fail(TransportError(.responseTooLarge, text))
-        }
-        return true
+    func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
+        attempt { exchange throws(TransportError) in try exchange.answer.receive(headerLine: line) }
     }
 
-    /// Takes decoded bytes of the answer's body; `false` ends the exchange.
-    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        move()
-        do throws(TransportError) {
-            try makeWriter()
-            try writer?.append(bytes)
-        } catch {
-            return fail(error)
-        }
-        receivedBytes += Int64(bytes.count)
-        progress?(TransferProgress(.download, completedBytes: receivedBytes, totalBytes: nil))
-        return true
+    /// Takes bytes of the answer's body; `false` ends the exchange.
+    func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+        attempt { exchange throws(TransportError) in try exchange.answer.receive(body: bytes) }
     }
 
     /// Fills `buffer` with the next bytes of the request's body; `nil` ends the exchange.
-    func sendBody(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        move()
-        do throws(TransportError) {
-            let count = try reader.read(into: buffer)
-            sentBytes += Int64(count)
-            if count > 0 {
-                progress?(TransferProgress(.upload, completedBytes: sentBytes, totalBytes: bodyBytes))
-            }
-            return count
-        } catch {
-            _ = fail(error)
-            return nil
-        }
-    }
-
-    /// The whole body of the request.
-    func wholeBody() -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Int(bodyBytes)) { buffer, count in
-            count = sendBody(into: UnsafeMutableRawBufferPointer(buffer)) ?? 0
-        }
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        var count = 0
+        let isDone = attempt { exchange throws(TransportError) in count = try exchange.upload.read(into: buffer) }
+        return isDone ? count : nil
     }
 
     /// Goes back to the first byte of the request's body; `false` ends the exchange.
-    func rewindBody() -> Bool {
-        guard request.method.isIdempotent || sentBytes == 0 else { return false }
-        reader.rewind()
-        sentBytes = 0
-        return true
+    func rewind() -> Bool {
+        upload.rewind()
+    }
+
+    private func attempt(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {
+        if idleTimeout != nil { lastMove = CurlClock.now }
+        do throws(TransportError) {
+            try step(self)
+            return true
+        } catch {
+            fail(error)
+            return false
+        }
     }
 
     // MARK: The end
 
-    /// Notes how the transfer ended, unless a reason is known already.
-    func close(_ code: CurlCode, reason: @autoclosure () -> String, systemError: @autoclosure () -> Int) {
-        guard failure == nil else { return }
-        guard code == .success else {
-            failure = TransportError(code.kind(systemError: systemError()), reason())
-            return
-        }
-        guard block.isComplete else {
-            failure = TransportError(.connectionLost, "the connection ended inside the header block")
-            return
-        }
+    /// Notes why the exchange has to end, unless a reason is known already.
+    func fail(_ error: TransportError) {
+        failure = failure ?? error
     }
 
-    /// Notes why the exchange has to end, unless a reason is known already; answers `false`.
-    @discardableResult
-    func fail(_ error: TransportError) -> Bool {
-        failure = failure ?? error
-        return false
+    /// Notes that libcurl is content.
+    func succeed() {
+        _ = attempt { exchange throws(TransportError) in try exchange.answer.end() }
     }
 
     /// The answer, once the exchange has ended.
+    ///
+    /// - Throws: The reason why there is none.
     func response() throws(TransportError) -> HTTPResponse {
         if let failure { throw failure }
-        try makeWriter()
-        let file = try writer?.finish()
-        return HTTPResponse(
-            status: block.status,
-            headers: block.headers(),
-            body: writer?.body ?? Data(),
-            file: file
-        )
+        return try answer.response()
     }
+}
 
-    private func makeWriter() throws(TransportError) {
-        guard writer == nil else { return }
-        writer = try HTTPBodyWriter(request, status: block.status, expected: nil)
-    }
-
-    private func move() {
-        guard idleTimeout != nil else { return }
-        lastMove = CurlClock.now
+extension String {
+    /// The part of an absolute URL before its path, query or fragment.
+    fileprivate var origin: Substring {
+        let text = utf8
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return self[...] }
+        let ends = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
+        let authority = text[colon...].dropFirst("://".utf8.count)
+        return self[..<(authority.firstIndex(where: ends.contains) ?? endIndex)]
     }
 }
 #endif

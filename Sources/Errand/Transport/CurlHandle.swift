@@ -9,6 +9,7 @@ final class CurlHandle {
     /// The exchange that libcurl works for.
     private(set) var exchange: CurlExchange?
     private let errorText: UnsafeMutablePointer<CChar>
+    private let hearsOfConnections: Bool
     private static let errorCapacity = 256
 
     /// Makes a handle with everything that is the same for all exchanges of `configuration`.
@@ -17,8 +18,10 @@ final class CurlHandle {
         self.easy = easy
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
-        setCallbacks()
+        easy.set(.errorBuffer, UnsafeRawPointer(errorText))
+        hearsOfConnections = easy.setCallbacks()
         easy.apply(configuration)
+        easy.setContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     }
 
     deinit {
@@ -31,34 +34,30 @@ final class CurlHandle {
         self.exchange = exchange
         errorText.pointee = 0
         easy.apply(exchange)
+        // Only on a connection that was used before does libcurl send a request again.
+        easy.set(.freshConnection, hearsOfConnections || exchange.request.method.isIdempotent ? 0 : 1)
     }
 
     /// Lets go of the exchange.
     func end() {
         exchange = nil
         easy.set(.headers, nil)
+        easy.set(.post, nil)
     }
 
-    /// What went wrong, in libcurl's words.
-    func reason(_ code: CurlCode) -> String {
+    /// Whether the handle may serve another exchange; libcurl counts the retries of all of them together.
+    func isReusable(after exchange: CurlExchange) -> Bool {
+        hearsOfConnections && exchange.attempts <= 1
+    }
+
+    /// What went wrong, in libcurl's words where they help.
+    func error(_ code: CurlCode) -> TransportError {
+        let kind = code.kind(systemError: easy.number(.systemError))
+        guard kind != .responseTooLarge else {
+            return TransportError(kind, "a header line or the header block is larger than libcurl takes")
+        }
         let text = String(cString: errorText)
-        return text.isEmpty ? CurlLibrary.text(of: code.rawValue) : text
-    }
-
-    private func setCallbacks() {
-        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
-        easy.set(.errorBuffer, UnsafeRawPointer(errorText))
-        easy.set(.context, context)
-        easy.set(.headerContext, context)
-        easy.set(.writeContext, context)
-        easy.set(.readContext, context)
-        easy.set(.seekContext, context)
-        easy.set(.readyContext, context)
-        easy.set(.header, curlTakesHeader)
-        easy.set(.write, curlTakesBody)
-        easy.set(.read, curlWantsBody)
-        easy.set(.seek, curlRewindsBody)
-        _ = easy.set(.ready, curlIsReady)
+        return TransportError(kind, text.isEmpty ? CurlLibrary.text(of: code.rawValue) : text)
     }
 }
 #endif

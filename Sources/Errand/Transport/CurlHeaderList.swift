@@ -12,7 +12,8 @@ struct CurlHeaderList: ~Copyable {
     /// The list for libcurl, which reads it until the transfer has ended.
     let first: UnsafeRawPointer
 
-    /// Lays out `headers`, and keeps libcurl from adding an `Expect` or a `Content-Type` of its own.
+    /// Lays out `headers`, tells which content codings are understood, and keeps libcurl from adding an `Expect` or a
+    /// `Content-Type` of its own.
     init(_ headers: HTTPHeaders) {
         var lines = Lines()
         for field in headers where !field.isFraming {
@@ -20,6 +21,9 @@ struct CurlHeaderList: ~Copyable {
         }
         for name in ["Expect", "Content-Type"] where !headers.contains(where: { $0.isNamed(name) }) {
             lines.append(absent: name)
+        }
+        if !ContentCoding.accepted.isEmpty, !headers.contains(where: { $0.isNamed("Accept-Encoding") }) {
+            lines.append(HTTPField("Accept-Encoding", ContentCoding.accepted))
         }
         first = Self.lay(lines)
     }

@@ -17,9 +17,72 @@ enum CurlLibrary {
         curlrt_option_number(name)
     }
 
+    /// Does a stretch of work with libcurl, which an exit of the process waits for; after it has begun, nothing returns.
+    static func work(_ body: () -> Void) {
+        curlrt_enter()
+        body()
+        curlrt_leave()
+    }
+
+    /// Keeps a write to a closed connection from ending the process; counts for the calling thread.
+    static func blockBrokenPipeSignal() {
+        curlrt_block_broken_pipe_signal()
+    }
+
     /// libcurl's words for a result code.
     static func text(of code: Int32) -> String {
         String(cString: curlrt_error_text(code))
+    }
+}
+
+/// The state of one stream in a content coding; used by one thread at a time.
+struct CurlDecoder {
+    /// What a step came to.
+    enum Step {
+        case more
+        case ended
+        case failed
+    }
+
+    private let pointer: OpaquePointer
+
+    /// Whether the library for `coding` is in the process or can be loaded.
+    static func isAvailable(_ coding: ContentCoding) -> Bool {
+        curlrt_coding_available(coding.runtime)
+    }
+
+    /// Makes ready for a stream, `nil` when the coding is not available.
+    init?(_ coding: ContentCoding) {
+        guard let pointer = curlrt_decoder_make(coding.runtime) else { return nil }
+        self.pointer = pointer
+    }
+
+    /// Ends the decoder.
+    func free() {
+        curlrt_decoder_free(pointer)
+    }
+
+    /// Decodes from `input` to `output` until one of them is used up, and takes the used bytes off `input`.
+    func decode(_ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> (Step, Int) {
+        var next = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        var count = input.count
+        var room = output.count
+        let target = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let result = curlrt_decode(pointer, &next, &count, target, &room)
+        input = UnsafeRawBufferPointer(start: next, count: count)
+        let step: Step = result == curlrt_decode_failed ? .failed : result == curlrt_decode_ended ? .ended : .more
+        return (step, output.count - room)
+    }
+}
+
+extension ContentCoding {
+    fileprivate var runtime: curlrt_coding {
+        switch self {
+        case .gzip: curlrt_gzip
+        case .deflate: curlrt_deflate
+        case .brotli: curlrt_brotli
+        case .zstd: curlrt_zstd
+        }
     }
 }
 

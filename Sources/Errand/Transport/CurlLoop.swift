@@ -10,8 +10,8 @@ final class CurlLoop: @unchecked Sendable {
     private struct Inbox {
         var submitted: [CurlExchange] = []
         var cancelled: [CurlExchange] = []
-        var isWaiting = false
         var isStopping = false
+        var isLoopAsleep = false
 
         var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && !isStopping }
     }
@@ -19,6 +19,7 @@ final class CurlLoop: @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     private let multi: CurlMulti
     private let configuration: TransportConfiguration
+    private let queue: CurlQueue
     private var idle: [CurlHandle] = []
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
@@ -29,6 +30,7 @@ final class CurlLoop: @unchecked Sendable {
         guard let multi = CurlMulti() else { return nil }
         self.multi = multi
         self.configuration = configuration
+        queue = CurlQueue(configuration)
         multi.set(.connectionsPerHost, configuration.connectionsPerHost)
         multi.set(.connections, configuration.connections)
         multi.set(.keptConnections, configuration.connections)
@@ -57,8 +59,8 @@ final class CurlLoop: @unchecked Sendable {
     private func post(_ change: (inout Inbox) -> Void) {
         let mustWake = inbox.withLock { inbox in
             change(&inbox)
-            defer { inbox.isWaiting = false }
-            return inbox.isWaiting
+            defer { inbox.isLoopAsleep = false }
+            return inbox.isLoopAsleep
         }
         if mustWake { multi.wake() }
     }
@@ -66,11 +68,10 @@ final class CurlLoop: @unchecked Sendable {
     // MARK: The loop's thread
 
     private func run() {
+        CurlLibrary.blockBrokenPipeSignal()
         while turn() {}
-        for exchange in running { end(exchange, TransportError(.cancelled, "the transport has ended")) }
+        CurlLibrary.work(close)
         handOver()
-        idle = []
-        multi.free()
     }
 
     private func turn() -> Bool {
@@ -79,45 +80,39 @@ final class CurlLoop: @unchecked Sendable {
             return inbox
         }
         guard !work.isStopping else { return false }
-        work.submitted.forEach(start)
-        work.cancelled.forEach(end)
-        multi.perform()
-        reap()
-        expire()
+        CurlLibrary.work {
+            work.submitted.forEach(start)
+            work.cancelled.forEach { end($0, TransportError(.cancelled, "the task was cancelled")) }
+            multi.perform()
+            reap()
+            expire()
+            while let exchange = queue.next() { run(exchange) }
+        }
         handOver()
-        wait()
+        sleep()
         return true
     }
 
     private func start(_ exchange: CurlExchange) {
-        guard case .new = exchange.stage else { return finish(exchange) }
+        guard case .new = exchange.stage else { return ended.append(exchange) }
+        nextDeadline = min(nextDeadline, exchange.nextDeadline)
+        exchange.stage = .waiting
+        if queue.admit(exchange) { run(exchange) }
+    }
+
+    private func run(_ exchange: CurlExchange) {
         guard let handle = idle.popLast() ?? CurlHandle(configuration) else {
+            queue.leave(exchange, isMultiplexed: nil)
             return end(exchange, TransportError(.cannotConnect, "libcurl has no memory"))
         }
+        exchange.begin()
+        nextDeadline = min(nextDeadline, exchange.nextDeadline)
         handle.begin(exchange)
         exchange.stage = .running(handle)
         exchange.index = running.count
         running.append(exchange)
-        nextDeadline = min(nextDeadline, exchange.nextDeadline ?? .max)
         guard multi.add(handle.easy) else {
             return end(exchange, TransportError(.cannotConnect, "libcurl does not take the request"))
-        }
-    }
-
-    private func end(_ exchange: CurlExchange) {
-        end(exchange, TransportError(.cancelled, "the task was cancelled"))
-    }
-
-    private func end(_ exchange: CurlExchange, _ error: TransportError) {
-        switch exchange.stage {
-        case .ended:
-            return
-        case .new:
-            exchange.fail(error)
-            exchange.stage = .ended
-        case .running:
-            exchange.fail(error)
-            finish(exchange)
         }
     }
 
@@ -126,29 +121,51 @@ final class CurlLoop: @unchecked Sendable {
             guard let context = easy.context else { continue }
             let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
             guard let exchange = handle.exchange else { continue }
-            exchange.close(code, reason: handle.reason(code), systemError: easy.number(.systemError))
-            finish(exchange)
+            code == .success ? exchange.succeed() : exchange.fail(handle.error(code))
+            retire(exchange, handle)
         }
     }
 
     private func expire() {
         let now = CurlClock.now
         guard now >= nextDeadline else { return }
-        for exchange in running where now >= exchange.nextDeadline ?? .max {
-            end(exchange, TransportError(.timeout, "there was no complete answer in time"))
+        var late = running.filter { now >= $0.nextDeadline }
+        queue.forEach { if now >= $0.nextDeadline { late.append($0) } }
+        for exchange in late { end(exchange, TransportError(.timeout, "there was no complete answer in time")) }
+        nextDeadline = running.reduce(.max) { min($0, $1.nextDeadline) }
+        queue.forEach { nextDeadline = min(nextDeadline, $0.nextDeadline) }
+    }
+
+    private func end(_ exchange: CurlExchange, _ error: TransportError) {
+        switch exchange.stage {
+        case .ended:
+            return
+        case .new:
+            exchange.stage = .ended
+            exchange.fail(error)
+        case .waiting:
+            exchange.fail(error)
+            finish(exchange)
+            exchange.host?.forgetOne()
+        case .running(let handle):
+            exchange.fail(error)
+            retire(exchange, handle)
         }
-        nextDeadline = running.reduce(.max) { min($0, $1.nextDeadline ?? .max) }
+    }
+
+    private func retire(_ exchange: CurlExchange, _ handle: CurlHandle) {
+        let version = handle.easy.number(.httpVersion)
+        queue.leave(exchange, isMultiplexed: version == 0 ? nil : version >= 3)
+        multi.remove(handle.easy)
+        handle.end()
+        if handle.isReusable(after: exchange) { idle.append(handle) }
+        running.swapAt(exchange.index, running.count - 1)
+        running[exchange.index].index = exchange.index
+        running.removeLast()
+        finish(exchange)
     }
 
     private func finish(_ exchange: CurlExchange) {
-        if case .running(let handle) = exchange.stage {
-            multi.remove(handle.easy)
-            handle.end()
-            idle.append(handle)
-            running.swapAt(exchange.index, running.count - 1)
-            running[exchange.index].index = exchange.index
-            running.removeLast()
-        }
         exchange.stage = .ended
         ended.append(exchange)
     }
@@ -158,14 +175,23 @@ final class CurlLoop: @unchecked Sendable {
         ended.removeAll(keepingCapacity: true)
     }
 
-    private func wait() {
-        let mayWait = inbox.withLock { inbox in
-            inbox.isWaiting = inbox.isEmpty
-            return inbox.isWaiting
+    private func sleep() {
+        let maySleep = inbox.withLock { inbox in
+            inbox.isLoopAsleep = inbox.isEmpty
+            return inbox.isLoopAsleep
         }
-        guard mayWait else { return }
+        guard maySleep else { return }
         let nanoseconds = max(0, min(nextDeadline - CurlClock.now, 60_000_000_000))
         multi.wait(milliseconds: Int32((nanoseconds + 999_999) / 1_000_000))
+    }
+
+    private func close() {
+        let error = TransportError(.cancelled, "the transport has ended")
+        var rest = running
+        queue.forEach { rest.append($0) }
+        for exchange in rest { end(exchange, error) }
+        idle = []
+        multi.free()
     }
 }
 #endif

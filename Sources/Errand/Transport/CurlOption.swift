@@ -53,7 +53,6 @@ extension CurlOption where Value == Int64 {
 }
 
 extension CurlOption where Value == String {
-    static var acceptEncoding: Self { Self("ACCEPT_ENCODING", 10102) }
     static var certificateAuthorityDirectory: Self { Self("CAPATH", 10097) }
     static var certificateAuthorityFile: Self { Self("CAINFO", 10065) }
     static var clientCertificate: Self { Self("SSLCERT", 10025) }
@@ -76,7 +75,7 @@ extension CurlOption where Value == UnsafeRawPointer {
     static var errorBuffer: Self { Self("ERRORBUFFER", 10010) }
     static var headerContext: Self { Self("HEADERDATA", 10029) }
     static var headers: Self { Self("HTTPHEADER", 10023) }
-    static var post: Self { Self("COPYPOSTFIELDS", 10165) }
+    static var post: Self { Self("POSTFIELDS", 10015) }
     static var readContext: Self { Self("READDATA", 10009) }
     static var readyContext: Self { Self("PREREQDATA", 10313) }
     static var seekContext: Self { Self("SEEKDATA", 10168) }

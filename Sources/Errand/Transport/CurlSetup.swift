@@ -2,6 +2,25 @@
 import Foundation
 
 extension CurlEasy {
+    /// Sets the functions that libcurl calls; answers whether it will tell of connections (7.80).
+    func setCallbacks() -> Bool {
+        set(.header, curlTakesHeader)
+        set(.write, curlTakesBody)
+        set(.read, curlWantsBody)
+        set(.seek, curlRewindsBody)
+        return set(.ready, curlIsReady)
+    }
+
+    /// Sets what those functions are given.
+    func setContext(_ context: UnsafeRawPointer) {
+        set(.context, context)
+        set(.headerContext, context)
+        set(.writeContext, context)
+        set(.readContext, context)
+        set(.seekContext, context)
+        set(.readyContext, context)
+    }
+
     /// Sets what is the same for every exchange of a transport.
     func apply(_ configuration: TransportConfiguration) {
         set(.noSignal, 1)
@@ -10,7 +29,6 @@ extension CurlEasy {
         set(.pathAsIs, 1)
         set(.suppressConnectHeaders, 1)
         set(.leaveResolver, 1)
-        set(.acceptEncoding, "")
         set(.tlsVersion, 6)
         set(.connectTimeout, Int(configuration.connectTimeout.nanoseconds / 1_000_000))
         closeSocketsOnExec()
@@ -26,7 +44,7 @@ extension CurlEasy {
     func apply(_ exchange: CurlExchange) {
         let request = exchange.request
         let isSecure = request.url.scheme?.lowercased() == "https"
-        set(.url, request.url.absoluteString)
+        set(.url, exchange.url)
         set(.headers, exchange.headerList.first)
         set(.httpVersion, isSecure ? 4 : 2)
         set(.waitForMultiplex, isSecure ? 1 : 0)
@@ -40,22 +58,13 @@ extension CurlEasy {
         let request = exchange.request
         if request.method == .head {
             set(.noBody, 1)
-        } else if request.body.isEmpty && !request.method.promisesBody {
-            return
-        } else if exchange.sendsBodyFromMemory {
-            set(.postSize, exchange.bodyBytes)
-            exchange.wholeBody().withUnsafeBytes { set(.post, $0.baseAddress ?? UnsafeRawPointer(pointer)) }
-        } else {
+        } else if let memory = exchange.upload.memory {
+            set(.postSize, Int64(exchange.upload.totalBytes))
+            set(.post, memory.baseAddress)
+        } else if !request.body.isEmpty {
             set(.upload, 1)
-            set(.uploadSize, exchange.bodyBytes)
+            set(.uploadSize, exchange.upload.totalBytes)
         }
-    }
-}
-
-extension HTTPMethod {
-    /// Whether a request without a body says so with `Content-Length: 0` (RFC 9110 section 8.6).
-    fileprivate var promisesBody: Bool {
-        [.post, .put, .patch].contains(self)
     }
 }
 #endif

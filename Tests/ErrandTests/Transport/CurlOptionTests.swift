@@ -31,7 +31,7 @@ struct CurlOptionTests {
         .pathAsIs, .protocols, .suppressConnectHeaders, .tlsVersion, .upload, .waitForMultiplex,
     ].map(pair)
     private static let sizes = [CurlOption<Int64>.postSize, .uploadSize].map(pair)
-    private static let texts = [CurlOption<String>.acceptEncoding, .method, .proxy, .unixSocketPath, .url].map(pair)
+    private static let texts = [CurlOption<String>.method, .proxy, .unixSocketPath, .url].map(pair)
     private static let blobs = [CurlOption<CurlBlob>.certificateAuthorities].map(pair)
     private static let pointers = [
         CurlOption<UnsafeRawPointer>.context, .errorBuffer, .headerContext, .headers, .post, .readContext,

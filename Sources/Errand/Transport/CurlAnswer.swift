@@ -1,0 +1,85 @@
+#if os(Linux)
+import Foundation
+
+/// The answer of one exchange while it comes in: header lines, then the body, which is decoded and kept.
+struct CurlAnswer: ~Copyable {
+    private let request: HTTPRequest
+    private let progress: TransferProgress.Handler?
+    private var block = CurlHeaderBlock()
+    private var decoders: [ContentDecoder] = []
+    private var writer: HTTPBodyWriter?
+    private var totalBytes: Int64?
+    private var decodedBytes: Int64 = 0
+
+    init(to request: HTTPRequest, progress: TransferProgress.Handler?) {
+        self.request = request
+        self.progress = progress
+    }
+
+    /// Takes one header line.
+    ///
+    /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/badResponse``.
+    mutating func receive(headerLine line: UnsafeRawBufferPointer) throws(TransportError) {
+        block.append(line)
+        guard block.receivedBytes <= request.limits.headerBytes else {
+            let reason = "the header block is larger than \(request.limits.headerBytes) bytes"
+            throw TransportError(.responseTooLarge, reason)
+        }
+        guard !block.isSwitchingProtocols else {
+            throw TransportError(.badResponse, "the server switched to another protocol unasked")
+        }
+    }
+
+    /// Takes bytes of the body as they came over the wire.
+    ///
+    /// - Throws: ``TransportError/Kind/responseTooLarge``, ``TransportError/Kind/badResponse`` or
+    ///   ``TransportError/Kind/file``.
+    mutating func receive(body bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        try begin()
+        try decode(bytes, from: decoders.count - 1)
+        progress?(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: totalBytes))
+    }
+
+    /// Checks that nothing is missing, once libcurl is content.
+    ///
+    /// - Throws: ``TransportError/Kind/connectionLost`` or ``TransportError/Kind/badResponse``.
+    mutating func end() throws(TransportError) {
+        guard block.isComplete else {
+            throw TransportError(.connectionLost, "the connection ended inside the header block")
+        }
+        _ = try block.contentLength()
+        for decoder in decoders { try decoder.finish() }
+    }
+
+    /// The answer, after ``end()``.
+    ///
+    /// - Throws: ``TransportError/Kind/file``.
+    mutating func response() throws(TransportError) -> HTTPResponse {
+        try begin()
+        let file = try writer?.finish()
+        return HTTPResponse(status: block.status, headers: block.headers(), body: writer?.body ?? Data(), file: file)
+    }
+
+    private mutating func begin() throws(TransportError) {
+        guard writer == nil else { return }
+        let length = try block.contentLength()
+        decoders = block.values("Content-Encoding").flatMap { $0.split(separator: ",") }
+            .compactMap { ContentCoding(named: $0.trimmingCharacters(in: .whitespaces)) }
+            .compactMap { ContentDecoder($0) }
+        totalBytes = decoders.isEmpty ? length : nil
+        writer = try HTTPBodyWriter(request, status: block.status, expected: totalBytes)
+    }
+
+    /// Decodes with the decoder at `index`, and what comes out with those before it; the coding named last is undone first.
+    private mutating func decode(_ bytes: UnsafeRawBufferPointer, from index: Int) throws(TransportError) {
+        guard index >= 0 else {
+            decodedBytes += Int64(bytes.count)
+            try writer?.append(bytes)
+            return
+        }
+        try decoders[index].decode(bytes) { (part) throws(TransportError) in
+            try decode(part, from: index - 1)
+        }
+    }
+}
+#endif

@@ -1,0 +1,77 @@
+#if os(Linux)
+import Foundation
+
+/// The body of one request on its way out.
+struct CurlUpload: ~Copyable {
+    /// The most bytes that libcurl sends together with the header lines, in one system call.
+    private static let memoryLimit = 65_536
+
+    /// The bytes of the whole body.
+    let totalBytes: Int64
+    /// The whole body, when it is small and nobody watches it go; `nil` is a body that is sent part by part, or none.
+    let memory: UnsafeRawBufferPointer?
+    private var reader: HTTPBodyReader
+    private let progress: TransferProgress.Handler?
+    private let isRepeatable: Bool
+    private var sentBytes: Int64 = 0
+
+    /// Measures the body of `request`, and reads it when it is small.
+    ///
+    /// - Throws: ``TransportError/Kind/file``.
+    init(_ request: HTTPRequest, progress: TransferProgress.Handler?) throws(TransportError) {
+        var reader = try HTTPBodyReader(request.body)
+        let isSmall = reader.totalBytes <= Self.memoryLimit && (progress == nil || reader.totalBytes == 0)
+        let isBody = !request.body.isEmpty || request.method.promisesBody
+        let memory = isSmall && isBody ? try Self.wholeBody(&reader) : nil
+        self.memory = memory
+        totalBytes = reader.totalBytes
+        self.reader = reader
+        self.progress = progress
+        isRepeatable = request.method.isIdempotent
+    }
+
+    deinit {
+        memory?.deallocate()
+    }
+
+    /// Fills `buffer` with the next bytes; 0 is the end.
+    ///
+    /// - Throws: ``TransportError/Kind/file``.
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
+        let count = try reader.read(into: buffer)
+        sentBytes += Int64(count)
+        if count > 0 {
+            progress?(TransferProgress(.upload, completedBytes: sentBytes, totalBytes: totalBytes))
+        }
+        return count
+    }
+
+    /// Goes back to the first byte; `false` when the server may have acted on the bytes that have gone out.
+    mutating func rewind() -> Bool {
+        guard isRepeatable || sentBytes == 0 else { return false }
+        reader.rewind()
+        sentBytes = 0
+        return true
+    }
+
+    private static func wholeBody(_ reader: inout HTTPBodyReader) throws(TransportError) -> UnsafeRawBufferPointer {
+        let count = Int(reader.totalBytes)
+        // libcurl takes a pointer to nothing for "ask for the body".
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, count), alignment: 1)
+        do throws(TransportError) {
+            _ = try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
+            return UnsafeRawBufferPointer(buffer)
+        } catch {
+            buffer.deallocate()
+            throw error
+        }
+    }
+}
+
+extension HTTPMethod {
+    /// Whether a request without a body says so with `Content-Length: 0` (RFC 9110 section 8.6).
+    fileprivate var promisesBody: Bool {
+        [.post, .put, .patch].contains(self)
+    }
+}
+#endif
