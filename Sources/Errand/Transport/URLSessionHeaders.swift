@@ -49,7 +49,7 @@ extension HTTPHeaders {
 
 extension HTTPField {
     /// What `URLRequest` must not hold: the transport computes these.
-    fileprivate static let transportNames = ["Host", "Content-Length", "Transfer-Encoding", "Connection"]
+    fileprivate static let transportNames = ["Host", "Content-Length", "Transfer-Encoding"]
 
     #if canImport(FoundationNetworking)
     /// What FoundationNetworking or libcurl would add; with `Transfer-Encoding` goes the chunking of a body stream.
