@@ -1,0 +1,48 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+/// What the kernel tells about the sockets and files of this process.
+enum SocketTable {
+    /// The states of a client's socket that tests ask for; the numbers are the kernel's.
+    enum State: String {
+        case connected = "01"
+        case connecting = "02"
+    }
+
+    /// The states in which sockets stand that were connected to `port` on loopback.
+    static func states(ofClientsOf port: UInt16) throws -> Set<State> {
+        let suffix = ":" + String(format: "%04X", Int(port))
+        let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/net/tcp"))
+        let table = try String(decoding: handle.readToEnd() ?? Data(), as: UTF8.self)
+        return Set(
+            table.split(separator: "\n").dropFirst().compactMap { line in
+                let columns = line.split(separator: " ")
+                guard columns.count > 3, columns[2].hasSuffix(suffix) else { return nil }
+                return State(rawValue: String(columns[3]))
+            }
+        )
+    }
+
+    /// The paths of the files that this process has open.
+    static func openFiles() throws -> Set<String> {
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        return Set(
+            descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+        )
+    }
+}
+
+/// Waits until `condition` holds; for what nobody tells.
+func until(
+    within limit: Duration = .seconds(10),
+    _ condition: () throws -> Bool,
+    sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+    let end = ContinuousClock.now + limit
+    while try !condition() {
+        try #require(ContinuousClock.now < end, sourceLocation: sourceLocation)
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}
+#endif

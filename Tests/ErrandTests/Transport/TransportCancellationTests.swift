@@ -1,0 +1,196 @@
+import Errand
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("Cancellation of an exchange", .timeLimit(.minutes(1)))
+struct TransportCancellationTests {
+    @Test(
+        "a cancelled task ends as cancelled, and its connection closes",
+        .fault(15),
+        arguments: TransportKind.allCases,
+        CancellationPoint.allCases
+    )
+    func cancel(kind: TransportKind, point: CancellationPoint) async throws {
+        let scene = try CancellationScene(point)
+        let transport = try kind.make()
+        let task = scene.send(through: transport)
+        await scene.reached()
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        let reports = scene.reportCount
+        #expect(await scene.server.waitForOpenConnections(0))
+        #expect(scene.reportCount == reports)
+    }
+
+    @Test("a task cancelled before it starts sends nothing", .fault(15), arguments: TransportKind.allCases)
+    func beforeStart(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let transport = try kind.make()
+        let kind = await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await transport.ending(of: HTTPRequest(to: server))
+        }.value
+        #expect(kind == .cancelled)
+        #expect(server.totalConnections == 0)
+    }
+
+    #if os(Linux)
+    @Test("a task cancelled while it connects ends as cancelled", .fault(15), arguments: TransportKind.allCases)
+    func connecting(kind: TransportKind) async throws {
+        var options = ServerOptions()
+        options.backlog = 1
+        let server = try FixtureServer.start(options) { $0.path == "/first" ? .status(200) : .hang }
+        _ = try await kind.send(HTTPRequest(to: server, "/first"))
+        server.setAccepting(false)
+        let transport = try kind.make()
+        let tasks = (0..<6).map { _ in Task { await transport.ending(of: HTTPRequest(to: server)) } }
+        try await until { try SocketTable.states(ofClientsOf: server.port).contains(.connecting) }
+        for task in tasks { task.cancel() }
+        for task in tasks { #expect(await task.value == .cancelled) }
+        try await until {
+            try SocketTable.states(ofClientsOf: server.port).isDisjoint(with: [.connecting, .connected])
+        }
+    }
+
+    @Test("a cancelled upload closes its file", .fault(22), arguments: TransportKind.allCases)
+    func uploadFile(kind: TransportKind) async throws {
+        let scene = try CancellationScene(.insideUpload)
+        let path = scene.file.url.path
+        let transport = try kind.make()
+        let task = scene.send(through: transport)
+        await scene.reached()
+        #expect(try SocketTable.openFiles().contains(path))
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        try await KnownFault.uploadFile.known(for: kind) {
+            try await until(within: .seconds(2)) { try !SocketTable.openFiles().contains(path) }
+        }
+    }
+    #endif
+
+    @Test("cancelled at random instants, each ends once", .fault(16), arguments: TransportKind.allCases)
+    func random(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(2)) }
+        let transport = try kind.make()
+        let endings = await Self.endings(rounds: 125) {
+            let task = Task { await transport.ending(of: HTTPRequest(to: server)) }
+            try? await Task.sleep(for: .microseconds(.random(in: 0...4_000)))
+            task.cancel()
+            return await task.value
+        }
+        #expect(endings.count == 8 * 125)
+        #expect(endings.allSatisfy { $0 == nil || $0 == .cancelled })
+        #expect(await transport.ending(of: HTTPRequest(to: server)) == nil)
+    }
+
+    @Test("many cancelled at once all end as cancelled", .fault(17), arguments: TransportKind.allCases)
+    func many(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .hang }
+        let transport = try kind.make()
+        let tasks = (0..<500).map { _ in Task { await transport.ending(of: HTTPRequest(to: server)) } }
+        #expect(await server.waitForTotalRequests(6))
+        for task in tasks { task.cancel() }
+        for task in tasks { #expect(await task.value == .cancelled) }
+        #expect(await server.waitForOpenConnections(0))
+    }
+
+    @Test("an answer at the instant of the deadline ends once", .fault(21), arguments: TransportKind.allCases)
+    func deadline(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(5)) }
+        let transport = try kind.make()
+        let endings = await Self.endings(rounds: 60) {
+            var request = HTTPRequest(to: server)
+            request.timeout = .microseconds(.random(in: 4_000...9_000))
+            return await transport.ending(of: request)
+        }
+        #expect(endings.count == 8 * 60)
+        #expect(endings.allSatisfy { $0 == nil || $0 == .timeout })
+        #expect(await transport.ending(of: HTTPRequest(to: server)) == nil)
+    }
+
+    private static func endings(
+        rounds: Int,
+        of exchange: @escaping @Sendable () async -> TransportError.Kind?
+    ) async -> [TransportError.Kind?] {
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    var endings: [TransportError.Kind?] = []
+                    for _ in 0..<rounds { endings.append(await exchange()) }
+                    return endings
+                }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+    }
+}
+
+extension HTTPTransport {
+    /// How an exchange ends: `nil` with an answer.
+    func ending(
+        of request: HTTPRequest,
+        progress: TransferProgress.Handler? = nil
+    ) async -> TransportError.Kind? {
+        do {
+            _ = try await send(request, progress: progress)
+            return nil
+        } catch {
+            return error.kind
+        }
+    }
+}
+
+/// How far an exchange has come when it is cancelled.
+enum CancellationPoint: CaseIterable {
+    case waiting, insideHead, insideBody, insideUpload
+}
+
+/// A server that leaves an exchange at one point, and the request that gets there.
+private final class CancellationScene: Sendable {
+    let server: FixtureServer
+    let file: TemporaryFile
+    private let point: CancellationPoint
+    private let reports = Mutex(0)
+    private let (moved, move) = AsyncStream<Void>.makeStream()
+
+    init(_ point: CancellationPoint) throws {
+        var options = ServerOptions()
+        options.bodyHandling = { _ in .discard }
+        let script = Self.script(point)
+        self.point = point
+        server = try FixtureServer.start(options) { _, _ in script }
+        file = try TemporaryFile(zeros: 10 << 30)
+    }
+
+    /// How often progress was reported.
+    var reportCount: Int { reports.withLock { $0 } }
+
+    func send(through transport: any HTTPTransport) -> Task<TransportError.Kind?, Never> {
+        let body = point == .insideUpload ? HTTPBody.file(file.url) : .empty
+        let request = HTTPRequest(point == .insideUpload ? .put : .get, to: server, body: body)
+        return Task {
+            await transport.ending(of: request) { _ in
+                self.reports.withLock { $0 += 1 }
+                self.move.yield()
+            }
+        }
+    }
+
+    /// Waits until the exchange stands at its point.
+    func reached() async {
+        switch point {
+        case .waiting, .insideHead: _ = await server.waitForTotalRequests(1)
+        case .insideBody, .insideUpload: for await _ in moved { return }
+        }
+    }
+
+    private static func script(_ point: CancellationPoint) -> Script {
+        switch point {
+        case .waiting, .insideUpload: .onRequest(.hang)
+        case .insideHead: .onRequest(.write("HTTP/1.1 200 OK\r\nX-A: "), .hang)
+        case .insideBody: .onRequest(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), .hang)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Errand
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("Answers that end the process under URLSession on Linux", .timeLimit(.minutes(1)))
+struct TransportCrashTests {
+    @Test("a header block cut at any byte is one error", .fault(7), arguments: TransportKind.survivors)
+    func cutHead(kind: TransportKind) async throws {
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-A: b\r\n\r\n".utf8)
+        let server = try FixtureServer.start { connection, _ in
+            .onRequest(.write(Array(head.prefix(connection))), .close)
+        }
+        let transport = try kind.make()
+        for _ in head {
+            let ending = await transport.ending(of: HTTPRequest(to: server))
+            #expect([.connectionLost, .badResponse].contains(ending))
+        }
+    }
+
+    @Test("trailers do no harm", .fault(8), arguments: TransportKind.survivors)
+    func trailers(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in
+            .chunked([Array("abc".utf8)], trailers: ["X-Trailer": "1", "Set-Cookie": "late=1"])
+        }
+        #expect(try await kind.send(HTTPRequest(to: server)).body == Data("abc".utf8))
+    }
+
+    @Test(
+        "a redirect to a strange host is the answer",
+        .fault(14),
+        arguments: TransportKind.survivors,
+        ["//[::1]/", "//a%20b/", "//a%2Fb/"]
+    )
+    func location(kind: TransportKind, location: String) async throws {
+        let server = try FixtureServer.start { _ in .redirect(to: location) }
+        #expect(try await kind.send(HTTPRequest(to: server)).headers["Location"] == location)
+    }
+
+    #if os(Linux)
+    @Test("URLSession: a header block cut short", .fault(7))
+    func cutHead() async {
+        await withKnownIssue("\(KnownFault.cutHead.reason)", isIntermittent: true) {
+            await #expect(processExitsWith: .success) {
+                let server = try FixtureServer.start { _ in .script(.write("HTTP/1.1 200 OK\r\nX-A: "), .close) }
+                _ = await URLSessionTransport().ending(of: HTTPRequest(to: server))
+            }
+        }
+    }
+
+    @Test("URLSession: trailers", .fault(8))
+    func trailers() async {
+        await withKnownIssue("\(KnownFault.trailers.reason)", isIntermittent: true) {
+            await #expect(processExitsWith: .success) {
+                let server = try FixtureServer.start { _ in .chunked([[1]], trailers: ["X-Trailer": "1"]) }
+                _ = await URLSessionTransport().ending(of: HTTPRequest(to: server))
+            }
+        }
+    }
+
+    @Test("URLSession: a redirect to a strange host", .fault(14))
+    func location() async {
+        await withKnownIssue("\(KnownFault.location.reason)", isIntermittent: true) {
+            await #expect(processExitsWith: .success) {
+                let server = try FixtureServer.start { _ in .redirect(to: "//[::1]/") }
+                _ = await URLSessionTransport().ending(of: HTTPRequest(to: server))
+            }
+        }
+    }
+    #endif
+}
+
+extension TransportKind {
+    /// Those that stay alive under answers that end the process under URLSession on Linux.
+    fileprivate static var survivors: [TransportKind] {
+        #if canImport(Darwin)
+        allCases
+        #else
+        allCases.filter { $0 != .urlSession }
+        #endif
+    }
+}

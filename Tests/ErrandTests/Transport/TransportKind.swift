@@ -1,0 +1,56 @@
+import Errand
+import FixtureServer
+import Testing
+
+/// The transports over which the behavioural suite runs.
+enum TransportKind: String, CaseIterable, Sendable {
+    case urlSession
+    #if os(Linux)
+    case curl
+    #endif
+
+    /// A transport of this kind with connections of its own.
+    func make() throws -> any HTTPTransport {
+        switch self {
+        case .urlSession: URLSessionTransport()
+        #if os(Linux)
+        case .curl: try CurlTransport()
+        #endif
+        }
+    }
+
+    /// Sends one request through a new transport.
+    func send(_ request: HTTPRequest, progress: TransferProgress.Handler? = nil) async throws -> HTTPResponse {
+        try await make().send(request, progress: progress)
+    }
+
+    /// The error with which a request ends; an answer is an issue.
+    func failure(
+        of request: HTTPRequest,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> TransportError {
+        let transport = try make()
+        return try await #require(throws: TransportError.self, sourceLocation: sourceLocation) {
+            _ = try await transport.send(request, progress: nil)
+        }
+    }
+}
+
+extension Trait where Self == Comment {
+    /// The number of the case in the fault matrix that a test covers.
+    static func fault(_ number: Int) -> Comment { "fault \(number)" }
+}
+
+extension HTTPRequest {
+    /// A request to a server of this process.
+    init(
+        _ method: HTTPMethod = .get,
+        to server: FixtureServer,
+        _ path: String = "/",
+        headers: HTTPHeaders = [:],
+        body: HTTPBody = .empty
+    ) {
+        self.init(method, server.url(path), headers: headers, body: body)
+        timeout = .seconds(20)
+    }
+}

@@ -1,0 +1,46 @@
+import Errand
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("A kept connection that dies under a request", .fault(11), .timeLimit(.minutes(1)))
+struct TransportReplayTests {
+    @Test(
+        "an idempotent request succeeds with its whole body",
+        arguments: TransportKind.allCases,
+        [HTTPMethod.get, .put, .delete]
+    )
+    func idempotent(kind: TransportKind, method: HTTPMethod) async throws {
+        let server = try Self.server()
+        let transport = try kind.make()
+        _ = try await transport.send(HTTPRequest(to: server, "/first"), progress: nil)
+        let body = method == .get ? HTTPBody.empty : .data(Self.data)
+        let response = try await transport.send(HTTPRequest(method, to: server, "/second", body: body), progress: nil)
+        #expect(response.status == 200)
+        let requests = server.requests.filter { $0.path == "/second" }
+        #expect(requests.count <= 2)
+        #expect(requests.allSatisfy { $0.body.count == (method == .get ? 0 : Self.data.count) })
+    }
+
+    @Test("a POST is never executed twice", arguments: TransportKind.allCases, [Self.data, Data()])
+    func post(kind: TransportKind, data: Data) async throws {
+        let server = try Self.server()
+        let transport = try kind.make()
+        _ = try await transport.send(HTTPRequest(to: server, "/first"), progress: nil)
+        let request = HTTPRequest(.post, to: server, "/second", body: .data(data))
+        let response = try? await transport.send(request, progress: nil)
+        #expect(response == nil || response?.status == 200)
+        let requests = server.requests.filter { $0.path == "/second" }
+        #expect(requests.count == 1)
+        #expect(requests.allSatisfy { $0.body.count == data.count })
+    }
+
+    private static let data = Data(repeating: 7, count: 300_000)
+
+    /// Answers the first request of a connection, and takes the second one whole and closes, but for connections after the first.
+    private static func server() throws -> FixtureServer {
+        try FixtureServer.start { connection, turn in
+            connection == 1 && turn == 2 ? .onRequest(.close) : .onRequest { _ in .text("ok") }
+        }
+    }
+}
