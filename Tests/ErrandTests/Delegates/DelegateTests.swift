@@ -82,7 +82,7 @@ struct DelegateTests {
     }
 
     @Test func `Progress reaches the delegate of a request that wants it, and never after the ending`() async {
-        let gate = Gate()
+        let gate = Latch()
         let moving = ProgressTransport(gate)
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))
         request.ownProgress = true
@@ -99,9 +99,9 @@ struct DelegateTests {
 
 /// Reports half, waits for its gate, and reports the whole.
 private struct ProgressTransport: HTTPTransport {
-    let gate: Gate
+    let gate: Latch
 
-    init(_ gate: Gate) { self.gate = gate }
+    init(_ gate: Latch) { self.gate = gate }
 
     func send(
         _ request: HTTPRequest,

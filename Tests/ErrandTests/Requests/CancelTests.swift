@@ -6,7 +6,7 @@ import Testing
 @MainActor @Suite("A cancelled load ends as cancelled and in no other way", .timeLimit(.minutes(1)))
 struct CancelTests {
     let screen = Screen()
-    let gate = Gate()
+    let gate = Latch()
 
     private func gatedProxy() -> APIProxy {
         APIProxy(

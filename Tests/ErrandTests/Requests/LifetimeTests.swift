@@ -5,7 +5,7 @@ import Testing
 
 @MainActor @Suite("Loads and the objects that begin them", .timeLimit(.minutes(1)))
 struct LifetimeTests {
-    let gate = Gate()
+    let gate = Latch()
     let indicator = IndicatorSpy()
 
     private func gatedTransport() -> ClosureTransport {

@@ -9,7 +9,7 @@ struct RestartTests {
     let screen = Screen()
 
     /// Answers the nth request with goods of id n, when its gate opens.
-    private func proxy(_ gates: [Gate]) -> APIProxy {
+    private func proxy(_ gates: [Latch]) -> APIProxy {
         let count = Counter()
         return APIProxy(
             fake: ClosureTransport { _ throws(TransportError) in
@@ -21,7 +21,7 @@ struct RestartTests {
     }
 
     @Test func `cancelPrevious cancels the older load`() async {
-        let gates = [Gate(), Gate()]
+        let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         let first = request.loadData()
         let second = request.loadData()
@@ -33,7 +33,7 @@ struct RestartTests {
     }
 
     @Test func `ignoreNew sends nothing and returns the ID of the load that runs`() async {
-        let gates = [Gate(), Gate()]
+        let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         request.ownRestartPolicy = .ignoreNew
         let first = request.loadData()
@@ -45,7 +45,7 @@ struct RestartTests {
     }
 
     @Test func `ignoreNew does not wait for a load that has just been cancelled`() async {
-        let gates = [Gate(), Gate()]
+        let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         request.ownRestartPolicy = .ignoreNew
         let first = request.loadData()
@@ -56,7 +56,7 @@ struct RestartTests {
     }
 
     @Test func `Under ignoreNew an async caller waits for the load that runs`() async throws {
-        let gates = [Gate(), Gate()]
+        let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         request.ownRestartPolicy = .ignoreNew
         request.loadData()
@@ -68,7 +68,7 @@ struct RestartTests {
     }
 
     @Test func `concurrent delivers each answer, and an older never replaces a newer`() async {
-        let gates = [Gate(), Gate()]
+        let gates = [Latch(), Latch()]
         let proxy = proxy(gates)
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.ownRestartPolicy = .concurrent

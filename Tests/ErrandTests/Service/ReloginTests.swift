@@ -78,7 +78,7 @@ struct ReloginTests {
     }
 
     @Test func `A late refusal of the old login is replayed without another relogin`() async {
-        let gate = Gate()
+        let gate = Latch()
         let slow = ClosureTransport { request throws(TransportError) in
             if request.url.path.hasSuffix("late"), request.headers["X-Token"] == "t0" { try await gate.wait() }
             return request.headers["X-Token"] == "t1" ? .json(goodsJSON([])) : .json("{}", status: 401)
@@ -96,7 +96,7 @@ struct ReloginTests {
     }
 
     @Test func `A load that begins during a relogin waits for it`() async {
-        let gate = Gate()
+        let gate = Latch()
         account.gate = gate
         let transport = transport(.status)
         let proxy = proxy(transport)
@@ -113,7 +113,7 @@ struct ReloginTests {
     }
 
     @Test func `A waiter that is cancelled ends at once and is not sent again`() async {
-        let gate = Gate()
+        let gate = Latch()
         account.gate = gate
         let transport = transport(.status)
         let proxy = proxy(transport)
@@ -148,7 +148,7 @@ struct ReloginTests {
     }
 
     @Test func `A handler that never returns fails its waiters at its deadline`() async {
-        account.gate = Gate()
+        account.gate = Latch()
         let proxy = proxy(transport(.status), reloginTimeout: .milliseconds(50))
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
@@ -185,7 +185,7 @@ extension GoodsRequest {
     private(set) var logins = 0
     private(set) var expiries = 0
     var fails = false
-    var gate: Gate?
+    var gate: Latch?
     var login: (@MainActor () async throws -> Void)?
 
     nonisolated var token: String { current.withLock { $0 } }

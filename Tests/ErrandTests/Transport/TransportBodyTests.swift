@@ -75,7 +75,7 @@ struct TransportBodyTests {
     @Test("an early answer ends the upload", arguments: TransportKind.allCases)
     func earlyAnswer(kind: TransportKind) async throws {
         var options = ServerOptions()
-        options.bodyHandling = { _ in .stall(after: 100_000) }
+        options.bodyHandling = { _ in .pause(after: 100_000, until: Gate()) }
         let server = try FixtureServer.start(options) { _, _ in
             .onHead { _ in Answer.text("too large", status: 413).closing() }
         }

@@ -3,7 +3,7 @@ import Synchronization
 @testable import Errand
 
 /// Something to wait for until a test opens it; a cancelled task waits no longer.
-final class Gate: Sendable {
+final class Latch: Sendable {
     private struct State {
         var isOpen = false
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
