@@ -1,0 +1,58 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Whatever a server does, a load ends once, with the right type", .timeLimit(.minutes(1)))
+struct FaultEndingTests {
+    /// What goes wrong, numbered as in the fault matrix.
+    enum Fault: Int, CaseIterable, Sendable {
+        case closedPort = 1
+        case neverAnswers, bodyDrips, headersDrip, resets, closesAtOnce
+        case bodyIsShort = 8
+
+        var type: APIErrorType {
+            switch self {
+            case .neverAnswers, .bodyDrips, .headersDrip: .timeout
+            case .closedPort, .resets, .closesAtOnce, .bodyIsShort: .transport
+            }
+        }
+
+        @MainActor fileprivate func start() throws -> FixtureServer {
+            let server = try FixtureServer.start { [self] _ in answer }
+            if self == .closedPort { server.stop() }
+            return server
+        }
+
+        private var answer: Answer {
+            switch self {
+            case .closedPort, .neverAnswers: .hang
+            case .bodyDrips: .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"), drip)
+            case .headersDrip: .script(.write("HTTP/1.1 200 OK\r\nX-A: "), drip)
+            case .resets: .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"), .reset)
+            case .closesAtOnce: .script(.close)
+            case .bodyIsShort: .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{}}"), .close)
+            }
+        }
+
+        private var drip: Answer.Step { .repeatForever(Array("x".utf8), every: .milliseconds(200)) }
+    }
+
+    @Test(arguments: TransportKind.allCases, Fault.allCases)
+    func `One ending, and nothing after it`(_ kind: TransportKind, _ fault: Fault) async throws {
+        let server = try fault.start()
+        let proxy = APIProxy(service: APIService(baseURL: server.baseURL), transport: try kind.make())
+        let screen = Screen()
+        let indicator = IndicatorSpy()
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        if fault.type == .timeout { request.ownTimeout = .milliseconds(500) }
+        request.loadData(indicator: indicator)
+        #expect(await screen.ending() == .failure(fault.type))
+        #expect(screen.errors.first?.message.isEmpty == false)
+        await sentinel(proxy)
+        #expect(screen.events.count == 1)
+        #expect(indicator.isBalanced)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+}

@@ -1,0 +1,179 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("The layer over live sockets", .timeLimit(.minutes(1)))
+struct LiveExchangeTests {
+    let screen = Screen()
+
+    private func proxy(_ kind: TransportKind, _ server: FixtureServer) throws -> APIProxy {
+        APIProxy(service: APIService(baseURL: server.baseURL), transport: try kind.make())
+    }
+
+    private func standardServer() throws -> FixtureServer {
+        try FixtureServer.start(handler: RouteTable.standard.answer)
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `A load goes out and comes back with Chinese text intact`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .json(bytes: #"{"errcode":200,"data":[{"id":1,"name":"龙井茶"}]}"#.utf8) }
+        screen.params = ["query": "绿茶"]
+        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: try proxy(kind, server))
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(request.response == [Goods(id: 1, name: "龙井茶")])
+        let recorded = try await server.takeRequest()
+        #expect(recorded.method == "POST")
+        #expect(recorded.path == "/goods")
+        #expect(recorded.text == #"{"query":"绿茶"}"#)
+        #expect(recorded.header("Content-Type") == "application/json")
+    }
+
+    @Test(.fault(13), arguments: TransportKind.allCases)
+    func `20 redirects succeed, the 21st and a loop fail`(_ kind: TransportKind) async throws {
+        let server = try standardServer()
+        let proxy = try proxy(kind, server)
+        let response = try await proxy.send(HTTPRequest(.get, server.url("/redirect/20")))
+        #expect(response.status == 200)
+        #expect(response.redirects.count == 20)
+        #expect(response.url.path == "/anything")
+        for path in ["/redirect/21", "/redirect-loop"] {
+            let error = await #expect(throws: APIError.self) {
+                try await proxy.send(HTTPRequest(.get, server.url(path)))
+            }
+            #expect(error?.type == .transport)
+            #expect(error?.reason?.contains("redirects") == true)
+        }
+    }
+
+    @Test(.fault(13), arguments: TransportKind.allCases, [303, 307, 308])
+    func `303 becomes GET without body, 307 and 308 keep both`(_ kind: TransportKind, _ status: Int) async throws {
+        let server = try standardServer()
+        let body = HTTPBody.data(Data("payload".utf8))
+        let url = server.url("/redirect-to?status_code=\(status)&url=/anything")
+        let response = try await proxy(kind, server).send(HTTPRequest(.post, url, body: body))
+        #expect(response.status == 200)
+        let last = try #require(server.requests.last)
+        #expect(last.method == (status == 303 ? "GET" : "POST"))
+        #expect(last.text == (status == 303 ? "" : "payload"))
+    }
+
+    @Test(.fault(14), arguments: TransportKind.allCases)
+    func `Each Location is resolved by RFC 3986 or is a typed error`(_ kind: TransportKind) async throws {
+        let long = "/" + String(repeating: "a", count: 8192)
+        let targets: [(location: String, path: String?)] = [
+            ("x", "/a/b/x"), ("../x", "/a/x"), ("?q=1", "/a/b/c?q=1"), ("/ü", "/%C3%BC"), (long, long), ("", nil),
+            ("javascript:alert(1)", nil), ("file:///etc/passwd", nil), ("http://[", nil),
+        ]
+        for (location, path) in targets {
+            let server = try FixtureServer.start { request in
+                guard request.path == "/a/b/c", request.query == nil else { return .text("there") }
+                return Answer(status: 302, headers: ["Location": location, "Content-Length": "0"], steps: [])
+            }
+            let proxy = try proxy(kind, server)
+            let result = await result { () throws(APIError) in
+                try await proxy.send(HTTPRequest(.get, server.url("/a/b/c")))
+            }
+            #expect((try? result.get().status) == path.map { _ in 200 }, "\(location)")
+            #expect(server.requests.count == (path == nil ? 1 : 2))
+            if let path { #expect(server.requests.last?.target == path) }
+        }
+    }
+
+    @Test(.fault(57), arguments: TransportKind.allCases)
+    func `Nothing secret follows a redirect to another port`(_ kind: TransportKind) async throws {
+        let other = try FixtureServer.start { _ in .text("other") }
+        let server = try FixtureServer.start { _ in .redirect(to: other.url("/x").absoluteString) }
+        let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "Cookie": "sid=s3cret"]
+        let response = try await proxy(kind, server).send(HTTPRequest(.get, server.url("/"), headers: headers))
+        #expect(response.text == "other")
+        let foreign = try await other.takeRequest()
+        #expect(!String(describing: foreign.headers.map(\.value)).contains("s3cret"))
+        let request = HTTPRequest(.get, server.url("/"))
+        #expect(try await proxy(kind, server).send(request).url.port == Int(other.port))
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `Each hop of a redirect stores its cookies and gets its own`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { request in
+            guard request.path == "/login" else { return .text(request.header("Cookie") ?? "none") }
+            return .redirect(to: "/home").adding("Set-Cookie", "sid=1; Path=/").adding(
+                "Set-Cookie",
+                "only=login; Path=/login"
+            )
+        }
+        let proxy = try proxy(kind, server)
+        #expect(try await proxy.send(HTTPRequest(.get, server.url("/login"))).text == "sid=1")
+        #expect(try await proxy.send(HTTPRequest(.get, server.url("/x"))).text == "sid=1")
+        #expect(proxy.cookies.cookies.count == 2)
+        proxy.cookies.clear()
+        #expect(try await proxy.send(HTTPRequest(.get, server.url("/x"))).text == "none")
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `Cancelling by ID closes the socket, and so does releasing the request`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .hang }
+        let proxy = try proxy(kind, server)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        let id = request.loadData()
+        _ = try await server.takeRequest()
+        proxy.cancelRequest(id)
+        #expect(await screen.ending() == .cancel)
+        #expect(await server.waitForOpenConnections(0))
+        var released: GoodsRequest? = GoodsRequest(delegate: screen, proxy: proxy)
+        released?.loadData()
+        _ = try await server.takeRequest()
+        released = nil
+        #expect(await server.waitForOpenConnections(0))
+        #expect(proxy.activeRequests.isEmpty)
+        #expect(screen.events == [.cancel])
+    }
+
+    @Test(.fault(75), arguments: TransportKind.allCases)
+    func `A callback that takes long holds up no other exchange`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .json(bytes: goodsJSON([]).utf8) }
+        let proxy = try proxy(kind, server)
+        let slow = GoodsRequest(delegate: screen, proxy: proxy)
+        slow.loadData()
+        screen.onEvent = { _, _ in
+            for _ in 0..<5 { Task.detached { try await proxy.send(HTTPRequest(.get, server.url("/other"))) } }
+            // The main actor is held until the others have been to the server and back.
+            let deadline = ContinuousClock.now + .seconds(20)
+            while server.totalRequests < 6, ContinuousClock.now < deadline {}
+        }
+        #expect(await screen.ending() == .success)
+        #expect(server.totalRequests == 6)
+    }
+
+    @Test(.fault(16), arguments: TransportKind.allCases)
+    func `Loads that are cancelled at random instants each end once`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in Answer.json(bytes: goodsJSON([]).utf8).preceded(by: .wait(.milliseconds(2))) }
+        let proxy = try proxy(kind, server)
+        let requests = (0..<200).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
+        for request in requests {
+            let id = request.loadData()
+            let delay = Duration.microseconds(Int.random(in: 0..<4000))
+            Task.detached {
+                try await Task.sleep(for: delay)
+                proxy.cancelRequest(id)
+            }
+        }
+        let endings = await screen.endings(200)
+        #expect(endings.allSatisfy { $0 == .success || $0 == .cancel })
+        await sentinel(proxy)
+        #expect(screen.events.count == 200)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
+    private func result(
+        _ body: () async throws(APIError) -> APIResponse
+    ) async -> Result<APIResponse, APIError> {
+        do throws(APIError) {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
+    }
+}
