@@ -18,7 +18,12 @@ let package = Package(
         .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FixtureServer", swiftSettings: strict),
         .executableTarget(name: "shop", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
-        .testTarget(name: "ErrandTests", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
+        .testTarget(
+            name: "ErrandTests",
+            dependencies: ["Errand", "FixtureServer"],
+            exclude: ["Documentation/Prelude.txt"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "FixtureServerTests", dependencies: ["FixtureServer"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

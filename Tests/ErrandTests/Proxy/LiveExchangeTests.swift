@@ -18,7 +18,9 @@ struct LiveExchangeTests {
 
     @Test(arguments: TransportKind.allCases)
     func `A load goes out and comes back with Chinese text intact`(_ kind: TransportKind) async throws {
-        let server = try FixtureServer.start { _ in .json(bytes: #"{"errcode":200,"data":[{"id":1,"name":"龙井茶"}]}"#.utf8) }
+        let server = try FixtureServer.start { _ in
+            .json(bytes: #"{"errcode":200,"data":[{"id":1,"name":"龙井茶"}]}"#.utf8)
+        }
         screen.params = ["query": "绿茶"]
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: try proxy(kind, server))
         request.loadData()
@@ -149,7 +151,9 @@ struct LiveExchangeTests {
 
     @Test(.fault(16), arguments: TransportKind.allCases)
     func `Loads that are cancelled at random instants each end once`(_ kind: TransportKind) async throws {
-        let server = try FixtureServer.start { _ in Answer.json(bytes: goodsJSON([]).utf8).preceded(by: .wait(.milliseconds(2))) }
+        let server = try FixtureServer.start { _ in
+            Answer.json(bytes: goodsJSON([]).utf8).preceded(by: .wait(.milliseconds(2)))
+        }
         let proxy = try proxy(kind, server)
         let requests = (0..<200).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
         for request in requests {

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+@Suite(
+    "Every code block of the documentation compiles",
+    .timeLimit(.minutes(2)),
+    .enabled(if: TypeChecker.compiler != nil, "no swiftc")
+)
+struct CodeBlockTests {
+    @Test(arguments: ["README.md", "Sources/Errand/Errand.docc/GettingStarted.md"])
+    func `The Swift blocks of a document are one program`(_ document: String) async throws {
+        let blocks = try swiftBlocks(of: document)
+        #expect(!blocks.isEmpty)
+        let prelude = try TypeChecker.text(of: "Tests/ErrandTests/Documentation/Prelude.txt")
+        let verdict = try await TypeChecker.check(([prelude] + blocks).joined(separator: "\n"))
+        #expect(verdict.succeeded, "\(verdict.output)")
+    }
+
+    @Test func `A block with one wrong word does not`() async throws {
+        let blocks = try swiftBlocks(of: "README.md")
+        let prelude = try TypeChecker.text(of: "Tests/ErrandTests/Documentation/Prelude.txt")
+        let wrong = ([prelude] + blocks).joined(separator: "\n").replacing("loadData()", with: "loadDate()")
+        #expect(try await !TypeChecker.check(wrong).succeeded)
+    }
+
+    @Test func `The README shows code by line 15 and names its two commands`() throws {
+        let lines = try TypeChecker.text(of: "README.md").split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.prefix(15).contains { $0.hasPrefix("```swift") })
+        #expect(lines.contains { $0.contains("swift run shop") })
+        #expect(lines.contains { $0.contains("swift test") })
+    }
+
+    private func swiftBlocks(of document: String) throws -> [String] {
+        var blocks: [String] = []
+        var block: [Substring]?
+        for line in try TypeChecker.text(of: document).split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("```") {
+                if let finished = block { blocks.append(finished.joined(separator: "\n")) }
+                block = block == nil && line == "```swift" ? [] : nil
+            } else {
+                block?.append(line)
+            }
+        }
+        return blocks
+    }
+}
