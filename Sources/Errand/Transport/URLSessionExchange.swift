@@ -169,7 +169,7 @@ extension URLSessionExchange {
                 throw TransportError(.responseTooLarge, "the header is larger than \(request.limits.headerBytes) bytes")
             }
             head = HTTPResponse(status: status, headers: headers)
-            expected = try headers.expectedBodyBytes(status: status, method: request.method)
+            expected = try headers.answerLength(status: status, to: request.method)
             writer = try HTTPBodyWriter(request, status: status, expected: expected)
             phase = .receiving
         }

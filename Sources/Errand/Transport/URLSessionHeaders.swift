@@ -34,17 +34,6 @@ extension HTTPHeaders {
     var byteCount: Int {
         reduce(0) { $0 + $1.name.utf8.count + $1.bytes.count + ": \r\n".utf8.count }
     }
-
-    /// The length of the decoded body that follows, where the head tells it.
-    ///
-    /// - Throws: ``TransportError/Kind/badResponse`` when the head tells several (RFC 9110 section 8.6).
-    func expectedBodyBytes(status: Int, method: HTTPMethod) throws(TransportError) -> Int64? {
-        let listed = values("Content-Length").flatMap { $0.split(separator: ",") }
-        let lengths = Set(listed.map { Int64($0.trimmingBlanks) })
-        guard lengths.count <= 1 else { throw TransportError(.badResponse, "the answer has several lengths") }
-        let hasBody = method != .head && status != 204 && status != 304
-        return hasBody && self["Content-Encoding"] == nil ? lengths.first ?? nil : nil
-    }
 }
 
 extension HTTPField {
@@ -83,11 +72,5 @@ extension StringProtocol {
     fileprivate var startsCookie: Bool {
         guard let end = firstIndex(where: { "=;, \t".contains($0) }), end != startIndex else { return false }
         return self[end] == "="
-    }
-
-    /// Without the blanks and TABs at both ends, which are no part of a header's value.
-    fileprivate var trimmingBlanks: String {
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
     }
 }
