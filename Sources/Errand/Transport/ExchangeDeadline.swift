@@ -6,7 +6,12 @@ final class ExchangeDeadline: Sendable {
     private let end: UInt64?
     private let idle: UInt64?
     private let lastActivity: Atomic<UInt64>
-    private let timer: Mutex<(any DispatchSourceTimer)?>
+    private let state = Mutex(State())
+
+    private struct State {
+        var timer: (any DispatchSourceTimer)?
+        var isStopped = false
+    }
 
     /// Starts counting; `nil` is no deadline.
     init(total: Duration?, idle: Duration?) {
@@ -14,17 +19,20 @@ final class ExchangeDeadline: Sendable {
         end = total.map { now + $0.clampedNanoseconds }
         self.idle = idle?.clampedNanoseconds
         lastActivity = Atomic(now)
-        timer = Mutex(total == nil && idle == nil ? nil : DispatchSource.makeTimerSource(queue: .global()))
     }
 
     deinit { stop() }
 
     /// Calls `expired` at most once, on any thread, with the reason; to be called once.
     func start(_ expired: @escaping @Sendable (String) -> Void) {
-        timer.withLock { timer in
-            timer?.setEventHandler { [weak self] in self?.check(expired) }
-            timer?.schedule(deadline: nextCheck)
-            timer?.activate()
+        guard end != nil || idle != nil else { return }
+        state.withLock { state in
+            guard !state.isStopped else { return }
+            let timer = DispatchSource.makeTimerSource(queue: .global())
+            timer.setEventHandler { [weak self] in self?.check(expired) }
+            timer.schedule(deadline: nextCheck)
+            timer.activate()
+            state.timer = timer
         }
     }
 
@@ -35,9 +43,9 @@ final class ExchangeDeadline: Sendable {
 
     /// Stops watching.
     func stop() {
-        timer.withLock { timer in
-            timer?.cancel()
-            timer = nil
+        state.withLock { state in
+            state.timer?.cancel()
+            state = State(isStopped: true)
         }
     }
 
@@ -45,7 +53,7 @@ final class ExchangeDeadline: Sendable {
         let now = DispatchTime.now().uptimeNanoseconds
         if let end, now >= end { return expired("the deadline of the whole exchange passed") }
         if let idleEnd, now >= idleEnd { return expired("the connection was silent for too long") }
-        timer.withLock { $0?.schedule(deadline: nextCheck) }
+        state.withLock { $0.timer?.schedule(deadline: nextCheck) }
     }
 
     private var idleEnd: UInt64? {

@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("The deadlines of an exchange", .timeLimit(.minutes(1)))
+struct ExchangeDeadlineTests {
+    @Test("the whole passes, whatever moves", arguments: [Duration.milliseconds(100), .zero, .seconds(-1)])
+    func total(total: Duration) async {
+        let start = ContinuousClock.now
+        let deadline = ExchangeDeadline(total: total, idle: .seconds(60))
+        let reason = await Self.expiry(of: deadline)
+        #expect(reason.contains("whole"))
+        #expect(ContinuousClock.now - start >= total)
+    }
+
+    @Test("silence passes, counted from the last move")
+    func silence() async throws {
+        let deadline = ExchangeDeadline(total: .seconds(60), idle: .milliseconds(300))
+        async let reason = Self.expiry(of: deadline)
+        try await Task.sleep(for: .milliseconds(50))
+        let start = ContinuousClock.now
+        deadline.touch()
+        #expect(await reason.contains("silent"))
+        #expect(ContinuousClock.now - start >= .milliseconds(299))
+    }
+
+    @Test("durations beyond the clock are for ever, and do not trap")
+    func endless() async {
+        let deadline = ExchangeDeadline(total: .seconds(Int64.max), idle: .seconds(Int64.max))
+        deadline.start { _ in Issue.record("passed") }
+        deadline.touch()
+        deadline.stop()
+    }
+
+    @Test("what is stopped, or has no deadline, never passes")
+    func stopped() async {
+        let stopped = ExchangeDeadline(total: .milliseconds(1), idle: nil)
+        stopped.stop()
+        stopped.start { _ in Issue.record("passed") }
+        let none = ExchangeDeadline(total: nil, idle: nil)
+        none.start { _ in Issue.record("passed") }
+        _ = await Self.expiry(of: ExchangeDeadline(total: .milliseconds(50), idle: nil))
+    }
+
+    private static func expiry(of deadline: ExchangeDeadline) async -> String {
+        let reason = await withCheckedContinuation { continuation in
+            deadline.start { continuation.resume(returning: $0) }
+        }
+        deadline.stop()
+        return reason
+    }
+}
