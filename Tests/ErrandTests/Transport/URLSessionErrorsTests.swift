@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Errors of URLSession", .timeLimit(.minutes(1)))
+struct URLSessionErrorsTests {
+    @Test("a code that says something counts", arguments: Self.codes)
+    func code(code: Int, kind: TransportError.Kind) {
+        #expect(TransportError(urlSessionCode: code, text: "certificate").kind == kind)
+    }
+
+    @Test("with a code that says nothing libcurl's text counts", arguments: Self.texts)
+    func text(text: String, kind: TransportError.Kind) {
+        #expect(TransportError(urlSessionCode: NSURLErrorUnknown, text: text).kind == kind)
+    }
+
+    @Test("the underlying error holds no URL")
+    func underlying() {
+        let error = TransportError(urlSessionCode: NSURLErrorTimedOut, text: "late")
+        #expect(error.reason == "late")
+        #expect((error.underlying as NSError?)?.code == NSURLErrorTimedOut)
+        #expect((error.underlying as NSError?)?.userInfo.keys.sorted() == [NSLocalizedDescriptionKey])
+    }
+
+    private static let codes: [(Int, TransportError.Kind)] = [
+        (NSURLErrorCannotConnectToHost, .cannotConnect), (NSURLErrorCannotFindHost, .noNetwork),
+        (NSURLErrorNotConnectedToInternet, .noNetwork), (NSURLErrorNetworkConnectionLost, .connectionLost),
+        (NSURLErrorTimedOut, .timeout), (NSURLErrorCancelled, .cancelled), (NSURLErrorBadURL, .invalidRequest),
+        (NSURLErrorServerCertificateUntrusted, .security), (NSURLErrorCannotDecodeContentData, .badResponse),
+    ]
+
+    private static let texts: [(String, TransportError.Kind)] = [
+        ("SSL certificate problem: unable to get local issuer certificate", .security),
+        ("SSL: no alternative certificate subject name matches target host name 'localhost'", .security),
+        ("SSL certificate problem: certificate has expired", .security),
+        ("OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to localhost:1", .cannotConnect),
+        ("OpenSSL SSL_read: Connection reset by peer, errno 104", .connectionLost),
+        ("Recv failure: Connection reset by peer", .connectionLost),
+        ("transfer closed with 997 bytes remaining to read", .connectionLost),
+        ("transfer closed with outstanding read data remaining", .connectionLost),
+        ("Empty reply from server", .connectionLost),
+        ("Received HTTP/0.9 when not allowed", .badResponse),
+        ("Unsupported HTTP version (9.9) in response", .badResponse),
+        ("Failed writing header", .badResponse), ("Header without colon", .badResponse),
+        ("Nul byte in header", .badResponse), ("Invalid Content-Length: value", .badResponse),
+        ("Illegal or missing hexadecimal sequence in chunked-encoding", .badResponse),
+        ("Error while processing content unencoding: incorrect header check", .badResponse),
+        ("Unrecognized content encoding type. libcurl understands deflate, gzip content encodings.", .badResponse),
+        ("Out of memory", .responseTooLarge), ("unsupported URL", .invalidRequest),
+        ("something that no version of libcurl has said so far", .connectionLost),
+    ]
+}
