@@ -20,7 +20,7 @@ public final class URLSessionTransport: HTTPTransport {
     /// Creates a transport with a session of its own: no cache, no cookies, no stored credentials.
     ///
     /// - Parameter connectionsPerHost: How many connections to one host stand at a time; further requests wait.
-    public init(connectionsPerHost: Int = 6) {
+    public init(connectionsPerHost: Int = 16) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
