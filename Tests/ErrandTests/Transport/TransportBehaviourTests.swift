@@ -27,6 +27,19 @@ struct TransportBehaviourTests {
         }
     }
 
+    @Test("a host may be an IPv6 literal", arguments: TransportKind.allCases)
+    func addressLiteral(kind: TransportKind) async throws {
+        var options = ServerOptions()
+        options.listensOnIPv6 = true
+        guard let server = try? FixtureServer.start(options, handler: { _ in .status(200) }) else {
+            try Test.cancel("this machine has no ::1")
+        }
+        try await KnownFault.addressLiteral.known(for: kind) {
+            let response = try await kind.send(HTTPRequest(.get, server.url("/", host: "[::1]")))
+            #expect(response.status == 200)
+        }
+    }
+
     @Test("header names keep their case, and values their bytes", arguments: TransportKind.allCases)
     func headers(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .status(200) }

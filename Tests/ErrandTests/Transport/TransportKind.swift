@@ -3,20 +3,21 @@ import FixtureServer
 import Testing
 
 /// The transports over which the behavioural suite runs.
-enum TransportKind: String, CaseIterable, Sendable {
-    case urlSession
+enum TransportKind: CaseIterable, Sendable {
+    case urlSession, curl
+
     #if os(Linux)
-    case curl
+    static let allCases: [TransportKind] = [.urlSession, .curl]
+    #else
+    static let allCases: [TransportKind] = [.urlSession]
     #endif
 
     /// A transport of this kind with connections of its own.
     func make() throws -> any HTTPTransport {
-        switch self {
-        case .urlSession: URLSessionTransport()
         #if os(Linux)
-        case .curl: try CurlTransport()
+        if self == .curl { return try CurlTransport() }
         #endif
-        }
+        return URLSessionTransport()
     }
 
     /// Sends one request through a new transport.
