@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import FixtureServer
@@ -115,7 +114,7 @@ private final class ClientBox {
 }
 
 private final class Holder: Sendable {
-    private let box = Mutex<FixtureServer?>(nil)
+    private let box = Guarded<FixtureServer?>(nil)
 
     var server: FixtureServer? {
         get { box.withLock { $0 } }

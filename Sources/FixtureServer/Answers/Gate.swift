@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A door that a test opens once: answers wait before it, or tests wait until an answer has opened it.
 package final class Gate: Sendable {
     private struct State {
@@ -7,7 +5,7 @@ package final class Gate: Sendable {
         var waiters: [@Sendable () -> Void] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Creates a closed gate.
     package init() {}

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// How other threads speak to the loop.
 final class Inbox: Sendable {
     /// What the loop can be told.
@@ -21,7 +19,7 @@ final class Inbox: Sendable {
         var isClosed = false
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let waker: Waker
 
     init() throws {

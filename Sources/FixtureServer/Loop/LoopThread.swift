@@ -1,9 +1,8 @@
 import Foundation
-import Synchronization
 
 /// A thread of its own for something that runs long.
 final class LoopThread: Sendable {
-    private let thread: Mutex<Thread>
+    private let thread: ObjectIdentifier
     private let ended: DispatchSemaphore
 
     /// Starts `body` on a new thread.
@@ -16,12 +15,12 @@ final class LoopThread: Sendable {
         thread.name = name
         thread.start()
         self.ended = ended
-        self.thread = Mutex(thread)
+        self.thread = ObjectIdentifier(thread)
     }
 
     /// Waits until the thread is over, any number of times; the thread itself does not wait for itself.
     func join() {
-        guard thread.withLock({ $0 !== Thread.current }) else { return }
+        guard thread != ObjectIdentifier(Thread.current) else { return }
         ended.wait()
         ended.signal()
     }

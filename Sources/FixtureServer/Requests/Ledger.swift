@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What the server has seen: its requests and its connections, and the tests that wait for either.
 final class Ledger: Sendable {
     /// What is counted and kept.
@@ -16,7 +14,7 @@ final class Ledger: Sendable {
     /// Looks at the state, under the lock, and returns how to wake a test whose condition holds.
     fileprivate typealias Waiter = @Sendable (inout State, _ isOver: Bool) -> (@Sendable () -> Void)?
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let limit: Int
     private let inbox: Inbox
 

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What changes while the shop is open: sessions, carts and the log.
 final class ShopStore: Sendable {
     private struct State {
@@ -8,7 +6,7 @@ final class ShopStore: Sendable {
         var log = ShopLog()
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// The log so far.
     var log: ShopLog { state.withLock(\.log) }
