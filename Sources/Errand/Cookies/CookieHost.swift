@@ -16,7 +16,8 @@ enum CookieHost {
     /// The URL standard reads each of `127.0.0.1`, `127.1` and `0x7f.1` as an IPv4 address, so none of them has a parent.
     static func isAddress(_ host: String) -> Bool {
         guard !host.utf8.contains(UInt8(ascii: ":")) else { return true }
-        guard let last = host.utf8.split(separator: UInt8(ascii: ".")).last else { return false }
+        let name = host.utf8.last == UInt8(ascii: ".") ? host.utf8.dropLast() : host.utf8[...]
+        let last = name.lastIndex(of: UInt8(ascii: ".")).map { name[name.index(after: $0)...] } ?? name
         return last.allSatisfy(\.isASCIIDigit) || last.starts(with: "0x".utf8)
     }
 
@@ -25,6 +26,18 @@ enum CookieHost {
         if host == domain { return true }
         return host.utf8.count > domain.utf8.count && host.hasSuffix(domain)
             && host.utf8.dropLast(domain.utf8.count).last == UInt8(ascii: ".") && !isAddress(host)
+    }
+
+    /// The host and, for a name, the domains above it.
+    static func domains(of host: String) -> [String] {
+        guard !isAddress(host) else { return [host] }
+        var domains = [host]
+        var rest = host[...]
+        while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            rest = rest[rest.utf8.index(after: dot)...]
+            domains.append(String(rest))
+        }
+        return domains
     }
 
     /// Whether the host is this machine by its very name (RFC 6761 section 6.3).

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite(.timeLimit(.minutes(1)))
+struct PublicSuffixTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let host: String
+        let domain: String?
+        var testDescription: String { host }
+    }
+
+    static let folder = SharedData.publicSuffix
+    static let list = folder.folder.appending(path: "public_suffix_list.dat")
+    static let cases: [Case] = {
+        guard let text = try? String(decoding: folder.bytes("tests.txt"), as: UTF8.self) else { return [] }
+        return text.split(separator: "\n").filter { !$0.hasPrefix("//") }.map { line in
+            let words = line.split(separator: " ").map { $0 == "null" ? nil : String($0) }
+            return Case(host: words[0] ?? "", domain: words[1])
+        }
+    }()
+
+    static let fromFile = PublicSuffixRules(file: list)
+
+    @Test(
+        "The list of publicsuffix.org finds the registrable domain of its own cases",
+        .enabled(if: folder.exists),
+        arguments: cases
+    )
+    func findsDomain(_ test: Case) {
+        let host = CookieHost.canonical(test.host) ?? ""
+        #expect(Self.fromFile.source == .file(Self.list))
+        #expect(Self.fromFile.registrableDomain(of: host) == test.domain.flatMap(CookieHost.canonical))
+    }
+
+    @Test("There are 78 cases", .enabled(if: folder.exists))
+    func isComplete() {
+        #expect(Self.cases.count == 78)
+    }
+
+    @Test(
+        "libpsl finds the registrable domain of the same cases",
+        .enabled(if: LibPSL() != nil && folder.exists),
+        arguments: cases
+    )
+    func libpslFindsDomain(_ test: Case) throws {
+        let host = CookieHost.canonical(test.host) ?? ""
+        let domain = host.utf8.first == UInt8(ascii: ".") ? nil : try #require(LibPSL()).registrableDomain(of: host)
+        #expect(domain == test.domain.flatMap(CookieHost.canonical))
+    }
+
+    @Test("A jar without a list at its URL goes by what the system has")
+    func fallsBack() {
+        let jar = CookieJar(publicSuffixList: URL(filePath: "/nowhere/list.dat"))
+        #expect(jar.publicSuffixSource == CookieJar().publicSuffixSource)
+    }
+
+    @Test("A cookie for a public suffix is refused, and taken for the host that is one", .enabled(if: folder.exists))
+    func refuses() throws {
+        let jar = CookieJar(publicSuffixList: Self.list)
+        let host = try #require(URL(string: "https://shop.co.uk/"))
+        #expect(jar.store(setCookie: "a=1; Domain=co.uk", from: host) == .refused(.publicSuffix))
+        #expect(jar.store(setCookie: "a=1; Domain=uk.", from: host) == .refused(.foreignDomain))
+        let suffix = try #require(URL(string: "https://github.io/"))
+        jar.store(setCookie: "b=1; Domain=github.io", from: suffix)
+        #expect(jar.cookies.map(\.isHostOnly) == [true])
+    }
+
+    // The Arabic and Spanish sentences are samples (A) and (G) of RFC 3492 section 7.1.
+    @Test(
+        "Names beyond ASCII have the form of RFC 3492",
+        arguments: [
+            ("bücher", "xn--bcher-kva"), ("食狮", "xn--85x722f"), ("中国", "xn--fiqs8s"),
+            ("ليهمابتكلموشعربي؟", "xn--egbpdaj6bu4bxfgehfvwxn"),
+            ("porquénopuedensimplementehablarenespañol", "xn--porqunopuedensimplementehablarenespaol-fmd56a"),
+            ("ascii", "ascii"),
+        ]
+    )
+    func encodes(_ label: String, _ code: String) {
+        #expect(Punycode.label(label) == code)
+    }
+}
