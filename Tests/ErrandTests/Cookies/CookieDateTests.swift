@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite(.timeLimit(.minutes(1)))
+struct CookieDateTests {
+    struct Case: Decodable, Sendable, CustomTestStringConvertible {
+        let test: String
+        let expected: String?
+        var testDescription: String { test }
+    }
+
+    static let cases = cases(in: "examples.json") + cases(in: "bsd-examples.json")
+
+    @Test(
+        "A date of the http-state suite is read as it should",
+        .enabled(if: SharedData.httpState.exists),
+        arguments: cases
+    )
+    func reads(_ test: Case) throws {
+        let expected = try test.expected.map { try Self.date($0) }
+        #expect(CookieDate.parse(test.test.utf8) == expected)
+    }
+
+    @Test("The suite has 70 dates", .enabled(if: SharedData.httpState.exists))
+    func isComplete() {
+        #expect(Self.cases.count == 70)
+    }
+
+    @Test(
+        "A day that the month does not have is no date",
+        arguments: ["31 Apr 2021", "29 Feb 2021", "29 Feb 2100", "0 Jan 2021"]
+    )
+    func refusesDay(_ day: String) {
+        #expect(CookieDate.parse("\(day) 00:00:00 GMT".utf8) == nil)
+    }
+
+    @Test(
+        "Years have their bounds",
+        arguments: ["1600": false, "1601": true, "9999": true, "10000": false, "1": false]
+    )
+    func boundsYear(_ year: String, isDate: Bool) {
+        #expect((CookieDate.parse("1 Jan \(year) 00:00:00".utf8) != nil) == isDate)
+    }
+
+    @Test("The calendar agrees with Foundation's on every leap day and turn of a year")
+    func agreesWithFoundation() throws {
+        for year in 1601...2400 {
+            for day in ["28 Feb", "1 Mar", "31 Dec", "1 Jan"] {
+                let text = "Day, \(day) \(year) 12:34:56 GMT"
+                #expect(try CookieDate.parse(text.utf8) == Self.date(text))
+            }
+        }
+    }
+
+    /// Reads `Wed, 09 Dec 2009 16:27:23 GMT` by a calendar of its own.
+    private static func date(_ text: String) throws -> Date {
+        let words = text.split(whereSeparator: { " ,:".contains($0) })
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        var parts = DateComponents(calendar: gregorian, timeZone: .gmt)
+        parts.day = Int(words[1])
+        parts.month = try #require(months.firstIndex(of: String(words[2]))) + 1
+        parts.year = Int(words[3])
+        (parts.hour, parts.minute, parts.second) = (Int(words[4]), Int(words[5]), Int(words[6]))
+        return try #require(parts.date)
+    }
+
+    private static let gregorian = Calendar(identifier: .iso8601)
+
+    private static func cases(in name: String) -> [Case] {
+        guard let text = try? String(decoding: SharedData.httpState.bytes("dates/\(name)"), as: UTF8.self) else {
+            return []
+        }
+        let json = text.split(separator: "\n").filter { !$0.hasPrefix("//") }.joined(separator: "\n")
+        return (try? JSONDecoder().decode([Case].self, from: Data(json.utf8))) ?? []
+    }
+}
