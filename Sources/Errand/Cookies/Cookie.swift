@@ -68,8 +68,8 @@ extension Cookie {
         return expires <= date
     }
 
-    func hasSameKey(as other: Cookie) -> Bool {
-        nameBytes == other.nameBytes && isHostOnly == other.isHostOnly && path == other.path && domain == other.domain
+    func has(_ key: Key) -> Bool {
+        nameBytes == key.name && isHostOnly == key.isHostOnly && path == key.path && domain == key.domain
     }
 
     /// Whether both are the same but for when they begin and end.

@@ -38,21 +38,25 @@ struct CookieFile: Sendable {
     }
 
     /// Reads the file and, where others may read it too, takes that right from them.
-    func find(at date: Date) throws(CookieFileError) -> Found {
+    ///
+    /// - Parameter known: The checksum of a file whose cookies need no reading.
+    func find(at date: Date, known: UInt64? = nil) throws(CookieFileError) -> Found {
         switch try read() {
         case .nothing: return Found()
         case .unusable(let reason): return Found(damage: reason)
         case .bytes(let bytes):
+            let checksum = CookieFileFormat.checksum(bytes)
+            guard checksum != known else { return Found(checksum: known) }
             let contents = CookieFileFormat.decode(bytes, at: date)
-            let checksum = contents.damage == nil ? CookieFileFormat.checksum(bytes) : nil
-            return Found(cookies: contents.cookies, checksum: checksum, damage: contents.damage)
+            guard contents.damage == nil else { return Found(cookies: contents.cookies, damage: contents.damage) }
+            return Found(cookies: contents.cookies, checksum: checksum)
         }
     }
 
     /// Reads the file under the lock, where what an earlier save left can be removed and what is damaged set aside.
-    func findTidily(at date: Date) throws(CookieFileError) -> Found {
+    func findTidily(at date: Date, known: UInt64? = nil) throws(CookieFileError) -> Found {
         unlink(temporaryPath)
-        var found = try find(at: date)
+        var found = try find(at: date, known: known)
         guard let damage = found.damage else { return found }
         let name = try setAside()
         found.problems = [CookieFileError(.setAside, url, "\(damage); it is now \(name)")]

@@ -59,13 +59,13 @@ private struct CookieFileReader {
 
     private mutating func readNote(_ line: ArraySlice<UInt8>) {
         isOurs = true
-        let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+        let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
         guard words.count == 3, let created = Int64(words[1]) else {
             contents.damage = contents.damage ?? "a comment is damaged"
             return
         }
         let instant = Date(timeIntervalSince1970: Double(created) / 1000)
-        note = Note(created: instant, sameSite: Cookie.SameSite(rawValue: String(words[2])))
+        note = Note(created: instant, sameSite: Cookie.SameSite(rawValue: words[2]))
     }
 
     private mutating func readCookie(_ line: ArraySlice<UInt8>) {

@@ -44,7 +44,7 @@ public final class CookieJar: Sendable {
     let saving = DispatchQueue(label: "errand.cookies", qos: .utility)
     let onError: (@Sendable (CookieFileError) -> Void)?
     let opened: Date
-    private let suffixes: PublicSuffixRules
+    let suffixes: PublicSuffixRules
     private let trustworthyLoopback: Bool
 
     /// Opens the jar that is kept in `file`, and reads it.
@@ -165,17 +165,5 @@ public final class CookieJar: Sendable {
         let (result, needsSave) = state.withLock { (body(&$0), $0.beginsSchedule()) }
         if needsSave { scheduleSave() }
         return result
-    }
-
-    /// A cookie of the file as the jar takes it; one whose name promises what it does not keep is not taken.
-    ///
-    /// A domain may have become a public suffix since; then the cookie goes to that host alone.
-    func admitted(_ cookie: Cookie) -> Cookie? {
-        guard sessionCookies == .keep || cookie.expires != nil, cookie.keepsPromiseOfName(hasPathAttribute: true) else {
-            return nil
-        }
-        var cookie = cookie
-        cookie.isHostOnly = cookie.isHostOnly || suffixes.isPublicSuffix(cookie.domain)
-        return cookie
     }
 }

@@ -67,10 +67,10 @@ extension CookieJarState {
 
     mutating func endSchedule() { isSaveScheduled = false }
 
-    /// Takes the changes that the next save is to write.
-    mutating func takeChanges() -> CookieChanges {
+    /// Takes the changes that the next save is to write, and the checksum of the file that they follow.
+    mutating func takeChanges() -> (changes: CookieChanges, agreed: UInt64?) {
         defer { changes = changes.map { _ in CookieChanges() } }
-        return changes ?? CookieChanges()
+        return (changes ?? CookieChanges(), agreed)
     }
 
     /// Puts back the changes that could not be written.

@@ -11,24 +11,31 @@ extension CookieStore {
     /// Makes room after a cookie of `domain` was put (RFC 6265bis section 5.7) and returns what had to go.
     mutating func evict(for domain: String) -> [Cookie] {
         var evicted: [Cookie] = []
-        while let own = domains[domain], own.count > Self.mostPerDomain, let victim = Self.victim(among: own) {
-            evicted.append(victim)
-            remove(victim.key)
+        while let entries = domains[domain], entries.count > Self.mostPerDomain {
+            evicted.append(remove(at: Self.leastUseful(of: entries), of: domain))
         }
-        while count > Self.mostInAll, let victim = leastUseful {
-            evicted.append(victim)
-            remove(victim.key)
+        while count > Self.mostInAll, let (domain, entries) = domainToShorten {
+            evicted.append(remove(at: Self.leastUseful(of: entries), of: domain))
         }
         return evicted
     }
 
-    /// Insecure cookies of crowded domains go first, then any of those, then the rest; among equals the longest unused.
-    private var leastUseful: Cookie? {
-        let crowded = domains.values.filter { $0.count > Self.fairShare }
-        return Self.victim(among: crowded.joined()) ?? Self.victim(among: domains.values.joined())
+    /// The domain with the least useful cookie of all: among the crowded domains, if there are any.
+    private var domainToShorten: (key: String, value: [Entry])? {
+        let crowded = domains.filter { $0.value.count > Self.fairShare }
+        return (crowded.isEmpty ? domains : crowded).min { one, other in
+            one.value[Self.leastUseful(of: one.value)].isLessUseful(than: other.value[Self.leastUseful(of: other.value)])
+        }
     }
 
-    private static func victim(among entries: some Sequence<Entry>) -> Cookie? {
-        entries.min { ($0.cookie.isSecure ? 1 : 0, $0.lastUse) < ($1.cookie.isSecure ? 1 : 0, $1.lastUse) }?.cookie
+    private static func leastUseful(of entries: [Entry]) -> Int {
+        entries.indices.min { entries[$0].isLessUseful(than: entries[$1]) } ?? entries.startIndex
+    }
+}
+
+extension CookieStore.Entry {
+    /// Insecure cookies go first, then those that were unused for longest.
+    fileprivate func isLessUseful(than other: Self) -> Bool {
+        cookie.isSecure == other.cookie.isSecure ? lastUse < other.lastUse : other.cookie.isSecure
     }
 }

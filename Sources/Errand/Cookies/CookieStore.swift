@@ -2,6 +2,14 @@ import Foundation
 
 /// The cookies of a jar, by domain: a look-up visits the host and the domains above it, whatever else there is.
 struct CookieStore {
+    /// What putting a cookie meant.
+    enum Effect {
+        case added
+        case changed
+        /// Nothing that the file would have to hear of.
+        case none
+    }
+
     private(set) var domains: [String: [Entry]] = [:]
     private(set) var count = 0
     private var uses: UInt64 = 0
@@ -23,15 +31,15 @@ struct CookieStore {
     }
 
     subscript(key: Cookie.Key) -> Cookie? {
-        domains[key.domain]?.first { $0.cookie.key == key }?.cookie
+        domains[key.domain]?.first { $0.cookie.has(key) }?.cookie
     }
 
     /// The cookies to send to `origin`, longer paths first, then older ones (RFC 6265bis section 5.8.3).
     mutating func use(for origin: CookieOrigin, at date: Date) -> [Cookie] {
         uses += 1
         var found: [Entry] = []
-        Self.forEachDomain(of: origin.host) { domain in
-            guard let index = domains.index(forKey: domain) else { return }
+        for domain in CookieHost.domains(of: origin.host) {
+            guard let index = domains.index(forKey: domain) else { continue }
             for position in domains.values[index].indices {
                 guard domains.values[index][position].cookie.isSent(to: origin, at: date) else { continue }
                 domains.values[index][position].lastUse = uses
@@ -39,12 +47,6 @@ struct CookieStore {
             }
         }
         return found.sorted(by: Self.isSentBefore).map(\.cookie)
-    }
-
-    private static func isSentBefore(_ one: Entry, _ other: Entry) -> Bool {
-        let lengths = (one.cookie.path.utf8.count, other.cookie.path.utf8.count)
-        if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
-        return (one.cookie.created, one.order) < (other.cookie.created, other.order)
     }
 
     /// Whether an insecure cookie like this one would stand before a secure one (RFC 6265bis section 5.7, step 16).
@@ -58,27 +60,32 @@ struct CookieStore {
         }
     }
 
-    /// What putting a cookie meant.
-    enum Effect {
-        case added
-        case changed
-        /// Nothing that the file would have to hear of.
-        case none
-    }
-
     /// Puts the cookie in the place of one with the same key, whose creation time it inherits.
     @discardableResult
     mutating func put(_ cookie: Cookie) -> Effect {
         uses += 1
         nextExpiry = min(nextExpiry, cookie.expires ?? nextExpiry)
+        let key = cookie.key
         guard let index = domains.index(forKey: cookie.domain),
-            let position = domains.values[index].firstIndex(where: { $0.cookie.hasSameKey(as: cookie) })
+            let position = domains.values[index].firstIndex(where: { $0.cookie.has(key) })
         else {
             domains[cookie.domain, default: []].append(Entry(cookie, number: uses))
             count += 1
             return .added
         }
         return domains.values[index][position].replace(with: cookie, number: uses) ? .changed : .none
+    }
+
+    mutating func remove(_ key: Cookie.Key) {
+        guard let position = domains[key.domain]?.firstIndex(where: { $0.cookie.has(key) }) else { return }
+        _ = remove(at: position, of: key.domain)
+    }
+
+    mutating func remove(at position: Int, of domain: String) -> Cookie {
+        let cookie = domains[domain, default: []].remove(at: position).cookie
+        if domains[domain]?.isEmpty == true { domains[domain] = nil }
+        count -= 1
+        return cookie
     }
 
     mutating func removeExpired(at date: Date) {
@@ -88,23 +95,10 @@ struct CookieStore {
         nextExpiry = domains.values.joined().compactMap(\.cookie.expires).min() ?? .distantFuture
     }
 
-    mutating func remove(_ key: Cookie.Key) {
-        guard let index = domains.index(forKey: key.domain),
-            let position = domains.values[index].firstIndex(where: { $0.cookie.key == key })
-        else { return }
-        domains.values[index].remove(at: position)
-        count -= 1
-        if domains.values[index].isEmpty { domains.remove(at: index) }
-    }
-
-    private static func forEachDomain(of host: String, _ body: (String) -> Void) {
-        body(host)
-        guard !CookieHost.isAddress(host) else { return }
-        var rest = host[...]
-        while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
-            rest = rest[rest.utf8.index(after: dot)...]
-            body(String(rest))
-        }
+    private static func isSentBefore(_ one: Entry, _ other: Entry) -> Bool {
+        let lengths = (one.cookie.path.utf8.count, other.cookie.path.utf8.count)
+        if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
+        return (one.cookie.created, one.order) < (other.cookie.created, other.order)
     }
 }
 

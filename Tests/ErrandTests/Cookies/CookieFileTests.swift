@@ -19,15 +19,3 @@ struct CookieFileTests {
         #expect(CookieJar(file: folder.file).cookies.isEmpty)
     }
 }
-
-/// A folder that is removed with the value.
-final class TemporaryFolder {
-    let url = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
-    var file: URL { url.appending(path: "cookies.txt") }
-
-    init() throws {
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-}

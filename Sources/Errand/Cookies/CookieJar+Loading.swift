@@ -1,0 +1,51 @@
+import Foundation
+import Synchronization
+
+extension CookieJar {
+    /// Reads the file, once, before anybody else knows of the jar.
+    func load() {
+        guard let file else { return }
+        let found = find(in: file)
+        tell(of: found.problems)
+        change { $0.load(found.cookies.compactMap(admitted), from: found, at: opened) }
+        LiveJars.add(self)
+    }
+
+    /// A cookie of the file as the jar takes it; one whose name promises what it does not keep is not taken.
+    ///
+    /// A domain may have become a public suffix since; then the cookie goes to that host alone.
+    func admitted(_ cookie: Cookie) -> Cookie? {
+        guard sessionCookies == .keep || cookie.expires != nil, cookie.keepsPromiseOfName(hasPathAttribute: true) else {
+            return nil
+        }
+        var cookie = cookie
+        cookie.isHostOnly = cookie.isHostOnly || suffixes.isPublicSuffix(cookie.domain)
+        return cookie
+    }
+
+    /// Calls the error hook with those of the problems that it does not know of.
+    func tell(of problems: [CookieFileError], ended: Set<CookieFileError.Kind> = []) {
+        let news = state.withLock { $0.unreported(problems, ended: ended) }
+        for problem in news { onError?(problem) }
+    }
+
+    private func find(in file: CookieFile) -> CookieFile.Found {
+        do throws(CookieFileError) {
+            let found = try file.find(at: opened)
+            return found.damage != nil || file.hasTemporary ? tidied(found, in: file) : found
+        } catch {
+            return CookieFile.Found(problems: [error])
+        }
+    }
+
+    /// What is found once nobody else is at it; without the lock, what was found before has to do.
+    private func tidied(_ found: CookieFile.Found, in file: CookieFile) -> CookieFile.Found {
+        do {
+            return try file.locked { () throws(CookieFileError) in try file.findTidily(at: opened) }
+        } catch {
+            var found = found
+            found.problems = [error]
+            return found
+        }
+    }
+}

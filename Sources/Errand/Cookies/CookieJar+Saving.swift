@@ -1,0 +1,95 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+extension CookieJar {
+    /// Saves are at least this far apart, unless somebody asks for one.
+    private static let saveInterval = DispatchTimeInterval.milliseconds(200)
+    private static let retryInterval = DispatchTimeInterval.seconds(5)
+
+    /// Writes what the file does not have yet and returns when the disk has it; without such, nothing is written.
+    ///
+    /// Blocks for a few milliseconds, and up to two seconds when another process holds the lock.
+    ///
+    /// - Throws: Why the file could not be written; the jar goes on trying.
+    public func flush() throws(CookieFileError) {
+        guard let file else { return }
+        let result = saving.sync { save(to: file) }
+        tell(of: result)
+        _ = try result.get()
+    }
+
+    /// Saves after a while; the jar lives until then.
+    func scheduleSave() {
+        saving.asyncAfter(deadline: .now() + Self.saveInterval) { self.saveAsScheduled() }
+    }
+
+    private func scheduleRetry() {
+        guard state.withLock({ $0.beginsSchedule() }) else { return }
+        saving.asyncAfter(deadline: .now() + Self.retryInterval) { [weak self] in self?.saveAsScheduled() }
+    }
+
+    private func saveAsScheduled() {
+        guard let file else { return }
+        state.withLock { $0.endSchedule() }
+        tell(of: save(to: file))
+    }
+
+    private func tell(of result: Result<[CookieFileError], CookieFileError>) {
+        switch result {
+        case .success(let problems): tell(of: problems, ended: [.cannotRead, .cannotWrite, .locked])
+        case .failure(let error): tell(of: [error])
+        }
+    }
+
+    /// Makes the file say what the jar does, and returns what was in the way without preventing it.
+    private func save(to file: CookieFile) -> Result<[CookieFileError], CookieFileError> {
+        let (changes, agreed) = state.withLock { $0.takeChanges() }
+        guard !changes.isEmpty else { return .success([]) }
+        do {
+            return .success(try file.locked { () throws(CookieFileError) in try merge(changes, agreed, into: file) })
+        } catch {
+            // A logout has to hold even where the disk is too full to write an empty jar.
+            if changes.isClear, error.kind != .cannotRead { file.remove() }
+            state.withLock { $0.restore(changes) }
+            scheduleRetry()
+            return .failure(error)
+        }
+    }
+
+    private func merge(
+        _ changes: CookieChanges,
+        _ agreed: UInt64?,
+        into file: CookieFile
+    ) throws(CookieFileError) -> [CookieFileError] {
+        let found = try file.findTidily(at: opened, known: agreed)
+        let isKnown = agreed != nil && found.checksum == agreed
+        let cookies = isKnown ? self.cookies : merged(changes, with: found)
+        let bytes = CookieFileFormat.encode(cookies.filter(isKept))
+        try file.write(bytes)
+        let written = CookieFileFormat.checksum(bytes)
+        state.withLock { state in
+            state.agree(on: cookies, read: found.checksum, written: written) { !isKept($0) }
+        }
+        return found.problems + cookies.compactMap { notRepresentable($0, in: file) }
+    }
+
+    /// What another process made of the file, and this one's changes to it.
+    private func merged(_ changes: CookieChanges, with found: CookieFile.Found) -> [Cookie] {
+        var store = CookieStore(found.cookies.compactMap(admitted))
+        // Where the file is gone or damaged, nobody decided to remove its cookies: those in memory are the best copy.
+        if found.checksum == nil { for cookie in cookies { store.put(cookie) } }
+        changes.apply(to: &store)
+        return store.cookies
+    }
+
+    /// Whether the file has a place for the cookie.
+    private func isKept(_ cookie: Cookie) -> Bool {
+        (sessionCookies == .keep || cookie.expires != nil) && CookieFileFormat.canRepresent(cookie)
+    }
+
+    private func notRepresentable(_ cookie: Cookie, in file: CookieFile) -> CookieFileError? {
+        guard !CookieFileFormat.canRepresent(cookie) else { return nil }
+        return CookieFileError(.notRepresentable, file.url, "the cookie \(cookie) has no name or a TAB")
+    }
+}

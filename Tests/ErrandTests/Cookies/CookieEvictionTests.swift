@@ -1,0 +1,55 @@
+import Errand
+import Foundation
+import Testing
+
+/// FAULT 35: a server that stores without end harms nobody else.
+@Suite(.timeLimit(.minutes(1)))
+struct CookieEvictionTests {
+    let noisy = URL(valid: "https://noisy.example.org/")
+    let quiet = URL(valid: "https://quiet.example.com/")
+    let jar = CookieJar()
+
+    @Test("10,000 cookies of 4 KB from one host leave 180 of them and all of another's")
+    func limitsDomain() throws {
+        jar.store(setCookie: "sid=1", from: quiet)
+        let value = String(repeating: "v", count: 4_000)
+        for number in 0..<10_000 { jar.store(setCookie: "c\(number)=\(value)", from: noisy) }
+        #expect(jar.cookies.count == 181)
+        #expect(jar.header(for: quiet) == "sid=1")
+        #expect(try #require(jar.header(for: noisy)).utf8.count <= 8_192)
+    }
+
+    @Test("Cookies of many hosts stop at 3,300, the crowded hosts first")
+    func limitsTotal() {
+        for number in 0..<10 { jar.store(setCookie: "q\(number)=1", from: quiet) }
+        for host in 0..<20 {
+            let url = URL(valid: "https://host\(host).example.org/")
+            for number in 0..<180 { jar.store(setCookie: "c\(number)=1", from: url) }
+        }
+        #expect(jar.cookies.count == 3_300)
+        #expect(jar.cookies(for: quiet).count == 10)
+    }
+
+    @Test("Insecure cookies go before secure ones, and those unused for longest first")
+    func ordersEviction() {
+        let path = { (name: String) in URL(valid: "https://noisy.example.org/\(name)/") }
+        for number in 0..<90 { jar.store(setCookie: "s\(number)=1; Secure; Path=/secure", from: noisy) }
+        for number in 0..<90 { jar.store(setCookie: "i\(number)=1; Path=/p\(number)", from: noisy) }
+        _ = jar.header(for: path("p0"))
+        jar.store(setCookie: "new=1; Secure; Path=/secure", from: noisy)
+        #expect(jar.cookies.count == 180)
+        #expect(jar.cookies(for: path("p0")).count == 1)
+        #expect(jar.cookies(for: path("p1")).isEmpty)
+        #expect(jar.cookies(for: path("secure")).count == 91)
+    }
+
+    @Test("What does not fit into 8 KB is left out, the rest is sent in order")
+    func limitsHeader() {
+        for number in 0..<4 {
+            jar.store(setCookie: "c\(number)=\(String(repeating: "v", count: 4_000 - number))", from: noisy)
+        }
+        jar.store(setCookie: "small=1", from: noisy)
+        let names = jar.header(for: noisy)?.split(separator: "; ").compactMap { $0.split(separator: "=").first }
+        #expect(names == ["c0", "c1", "small"])
+    }
+}

@@ -1,0 +1,153 @@
+import Errand
+import Foundation
+import Testing
+
+/// FAULTS 32 and 36 and the rules of RFC 6265bis that the http-state suite does not know.
+@Suite(.timeLimit(.minutes(1)))
+struct CookieJarTests {
+    static let shop = URL(valid: "https://shop.example.org/cart/list")
+    let jar = CookieJar()
+
+    @Test(
+        "What a host may not set is refused",
+        arguments: [
+            ("a=1; Domain=org", CookieRefusal.publicSuffix),
+            ("a=1; Domain=.org", .publicSuffix),
+            ("a=1; Domain=sibling.example.org", .foreignDomain),
+            ("a=1; Domain=below.shop.example.org", .foreignDomain),
+            ("a=1; Domain=hop.example.org", .foreignDomain),
+            ("a=1; Domain=shop.example.org.", .foreignDomain),
+            ("a=1; Domain=shöp.example.org", .foreignDomain),
+            ("a=1; SameSite=None", .sameSiteNoneWithoutSecure),
+            ("__Secure-a=1", .prefix),
+            ("__SECURE-a=1", .prefix),
+            ("__Host-a=1; Secure", .prefix),
+            ("__Host-a=1; Secure; Path=/cart", .prefix),
+            ("__Host-a=1; Secure; Path=/; Domain=shop.example.org", .prefix),
+            ("__host-a=1; Path=/", .prefix),
+            ("=__Host-a=1; Secure; Path=/", .prefix),
+            ("__Secure-", .prefix),
+            ("=", .empty),
+            ("; Path=/", .empty),
+            ("a=b\u{7F}", .controlCharacter),
+            ("a=b; Path=/\u{0}", .controlCharacter),
+        ]
+    )
+    func refuses(_ line: String, _ refusal: CookieRefusal) {
+        #expect(jar.store(setCookie: line, from: Self.shop) == .refused(refusal))
+        #expect(jar.cookies.isEmpty)
+    }
+
+    @Test(
+        "What a prefix promises and the cookie keeps is taken",
+        arguments: [
+            "__Secure-a=1; Secure; Domain=example.org", "__Host-a=1; Secure; Path=/", "__HOST-a=; secure; path=/",
+            "a=1; Domain=.EXAMPLE.org", "a=1; SameSite=None; Secure",
+        ]
+    )
+    func takes(_ line: String) {
+        jar.store(setCookie: line, from: Self.shop)
+        #expect(jar.cookies.count == 1)
+    }
+
+    @Test("An insecure connection neither sets, hides nor receives a Secure cookie")
+    func keepsSecureApart() {
+        let insecure = URL(valid: "http://shop.example.org/cart/list")
+        #expect(jar.store(setCookie: "a=1; Secure", from: insecure) == .refused(.insecureConnection))
+        jar.store(setCookie: "a=1; Secure; Path=/cart", from: Self.shop)
+        for line in ["a=2; Path=/cart", "a=2; Path=/cart/list", "a=2; Path=/cart; Domain=example.org"] {
+            #expect(jar.store(setCookie: line, from: insecure) == .refused(.shadowsSecureCookie))
+        }
+        jar.store(setCookie: "a=3; Path=/", from: insecure)
+        #expect(jar.header(for: insecure) == "a=3")
+        #expect(jar.header(for: Self.shop) == "a=1; a=3")
+    }
+
+    @Test(
+        "Loopback over http is trusted when the jar is told so, and only then",
+        arguments: [
+            "http://localhost/", "http://api.localhost:8080/", "http://127.8.9.1/", "http://[::1]/",
+        ]
+    )
+    func trustsLoopback(_ text: String) {
+        jar.store(setCookie: "a=1; Secure", from: URL(valid: text))
+        #expect(jar.cookies.isEmpty)
+        let trusting = CookieJar(trustworthyLoopback: true)
+        trusting.store(setCookie: "a=1; Secure", from: URL(valid: text))
+        #expect(trusting.header(for: URL(valid: text)) == "a=1")
+        #expect(
+            trusting.store(setCookie: "a=1; Secure", from: URL(valid: "http://127.example.org/"))
+                == .refused(.insecureConnection)
+        )
+    }
+
+    @Test("An address is a host of its own", arguments: ["http://10.1.2.3/", "http://[2001:db8::1]/", "http://127.1/"])
+    func keepsAddressesApart(_ text: String) {
+        jar.store(setCookie: "a=1; Domain=2.3", from: URL(valid: text))
+        jar.store(setCookie: "a=1; Domain=1", from: URL(valid: text))
+        #expect(jar.cookies.isEmpty)
+        jar.store(setCookie: "a=1", from: URL(valid: text))
+        #expect(jar.header(for: URL(valid: text)) == "a=1")
+        #expect(jar.header(for: URL(valid: "http://9.10.1.2.3/")) == nil)
+    }
+
+    @Test("A host with a dot at its end is another host")
+    func keepsTrailingDotApart() {
+        let dotted = URL(valid: "https://shop.example.org./")
+        jar.store(setCookie: "a=1; Path=/", from: dotted)
+        #expect(jar.store(setCookie: "b=1; Domain=org.", from: dotted) == .refused(.publicSuffix))
+        #expect(jar.header(for: Self.shop) == nil)
+        #expect(jar.header(for: dotted) == "a=1")
+    }
+
+    @Test(
+        "Only http and https have cookies",
+        arguments: ["ftp://shop.example.org/", "file:///tmp/x", "data:,x", "shop"]
+    )
+    func ignoresOtherSchemes(_ text: String) {
+        #expect(jar.store(setCookie: "a=1", from: URL(valid: text)) == .refused(.unsupportedURL))
+        #expect(jar.header(for: URL(valid: text)) == nil)
+    }
+
+    @Test("An international host is known by its xn-- form")
+    func knowsInternationalHosts() {
+        jar.store(setCookie: "a=1; Domain=xn--bcher-kva.example", from: URL(valid: "https://www.bücher.example/"))
+        #expect(jar.header(for: URL(valid: "https://BÜCHER.example/")) == "a=1")
+    }
+
+    @Test(
+        "Sizes have the limits of the standard",
+        arguments: [
+            ("n", 4096, true), ("n", 4097, false), ("attribute", 1024, true), ("attribute", 1025, false),
+        ]
+    )
+    func limitsSizes(_ what: String, size: Int, isTaken: Bool) {
+        let pair = "a=" + String(repeating: "v", count: size - 1)
+        let path = "/" + String(repeating: "p", count: size - 1)
+        if what == "n" {
+            let outcome = jar.store(setCookie: pair, from: Self.shop)
+            #expect((outcome == .refused(.tooLong)) == !isTaken)
+        } else {
+            jar.store(setCookie: "a=1; Path=\(path)", from: Self.shop)
+            #expect((jar.cookies.first?.path == path) == isTaken)
+        }
+    }
+
+    @Test("Name and value keep their bytes")
+    func keepsBytes() throws {
+        let line = Array("k\u{e9}y=a%20\"b\" \t c".utf8) + [0xFF, 0xFE]
+        jar.store(setCookie: line, from: Self.shop)
+        let cookie = try #require(jar.cookies.first)
+        #expect(cookie.nameBytes + [UInt8(ascii: "=")] + cookie.valueBytes == line)
+        #expect(jar.header(for: Self.shop)?.hasPrefix("k\u{e9}y=a%20\"b\" \t c") == true)
+    }
+
+    @Test("A cookie's description has no value in it")
+    func hidesValue() throws {
+        jar.store(setCookie: "sid=secret", from: Self.shop)
+        let cookie = try #require(jar.cookies.first)
+        var dumped = ""
+        dump(cookie, to: &dumped)
+        #expect(!"\(cookie) \(String(reflecting: cookie)) \([cookie]) \(dumped)".contains("secret"))
+    }
+}

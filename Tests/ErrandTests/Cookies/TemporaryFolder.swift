@@ -1,0 +1,26 @@
+import Foundation
+
+/// A folder that is removed with the value.
+final class TemporaryFolder {
+    let url = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
+    var file: URL { url.appending(path: "cookies.txt") }
+
+    init() throws {
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// What the folder holds, in order.
+    var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false)).sorted() }
+    }
+}
+
+extension URL {
+    /// The URL of a text that a test knows to be one.
+    init(valid text: String) {
+        guard let url = URL(string: text) else { preconditionFailure("\(text) is no URL") }
+        self = url
+    }
+}
