@@ -37,9 +37,7 @@ struct CookieFile: Sendable {
         var problems: [CookieFileError] = []
     }
 
-    /// Reads the file and, where others may read it too, takes that right from them.
-    ///
-    /// - Parameter known: The checksum of a file whose cookies need no reading.
+    /// Reads the file, unless `known` is its checksum, and takes from others the right to read it.
     func find(at date: Date, known: UInt64? = nil) throws(CookieFileError) -> Found {
         switch try read() {
         case .nothing: return Found()

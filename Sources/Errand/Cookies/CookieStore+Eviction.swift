@@ -24,7 +24,8 @@ extension CookieStore {
     private var domainToShorten: (key: String, value: [Entry])? {
         let crowded = domains.filter { $0.value.count > Self.fairShare }
         return (crowded.isEmpty ? domains : crowded).min { one, other in
-            one.value[Self.leastUseful(of: one.value)].isLessUseful(than: other.value[Self.leastUseful(of: other.value)])
+            let (one, other) = (one.value, other.value)
+            return one[Self.leastUseful(of: one)].isLessUseful(than: other[Self.leastUseful(of: other)])
         }
     }
 
