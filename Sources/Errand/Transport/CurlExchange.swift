@@ -57,6 +57,15 @@ final class CurlExchange: @unchecked Sendable {
         return min(deadline, lastMove + idleTimeout)
     }
 
+    /// Which of the two deadlines has passed at `now`.
+    func lateness(at now: CurlClock.Instant) -> TransportError {
+        let isOver = now >= deadline
+        return TransportError(
+            .timeout,
+            isOver ? "the deadline of the whole exchange passed" : "the connection was silent for too long"
+        )
+    }
+
     // MARK: libcurl's questions
 
     /// Begins the silence that the idle timeout limits.

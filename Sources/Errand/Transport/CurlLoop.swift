@@ -75,6 +75,19 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func turn() -> Bool {
+        guard takeIn() else { return false }
+        CurlLibrary.work {
+            multi.perform()
+            reap()
+            expire()
+            while let exchange = queue.next() { run(exchange) }
+        }
+        handOver()
+        sleep()
+        return true
+    }
+
+    private func takeIn() -> Bool {
         let work = inbox.withLock { inbox in
             defer { inbox = Inbox() }
             return inbox
@@ -83,13 +96,7 @@ final class CurlLoop: @unchecked Sendable {
         CurlLibrary.work {
             work.submitted.forEach(start)
             work.cancelled.forEach { end($0, TransportError(.cancelled, "the task was cancelled")) }
-            multi.perform()
-            reap()
-            expire()
-            while let exchange = queue.next() { run(exchange) }
         }
-        handOver()
-        sleep()
         return true
     }
 
@@ -131,7 +138,7 @@ final class CurlLoop: @unchecked Sendable {
         guard now >= nextDeadline else { return }
         var late = running.filter { now >= $0.nextDeadline }
         queue.forEach { if now >= $0.nextDeadline { late.append($0) } }
-        for exchange in late { end(exchange, TransportError(.timeout, "there was no complete answer in time")) }
+        for exchange in late { end(exchange, exchange.lateness(at: now)) }
         nextDeadline = running.reduce(.max) { min($0, $1.nextDeadline) }
         queue.forEach { nextDeadline = min(nextDeadline, $0.nextDeadline) }
     }

@@ -1,0 +1,217 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("What libcurl receives", .timeLimit(.minutes(1)))
+struct CurlAnswerTests {
+    private let transport: CurlTransport
+
+    init() throws {
+        transport = try CurlTransport()
+    }
+
+    /// Sends a request to a server that plays `steps` once on each connection and then closes it.
+    private func send(_ steps: Answer.Step..., prepare: (inout HTTPRequest) -> Void = { _ in }) async throws
+        -> HTTPResponse
+    {
+        let answer = Answer(steps: steps + [.close])
+        let server = try FixtureServer.start { _ in answer }
+        var request = HTTPRequest(.get, server.url("/"))
+        request.timeout = .seconds(10)
+        prepare(&request)
+        return try await transport.send(request)
+    }
+
+    private func failure(
+        _ steps: Answer.Step...,
+        prepare: (inout HTTPRequest) -> Void = { _ in }
+    ) async -> TransportError.Kind? {
+        let answer = Answer(steps: steps + [.close])
+        guard let server = try? FixtureServer.start(handler: { _ in answer }) else { return nil }
+        var request = HTTPRequest(.get, server.url("/"))
+        request.timeout = .seconds(10)
+        prepare(&request)
+        do throws(TransportError) {
+            _ = try await transport.send(request)
+            return nil
+        } catch {
+            return error.kind
+        }
+    }
+
+    // MARK: Header lines
+
+    @Test func `Header lines keep their order, their case, their doubles and their bytes`() async throws {
+        let response = try await send(
+            .write("HTTP/1.1 200 OK\r\nSet-Cookie: a=1, b\r\nset-cookie: c=2\r\nX-A:1\r\nX-E:\r\nX-Latin: caf"),
+            .write([0xE9]),
+            .write(" \r\nX-A: \t2 \r\nContent-Length: 2\r\n\r\nok")
+        )
+        #expect(
+            response.headers.map(\.name) == [
+                "Set-Cookie", "set-cookie", "X-A", "X-E", "X-Latin", "X-A", "Content-Length",
+            ]
+        )
+        #expect(response.headers.map(\.value) == ["a=1, b", "c=2", "1", "", "café", "2", "2"])
+        #expect(response.headers.fields(named: "X-Latin").first?.bytes == [0x63, 0x61, 0x66, 0xE9])
+        #expect(response.body == Data("ok".utf8))
+    }
+
+    @Test func `Informational answers are passed over`() async throws {
+        let response = try await send(
+            .write("HTTP/1.1 100 Continue\r\nX-A: 1\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"),
+            .write("HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok")
+        )
+        #expect(response.status == 201)
+        #expect(response.headers.map(\.name) == ["Content-Length"])
+    }
+
+    @Test func `Trailers are no header lines`() async throws {
+        let response = try await send(
+            .write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n2\r\nok\r\n"),
+            .write("0\r\nX-T: 1\r\nContent-Length: 9\r\n\r\n")
+        )
+        #expect(response.headers.map(\.name) == ["Transfer-Encoding", "Trailer"])
+        #expect(response.body == Data("ok".utf8))
+    }
+
+    @Test func `A folded line is one line`() async throws {
+        let response = try await send(
+            .write("HTTP/1.1 200 OK\r\nX-F: a\r\n Content-Length: 1\r\n\tb\r\nContent-Length: 2\r\n\r\nok")
+        )
+        #expect(response.headers["X-F"] == "a Content-Length: 1\tb")
+        #expect(response.headers.count == 2)
+        #expect(response.body == Data("ok".utf8))
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 200\r\nX:1\r\n\r\nok", "HTTP/1.1 200 OK\nX: 1\n\nok", "HTTP/1.0 200 OK\r\nX: 1\r\n\r\nok",
+    ])
+    func `Sloppy but clear heads are taken`(_ text: String) async throws {
+        let response = try await send(.write(text))
+        #expect(response.headers["X"] == "1")
+        #expect(response.body == Data("ok".utf8))
+    }
+
+    @Test(arguments: [204, 304])
+    func `An answer that has no body may announce one`(_ status: Int) async throws {
+        let response = try await send(.write("HTTP/1.1 \(status) X\r\nContent-Length: 5\r\n\r\n"))
+        #expect(response.status == status)
+        #expect(response.body.isEmpty)
+    }
+
+    // MARK: Answers that are none
+
+    @Test(arguments: [
+        "hello\r\n\r\n", "\u{0}\u{1}\u{2}", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 99 X\r\n\r\n", "HTTP/1.1 1000 X\r\n\r\n",
+        "HTTP/9.9 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX: a\u{0}b\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+    ])
+    func `What is not HTTP is a bad answer`(_ text: String) async {
+        #expect(await failure(.write(text), .hang) == .badResponse)
+    }
+
+    @Test(arguments: [
+        "3\r\nContent-Length: 5", "5\r\nContent-Length: 3", "3, 5", "5abc", "-5", "", "9999999999999999999999",
+    ])
+    func `An answer that contradicts itself about its length is a bad one`(_ length: String) async {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nabcde"
+        #expect(await failure(.write(text)) == .badResponse)
+    }
+
+    @Test func `The same length twice is a length`() async throws {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\nok"
+        #expect(try await send(.write(text)).body == Data("ok".utf8))
+    }
+
+    @Test(arguments: [
+        "zz\r\nok\r\n0\r\n\r\n", "-2\r\nok\r\n0\r\n\r\n", "fffffffffffffffff\r\nok\r\n0\r\n\r\n", "2\r\nok0\r\n\r\n",
+    ])
+    func `A bad chunk ends the exchange`(_ chunks: String) async {
+        let kind = await failure(.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks))
+        #expect(kind == .connectionLost || kind == .badResponse)
+    }
+
+    private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: 1\r\n\r\n"
+
+    @Test func `A connection that closes anywhere before the end is lost`() async {
+        let text = Array((Self.head + "abcde").utf8)
+        for count in 0..<text.count {
+            #expect(await failure(.write(Array(text[..<count]))) == .connectionLost, "after \(count) bytes")
+        }
+    }
+
+    @Test func `A connection that is reset anywhere before the end is lost`() async {
+        let text = Array((Self.head + "abcde").utf8)
+        for count in stride(from: 0, to: text.count, by: 7) {
+            #expect(await failure(.write(Array(text[..<count])), .reset) == .connectionLost, "after \(count) bytes")
+        }
+    }
+
+    @Test func `An answer may be split at every byte`() async throws {
+        let text = Array((Self.head + "abcde").utf8)
+        for count in 0...text.count {
+            let response = try await send(
+                .write(Array(text[..<count])),
+                .wait(.milliseconds(1)),
+                .write(Array(text[count...]))
+            )
+            #expect(response.body == Data("abcde".utf8))
+            #expect(response.headers["X-A"] == "1")
+        }
+    }
+
+    @Test(arguments: ["2\r\nok\r\n", "5\r\nok"])
+    func `A chunked body that is cut is no body`(_ chunks: String) async {
+        #expect(
+            await failure(.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)) == .connectionLost
+        )
+    }
+
+    // MARK: Too much
+
+    @Test func `A head has a limit`() async {
+        let line = Answer.Step.repeatForever(Array("X-More: and more and more\r\n".utf8), every: .zero)
+        #expect(await failure(.write("HTTP/1.1 200 OK\r\n"), line) == .responseTooLarge)
+        let hints = Answer.Step.repeatForever(Array("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n".utf8), every: .zero)
+        #expect(await failure(hints) == .responseTooLarge)
+    }
+
+    @Test func `A header line of ten megabytes is too large`() async {
+        let line = "HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 10_000_000)
+        #expect(await failure(.write(line)) == .responseTooLarge)
+    }
+
+    @Test func `A head may be large within its limit`() async throws {
+        let lines = String(repeating: "X-More: and more and more\r\n", count: 9_000)
+        let response = try await send(.write("HTTP/1.1 200 OK\r\n" + lines + "Content-Length: 0\r\n\r\n"))
+        #expect(response.headers.count == 9_001)
+    }
+
+    @Test func `A body in memory has a limit, announced or not`() async {
+        let head = "HTTP/1.1 200 OK\r\n"
+        let announced = await failure(.write(head + "Content-Length: 1000000000\r\n\r\nabc")) {
+            $0.limits.bodyBytes = 1_000
+        }
+        #expect(announced == .responseTooLarge)
+        let endless = await failure(
+            .write(head + "\r\n"),
+            .repeatForever(Array(repeating: 42, count: 4_096), every: .zero)
+        )
+        #expect(endless == .responseTooLarge)
+    }
+
+    @Test func `A body at its limit is taken`() async throws {
+        let response = try await send(
+            .write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"),
+            .write(Array(repeating: 42, count: 1_000))
+        ) {
+            $0.limits.bodyBytes = 1_000
+        }
+        #expect(response.body.count == 1_000)
+    }
+}
+#endif

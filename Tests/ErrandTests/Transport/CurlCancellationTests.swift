@@ -1,0 +1,155 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Cancellation", .timeLimit(.minutes(1)))
+struct CurlCancellationTests {
+    /// Where an exchange is when its task is cancelled.
+    enum Instant: CaseIterable {
+        case beforeStart
+        case queued
+        case waitingForHead
+        case inHead
+        case inBody
+
+        var steps: [Answer.Step] {
+            switch self {
+            case .inHead: [.write("HTTP/1.1 200 OK\r\nX: y"), .hang]
+            case .inBody: [.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), .hang]
+            default: [.hang]
+            }
+        }
+    }
+
+    private let transport: CurlTransport
+
+    init() throws {
+        var configuration = TransportConfiguration()
+        configuration.connectionsPerHost = 1
+        transport = try CurlTransport(configuration)
+    }
+
+    private func start(_ instant: Instant) throws -> FixtureServer {
+        try FixtureServer.start { _ in Answer(steps: instant.steps) }
+    }
+
+    @Test(arguments: Instant.allCases)
+    func `A cancelled exchange ends at once and closes its connection`(_ instant: Instant) async throws {
+        let server = try start(instant)
+        let request = HTTPRequest(.post, server.url("/"))
+        let blocker = Task { [transport] in try await transport.send(HTTPRequest(.get, server.url("/blocker"))) }
+        if instant == .queued { _ = try await server.takeRequest() } else { blocker.cancel() }
+        _ = instant == .queued ? nil : try? await blocker.value
+
+        let task = Task { [transport] in
+            if instant == .beforeStart { withUnsafeCurrentTask { $0?.cancel() } }
+            return try await transport.send(request)
+        }
+        if ![.beforeStart, .queued].contains(instant) { try await Task.sleep(for: .milliseconds(50)) }
+        let start = ContinuousClock.now
+        task.cancel()
+        let result = await task.result
+        #expect(start.duration(to: .now) < .seconds(5))
+        #expect(throws: TransportError.self) { try result.get() }
+        #expect((result.failure as? TransportError)?.kind == .cancelled)
+        blocker.cancel()
+        #expect(await server.waitForOpenConnections(0))
+    }
+
+    @Test func `A cancelled upload closes its connection`() async throws {
+        var options = ServerOptions()
+        options.bodyHandling = { _ in .discard }
+        let server = try FixtureServer.start(options) { _ in .text("ok") }
+        let request = HTTPRequest(.post, server.url("/"), body: .data(Data(repeating: 1, count: 100_000_000)))
+        let (moves, mover) = AsyncStream.makeStream(of: Int64.self, bufferingPolicy: .bufferingNewest(1))
+        let task = Task { [transport] in try await transport.send(request) { mover.yield($0.completedBytes) } }
+        for await bytes in moves where bytes > 1_000_000 { break }
+        task.cancel()
+        #expect((await task.result.failure as? TransportError)?.kind == .cancelled)
+        #expect(await server.waitForOpenConnections(0))
+        #expect(server.totalRequests == 0)
+    }
+
+    @Test func `Cancelling after the end changes nothing`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        let task = Task { [transport] in try await transport.send(HTTPRequest(.get, server.url("/"))) }
+        #expect(try await task.value.status == 200)
+        task.cancel()
+        #expect(try await transport.send(HTTPRequest(.get, server.url("/"))).status == 200)
+        #expect(server.totalConnections == 1)
+    }
+
+    @Test func `Twenty thousand exchanges cancelled at random instants end once each`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(2)) }
+        let transport = try CurlTransport()
+        await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<20_000 {
+                if number >= 64 { #expect(await group.next() == true) }
+                group.addTask { await Self.endsOnce(transport, server.url("/")) }
+            }
+            for await isDone in group { #expect(isDone) }
+        }
+        #expect(try await transport.send(HTTPRequest(.get, server.url("/"))).status == 200)
+    }
+
+    private static func endsOnce(_ transport: CurlTransport, _ url: URL) async -> Bool {
+        let task = Task { () async throws(TransportError) in try await transport.send(HTTPRequest(.get, url)) }
+        try? await Task.sleep(for: .microseconds(Int.random(in: 0...4_000)))
+        task.cancel()
+        switch await task.result {
+        case .success(let response): return response.body == Data("ok".utf8)
+        case .failure(let error): return (error as? TransportError)?.kind == .cancelled
+        }
+    }
+
+    @Test func `Ten thousand exchanges in flight are cancelled together`() async throws {
+        let server = try FixtureServer.start { _ in .hang }
+        let transport = try CurlTransport()
+        let tasks = (0..<10_000).map { _ in
+            Task { [server] in try await transport.send(HTTPRequest(.get, server.url("/"))) }
+        }
+        #expect(await server.waitForTotalRequests(16))
+        let start = ContinuousClock.now
+        for task in tasks { task.cancel() }
+        for task in tasks { #expect((await task.result.failure as? TransportError)?.kind == .cancelled) }
+        #expect(start.duration(to: .now) < .seconds(10))
+        #expect(await server.waitForOpenConnections(0))
+        #expect(server.totalRequests == 16)
+    }
+
+    @Test func `A cancelled download leaves no file`() async throws {
+        let server = try start(.inBody)
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        var request = HTTPRequest(.get, server.url("/"))
+        request.destination = .file(directory.appendingPathComponent("file"))
+        let download = request
+        let task = Task { [transport] in try await transport.send(download) }
+        while try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty { await Task.yield() }
+        task.cancel()
+        _ = await task.result
+        #expect(await server.waitForOpenConnections(0))
+        while try !FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty { await Task.yield() }
+    }
+
+    @Test func `A transport that goes takes its connections along`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        var transport: CurlTransport? = try CurlTransport()
+        _ = try await transport?.send(HTTPRequest(.get, server.url("/")))
+        #expect(server.openConnections == 1)
+        transport = nil
+        #expect(await server.waitForOpenConnections(0))
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        guard case .failure(let error) = self else { return nil }
+        return error
+    }
+}
+#endif

@@ -1,0 +1,244 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Connections", .timeLimit(.minutes(1)))
+struct CurlConnectionTests {
+    /// How a kept connection dies under the second request on it.
+    enum Death: CaseIterable {
+        case close
+        case reset
+        case closeAfterHead
+
+        var script: Script {
+            switch self {
+            case .close: .onRequest(.close)
+            case .reset: .onRequest(.reset)
+            case .closeAfterHead: .onHead(.close)
+            }
+        }
+    }
+
+    private static func deadly(_ death: Death) throws -> FixtureServer {
+        try FixtureServer.start { connection, turn in
+            connection == 1 && turn == 2 ? death.script : .onRequest { _ in .text("ok") }
+        }
+    }
+
+    private static func transport(perHost: Int = 16, inAll: Int = 128) throws -> CurlTransport {
+        var configuration = TransportConfiguration()
+        configuration.connectionsPerHost = perHost
+        configuration.connections = inAll
+        return try CurlTransport(configuration)
+    }
+
+    // MARK: Connections that die
+
+    @Test(arguments: ["GET", "PUT", "DELETE"], Death.allCases)
+    func `An idempotent request is sent again when its kept connection dies`(_ method: String, _ death: Death)
+        async throws
+    {
+        let server = try Self.deadly(death)
+        let transport = try Self.transport()
+        _ = try await transport.send(HTTPRequest(.get, server.url("/first")))
+        let body: HTTPBody = method == "PUT" ? .data(Data(repeating: 65, count: 200_000)) : .empty
+        let response = try await transport.send(
+            HTTPRequest(HTTPMethod(rawValue: method), server.url("/second"), body: body)
+        )
+        #expect(response.status == 200)
+        #expect(server.totalConnections == 2)
+        let last = try #require(server.requests.last)
+        #expect(last.connection == 2)
+        #expect(last.bodyCount == (method == "PUT" ? 200_000 : 0))
+    }
+
+    @Test(arguments: [0, 10, 200_000], Death.allCases)
+    func `A POST is never sent twice`(_ bodyBytes: Int, _ death: Death) async throws {
+        let server = try Self.deadly(death)
+        let transport = try Self.transport()
+        _ = try await transport.send(HTTPRequest(.get, server.url("/first")))
+        let body: HTTPBody = bodyBytes == 0 ? .empty : .data(Data(repeating: 65, count: bodyBytes))
+        let error = await #expect(throws: TransportError.self) {
+            try await transport.send(HTTPRequest(.post, server.url("/second"), body: body))
+        }
+        #expect(error?.kind == .connectionLost)
+        _ = try await transport.send(HTTPRequest(.get, server.url("/third")))
+        #expect(server.requests.filter { $0.method == "POST" }.count <= 1)
+        #expect(server.requests.last?.path == "/third")
+    }
+
+    @Test func `A connection that dies again and again is given up`() async throws {
+        let server = try FixtureServer.start { connection, turn in
+            turn == 1 && connection == 1 ? .onRequest { _ in .text("ok") } : .onRequest(.close)
+        }
+        let transport = try Self.transport()
+        _ = try await transport.send(HTTPRequest(.get, server.url("/")))
+        let error = await #expect(throws: TransportError.self) {
+            try await transport.send(HTTPRequest(.get, server.url("/")))
+        }
+        #expect(error?.kind == .connectionLost)
+        #expect(server.totalRequests == 3)
+    }
+
+    @Test func `Many connections that die one after the other are no reason to give up`() async throws {
+        let server = try FixtureServer.start { _, turn in
+            turn == 1 ? .onRequest { _ in .text("ok") } : .onRequest(.close)
+        }
+        let transport = try Self.transport(perHost: 1)
+        for _ in 0..<20 {
+            #expect(try await transport.send(HTTPRequest(.get, server.url("/"))).status == 200)
+        }
+    }
+
+    @Test func `A connection that the server closed in the meantime is not used`() async throws {
+        let server = try FixtureServer.start { _ in Answer.text("ok").followed(by: .close) }
+        let transport = try Self.transport()
+        for count in 1...20 {
+            let request = HTTPRequest(.post, server.url("/"), body: .data(Data("abc".utf8)))
+            #expect(try await transport.send(request).status == 200)
+            #expect(await server.waitForOpenConnections(0))
+            #expect(server.totalConnections == count)
+        }
+    }
+
+    // MARK: Order and number
+
+    @Test func `Requests one after the other share a connection`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        let transport = try Self.transport()
+        for _ in 0..<100 { _ = try await transport.send(HTTPRequest(.get, server.url("/"))) }
+        #expect(server.totalConnections == 1)
+    }
+
+    @Test func `A host has no more connections than allowed, and its requests go in order`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(1)) }
+        let transport = try Self.transport(perHost: 1)
+        let tasks = (0..<300).map { number in
+            Task.immediate { try await transport.send(HTTPRequest(.get, server.url("/\(number)"))) }
+        }
+        for task in tasks { _ = try await task.value }
+        #expect(server.totalConnections == 1)
+        #expect(server.requests.map(\.path) == (0..<300).map { "/\($0)" })
+    }
+
+    @Test func `There are no more connections than allowed in all`() async throws {
+        let servers = try (0..<4).map { _ in try FixtureServer.start { _ in .hang } }
+        let transport = try Self.transport(perHost: 3, inAll: 5)
+        let tasks = servers.flatMap { server in
+            (0..<4).map { _ in Task { try await transport.send(HTTPRequest(.get, server.url("/"))) } }
+        }
+        while servers.map(\.totalRequests).reduce(0, +) < 5 { await Task.yield() }
+        #expect(servers.map(\.openConnections).reduce(0, +) == 5)
+        for task in tasks { task.cancel() }
+        for task in tasks { _ = await task.result }
+        for server in servers { #expect(await server.waitForOpenConnections(0)) }
+        #expect(servers.map(\.totalConnections).reduce(0, +) == 5)
+    }
+
+    @Test func `A crowded host does not hold up another one`() async throws {
+        let crowded = try FixtureServer.start { _ in .hang }
+        let free = try FixtureServer.start { _ in .text("ok") }
+        let transport = try Self.transport(perHost: 2)
+        let tasks = (0..<100).map { _ in Task { try await transport.send(HTTPRequest(.get, crowded.url("/"))) } }
+        #expect(await crowded.waitForTotalRequests(2))
+        #expect(try await transport.send(HTTPRequest(.get, free.url("/"))).status == 200)
+        for task in tasks { task.cancel() }
+        for task in tasks { _ = await task.result }
+    }
+
+    @Test func `Requests that were cancelled while they waited do not hold up the others`() async throws {
+        let server = try FixtureServer.start { request in request.path == "/hang" ? .hang : .text("ok") }
+        let transport = try Self.transport(perHost: 1)
+        let blocker = Task { try await transport.send(HTTPRequest(.get, server.url("/hang"))) }
+        #expect(await server.waitForTotalRequests(1))
+        let cancelled = (0..<500).map { _ in Task { try await transport.send(HTTPRequest(.get, server.url("/no"))) } }
+        let kept = (0..<10).map { _ in Task { try await transport.send(HTTPRequest(.get, server.url("/yes"))) } }
+        for task in cancelled { task.cancel() }
+        for task in cancelled { _ = await task.result }
+        blocker.cancel()
+        for task in kept { #expect(try await task.value.status == 200) }
+        #expect(server.requests.filter { $0.path == "/no" }.isEmpty)
+    }
+
+    // MARK: Failing to connect
+
+    @Test func `A closed port is a connection error`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        let url = server.url("/?secret=1")
+        server.stop()
+        let transport = try Self.transport()
+        let error = await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
+        #expect(error?.kind == .cannotConnect)
+        #expect(error?.reason.contains("secret") == false)
+    }
+
+    @Test func `A name without an address means no network`() async throws {
+        let url = try #require(URL(string: "http://no-such-host.invalid/"))
+        let transport = try Self.transport()
+        let error = await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
+        #expect(error?.kind == .noNetwork)
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `A connection that ends before an answer is lost`(_ steps: Int) async throws {
+        let script = [Script.onAccept(.close), .onAccept(.reset), .onRequest(.close)][steps]
+        let server = try FixtureServer.start { _, _ in script }
+        let transport = try Self.transport()
+        let error = await #expect(throws: TransportError.self) {
+            try await transport.send(HTTPRequest(.get, server.url("/")))
+        }
+        #expect(error?.kind == .connectionLost)
+    }
+
+    @Test(arguments: ["localhost", "a.b.localhost", "[::1]"])
+    func `Names and IPv6 literals reach the server`(_ host: String) async throws {
+        var options = ServerOptions()
+        options.listensOnIPv6 = true
+        let server = try FixtureServer.start(options) { _ in .text("ok") }
+        let transport = try Self.transport()
+        #expect(try await transport.send(HTTPRequest(.get, server.url("/", host: host))).status == 200)
+        #expect(server.requests.first?.header("Host") == "\(host):\(server.port)")
+    }
+
+    @Test func `A Unix socket takes the place of the host`() async throws {
+        var options = ServerOptions()
+        let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sock")
+        options.unixSocket = socket
+        let server = try FixtureServer.start(options) { _ in .text("ok") }
+        var configuration = TransportConfiguration()
+        configuration.unixSocketPath = socket.path
+        let transport = try CurlTransport(configuration)
+        let url = try #require(URL(string: "http://daemon/path"))
+        #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
+        #expect(try await server.takeRequest().header("Host") == "daemon")
+    }
+
+    // MARK: Proxies
+
+    @Test func `A proxy carries requests to any host`() async throws {
+        let proxy = try FixtureServer.start { _ in .text("proxied") }
+        var configuration = TransportConfiguration()
+        configuration.proxy = .url(proxy.baseURL)
+        let transport = try CurlTransport(configuration)
+        let url = try #require(URL(string: "http://api.example/goods?x=1"))
+        #expect(try await transport.send(HTTPRequest(.get, url)).body == Data("proxied".utf8))
+        #expect(try await proxy.takeRequest().target == "http://api.example/goods?x=1")
+    }
+
+    @Test func `The head of a proxy's tunnel is no part of the answer`() async throws {
+        let proxy = try FixtureServer.start { _ in
+            .raw("HTTP/1.1 407 Proxy Authentication Required\r\nX-Proxy: 1\r\nContent-Length: 0\r\n\r\n")
+        }
+        var configuration = TransportConfiguration()
+        configuration.proxy = .url(proxy.baseURL)
+        let transport = try CurlTransport(configuration)
+        let url = try #require(URL(string: "https://api.example/"))
+        let error = await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
+        #expect(error?.kind == .connectionLost || error?.kind == .cannotConnect)
+        #expect(try await proxy.takeRequest().method == "CONNECT")
+    }
+}
+#endif

@@ -1,0 +1,144 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Deadlines", .timeLimit(.minutes(1)))
+struct CurlDeadlineTests {
+    /// What a server does so that no answer becomes complete.
+    enum Slowness: CaseIterable {
+        case neverAnswers
+        case dripsHead
+        case dripsBody
+        case dripsInterimAnswers
+        case neverReads
+
+        var steps: [Answer.Step] {
+            let pause = Duration.milliseconds(50)
+            switch self {
+            case .neverAnswers, .neverReads: return [.hang]
+            case .dripsHead:
+                return [.write("HTTP/1.1 200 OK\r\n"), .repeatForever(Array("X: y\r\n".utf8), every: pause)]
+            case .dripsBody: return [.write("HTTP/1.1 200 OK\r\n\r\n"), .repeatForever([42], every: pause)]
+            case .dripsInterimAnswers:
+                return [.repeatForever(Array("HTTP/1.1 102 Processing\r\n\r\n".utf8), every: pause)]
+            }
+        }
+
+        var isSilent: Bool { self == .neverAnswers || self == .neverReads }
+    }
+
+    private let transport: CurlTransport
+
+    init() throws {
+        transport = try CurlTransport()
+    }
+
+    private func start(_ slowness: Slowness) throws -> FixtureServer {
+        var options = ServerOptions()
+        if slowness == .neverReads { options.bodyHandling = { _ in .stall(after: 1_000) } }
+        let answer = Answer(steps: slowness.steps)
+        return try FixtureServer.start(options) { _ in answer }
+    }
+
+    private func request(_ slowness: Slowness, _ server: FixtureServer) -> HTTPRequest {
+        let body = slowness == .neverReads ? HTTPBody.data(Data(repeating: 1, count: 50_000_000)) : .empty
+        return HTTPRequest(.post, server.url("/"), body: body)
+    }
+
+    @Test(arguments: Slowness.allCases)
+    func `The whole exchange ends at its deadline`(_ slowness: Slowness) async throws {
+        let server = try start(slowness)
+        var request = request(slowness, server)
+        request.timeout = .milliseconds(500)
+        let clock = ContinuousClock.now
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        let duration = clock.duration(to: .now)
+        #expect(error?.kind == .timeout)
+        #expect(duration > .milliseconds(495))
+        #expect(duration < .seconds(5))
+        // A server that does not read does not hear of the end either.
+        if slowness != .neverReads { #expect(await server.waitForOpenConnections(0)) }
+    }
+
+    @Test(arguments: Slowness.allCases)
+    func `Silence ends the exchange, and nothing else does`(_ slowness: Slowness) async throws {
+        let server = try start(slowness)
+        var request = request(slowness, server)
+        request.idleTimeout = .milliseconds(400)
+        request.timeout = slowness.isSilent ? nil : .milliseconds(1_500)
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        #expect(error?.kind == .timeout)
+        #expect(error?.reason.contains("silent") == slowness.isSilent)
+    }
+
+    @Test func `A server that does not accept is a timeout`() async throws {
+        var options = ServerOptions()
+        options.backlog = 1
+        let server = try FixtureServer.start(options) { _ in .text("ok") }
+        server.setAccepting(false)
+        var request = HTTPRequest(.get, server.url("/"))
+        request.timeout = .milliseconds(300)
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        #expect(error?.kind == .timeout)
+    }
+
+    @Test func `Waiting for a free connection counts`() async throws {
+        var configuration = TransportConfiguration()
+        configuration.connectionsPerHost = 1
+        let transport = try CurlTransport(configuration)
+        let server = try FixtureServer.start { _ in .hang }
+        async let first = transport.send(HTTPRequest(.get, server.url("/1")))
+        _ = try await server.takeRequest()
+        var request = HTTPRequest(.get, server.url("/2"))
+        request.timeout = .milliseconds(200)
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        #expect(error?.kind == .timeout)
+        #expect(server.totalRequests == 1)
+        server.stop()
+        _ = try? await first
+    }
+
+    @Test func `An answer and a deadline at the same instant end once`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(5)) }
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<1_000 {
+                group.addTask {
+                    var request = HTTPRequest(.get, server.url("/"))
+                    request.timeout = .milliseconds(6)
+                    return await ended(request)
+                }
+            }
+            for await isDone in group { #expect(isDone) }
+        }
+    }
+
+    private func ended(_ request: HTTPRequest) async -> Bool {
+        do throws(TransportError) {
+            return try await transport.send(request).body == Data("ok".utf8)
+        } catch {
+            return error.kind == .timeout
+        }
+    }
+
+    @Test func `A deadline that has passed is a timeout`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        var request = HTTPRequest(.get, server.url("/"))
+        request.timeout = .seconds(-1)
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        #expect(error?.kind == .timeout)
+    }
+
+    @Test func `No deadline and a deadline in the far future are the same`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        var request = HTTPRequest(.get, server.url("/"))
+        for timeout in [nil, Duration.seconds(Int64.max)] {
+            request.timeout = timeout
+            request.idleTimeout = timeout
+            #expect(try await transport.send(request).status == 200)
+        }
+    }
+}
+#endif

@@ -1,0 +1,150 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Content codings", .timeLimit(.minutes(1)))
+struct CurlDecodingTests {
+    private static let text = String(repeating: "hello, coding. ", count: 3_000)
+    private let transport: CurlTransport
+
+    init() throws {
+        transport = try CurlTransport()
+    }
+
+    private func send(
+        _ coding: String,
+        _ steps: Answer.Step...,
+        prepare: (inout HTTPRequest) -> Void = { _ in }
+    ) async throws -> HTTPResponse {
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\n\r\n"
+        let answer = Answer(steps: [.write(head)] + steps + [.close])
+        let server = try FixtureServer.start { _ in answer }
+        var request = HTTPRequest(.get, server.url("/"))
+        prepare(&request)
+        return try await transport.send(request)
+    }
+
+    private func failure(_ coding: String, _ bytes: [UInt8]) async -> TransportError.Kind? {
+        do {
+            _ = try await send(coding, .write(bytes))
+            return nil
+        } catch {
+            return (error as? TransportError)?.kind
+        }
+    }
+
+    private static func encode(_ text: String, _ coding: ContentCoding) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        let count = UInt32(bytes.count)
+        switch coding {
+        case .gzip: return Gzip.encode(bytes)
+        case .deflate: return Array(Gzip.encode(bytes).dropFirst(10).dropLast(8))
+        case .brotli: return littleEndian((count - 1) << 4 | 1 << 20, bytes: 3) + bytes + [3]
+        case .zstd:
+            return [0x28, 0xB5, 0x2F, 0xFD, 0xA0] + littleEndian(count, bytes: 4)
+                + littleEndian(count << 3 | 1, bytes: 3)
+                + bytes
+        }
+    }
+
+    private static func littleEndian(_ number: UInt32, bytes: Int) -> [UInt8] {
+        (0..<bytes).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+
+    @Test func `All codings are offered and none twice`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        _ = try await transport.send(HTTPRequest(.get, server.url("/")))
+        let offered = try await server.takeRequest().headers.values("Accept-Encoding")
+        #expect(offered == ["gzip, deflate, br, zstd"])
+        _ = try await transport.send(HTTPRequest(.get, server.url("/"), headers: ["accept-encoding": "identity"]))
+        #expect(try await server.takeRequest().headers.values("Accept-Encoding") == ["identity"])
+    }
+
+    @Test(arguments: ContentCoding.allCases)
+    func `A coded body is decoded, and its header lines stay`(_ coding: ContentCoding) async throws {
+        let response = try await send(coding.rawValue.uppercased(), .write(Self.encode(Self.text, coding)))
+        #expect(String(decoding: response.body, as: UTF8.self) == Self.text)
+        #expect(response.headers["Content-Encoding"] == coding.rawValue.uppercased())
+    }
+
+    @Test(arguments: ContentCoding.allCases)
+    func `A coded body may come byte by byte`(_ coding: ContentCoding) async throws {
+        let bytes = Self.encode("hello", coding)
+        let server = try FixtureServer.start { _ in
+            .chunked(bytes.map { [$0] }, headers: ["Content-Encoding": coding.rawValue])
+        }
+        let response = try await transport.send(HTTPRequest(.get, server.url("/")))
+        #expect(response.body == Data("hello".utf8))
+    }
+
+    @Test(arguments: ContentCoding.allCases)
+    func `A coded body that is cut is no body`(_ coding: ContentCoding) async {
+        let bytes = Self.encode("hello", coding)
+        for count in 1..<bytes.count {
+            #expect(await failure(coding.rawValue, Array(bytes[..<count])) == .connectionLost, "after \(count) bytes")
+        }
+    }
+
+    @Test(arguments: ContentCoding.allCases)
+    func `A coded body that is corrupt is a bad answer`(_ coding: ContentCoding) async {
+        let garbage = Array(repeating: UInt8(0xFF), count: 100)
+        #expect(await failure(coding.rawValue, garbage) == .badResponse)
+        #expect(await failure(coding.rawValue, Self.encode("hello", coding) + garbage) == .badResponse)
+    }
+
+    @Test func `A wrong checksum is a bad answer`() async {
+        var bytes = Self.encode("hello", .gzip)
+        bytes[bytes.count - 8] ^= 1
+        #expect(await failure("gzip", bytes) == .badResponse)
+    }
+
+    @Test func `Members of a gzip file are one body`() async throws {
+        let response = try await send("x-gzip", .write(Self.encode("hello, ", .gzip) + Self.encode("world", .gzip)))
+        #expect(response.body == Data("hello, world".utf8))
+    }
+
+    @Test func `Codings in a row are undone from the last to the first`() async throws {
+        let inner = Gzip.encode(Array("hello".utf8))
+        let response = try await send("gzip, identity , br", .write(Self.encodeBytes(inner)))
+        #expect(response.body == Data("hello".utf8))
+    }
+
+    private static func encodeBytes(_ bytes: [UInt8]) -> [UInt8] {
+        littleEndian(UInt32(bytes.count - 1) << 4 | 1 << 20, bytes: 3) + bytes + [3]
+    }
+
+    @Test func `A body in a coding that nobody knows stays as it is`() async throws {
+        #expect(try await send("utf-8", .write("hello")).body == Data("hello".utf8))
+    }
+
+    @Test func `An empty body is decoded to an empty body`() async throws {
+        #expect(try await send("gzip").body.isEmpty)
+    }
+
+    @Test(arguments: ["gzip", "deflate"])
+    func `A bomb stops at the limit of decoded bytes`(_ coding: String) async throws {
+        let header = coding == "gzip" ? DeflateBomb.gzipHeader : []
+        let error = await #expect(throws: TransportError.self) {
+            let start = Answer.Step.write(header + DeflateBomb.start)
+            let more = Array(repeating: DeflateBomb.more, count: 100).flatMap { $0 }
+            _ = try await send(coding, start, .repeatForever(more, every: .zero)) { $0.limits.bodyBytes = 10_000_000 }
+        }
+        #expect(error?.kind == .responseTooLarge)
+    }
+
+    @Test func `A decoded body may go to a file`() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let response = try await send("gzip", .write(Self.encode(Self.text, .gzip))) {
+            $0.destination = .file(file)
+            $0.limits.bodyBytes = 10
+        }
+        #expect(response.file == file)
+        #expect(response.body.isEmpty)
+        #expect(try String(contentsOf: file, encoding: .utf8) == Self.text)
+    }
+}
+#endif
