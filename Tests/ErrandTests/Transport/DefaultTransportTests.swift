@@ -1,0 +1,34 @@
+import Errand
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("The default transport", .timeLimit(.minutes(1)))
+struct DefaultTransportTests {
+    @Test("does the work of a transport that wraps it")
+    func isWrapped() async throws {
+        let server = try FixtureServer.start { _ in .text("hello") }
+        defer { server.stop() }
+        let transport = NotingTransport()
+        let response = try await APIProxy(transport: transport).send(HTTPRequest(.get, server.url("/greeting")))
+        #expect(response.text == "hello")
+        #expect(transport.paths == ["/greeting"])
+    }
+}
+
+/// Notes what it sends and leaves the sending to the default transport.
+private final class NotingTransport: HTTPTransport {
+    private let network = DefaultTransport.make()
+    private let noted = Mutex<[String]>([])
+
+    var paths: [String] { noted.withLock { $0 } }
+
+    func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        noted.withLock { $0.append(request.url.path) }
+        return try await network.send(request, progress: progress)
+    }
+}
