@@ -1,0 +1,25 @@
+import Errand
+import Foundation
+
+/// What no customer of the shop sees: the server's log, and a way to let a session expire.
+///
+/// It has a proxy of its own, so that nothing of it appears among the app's exchanges and cookies.
+@MainActor struct Backstage {
+    private let proxy: APIProxy
+
+    /// Looks behind the shop at `baseURL`.
+    init(baseURL: URL) {
+        proxy = APIProxy(service: APIService(baseURL: baseURL))
+    }
+
+    /// What the server was asked for so far.
+    func log() async throws -> ServerLog {
+        try await ServerLogRequest(proxy: proxy).value()
+    }
+
+    /// Lets the session of `account` end.
+    func expireSession(of account: Account, as style: ExpiryStyle) async throws {
+        guard let token = account.headers["X-Token"] else { throw StepFailure("nobody is signed in") }
+        try await ExpireSessionRequest(token: token, as: style, proxy: proxy).value()
+    }
+}

@@ -1,0 +1,46 @@
+import Errand
+import FixtureServer
+import Foundation
+
+/// `shop`: walks through the shop.
+@MainActor struct WalkCommand {
+    /// What shells report for `SIGINT`.
+    private static let interrupted: Int32 = 130
+
+    /// Another server to walk on; `nil` starts one.
+    let baseURL: URL?
+
+    /// Walks until the end or an interruption, and returns the exit status.
+    func run() async throws -> Int32 {
+        let walk = Task { try await takeWalk() }
+        let watch = Task {
+            if await Interruption.wait() != nil { walk.cancel() }
+        }
+        defer { watch.cancel() }
+        do {
+            try await walk.value
+        } catch  where walk.isCancelled {
+            StandardStreams.complain("interrupted")
+            return Self.interrupted
+        }
+        return EXIT_SUCCESS
+    }
+
+    private func takeWalk() async throws {
+        if let baseURL { return try await takeWalk(through: baseURL) }
+        // A proxy that the environment names is not meant for a server in this process.
+        setenv("no_proxy", "127.0.0.1", 1)
+        let server = try FixtureServer.startShop()
+        defer { server.stop() }
+        try await takeWalk(through: server.baseURL)
+    }
+
+    private func takeWalk(through baseURL: URL) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let app = App(baseURL: baseURL, cookieFile: folder.file("cookies.txt"))
+        // Otherwise the jar would write its file, folder and all, after the folder has gone.
+        defer { try? app.proxy.cookies.flush() }
+        try await Walk(app: app, backstage: Backstage(baseURL: baseURL), folder: folder).run()
+    }
+}

@@ -1,0 +1,7 @@
+/// Something that the shop sells.
+struct Goods: Decodable, Sendable {
+    let id: Int
+    let name: String
+    let price: String
+    let stock: Int
+}

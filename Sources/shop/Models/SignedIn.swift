@@ -1,0 +1,5 @@
+/// What the shop answers to a sign-in.
+struct SignedIn: Decodable, Sendable {
+    let token: String
+    let nickname: String
+}

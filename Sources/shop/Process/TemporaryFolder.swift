@@ -1,0 +1,19 @@
+import Foundation
+
+/// A folder for the files of one run.
+struct TemporaryFolder {
+    let url: URL
+
+    /// Makes a folder that nobody else can read.
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "errand-shop-\(UUID().uuidString)")
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true, attributes: attributes)
+    }
+
+    /// Where a file of this name is, or will be.
+    func file(_ name: String) -> URL { url.appending(path: name) }
+
+    /// Removes the folder and everything in it.
+    func remove() { try? FileManager.default.removeItem(at: url) }
+}

@@ -1,0 +1,12 @@
+import Errand
+
+extension Walk {
+    /// Signs in, and finds the session's cookie in the jar.
+    func signIn() async throws {
+        let screen = SignInScreen(app, credentials: Credentials(account: "lin", password: "errand-1"))
+        screen.submit()
+        try await screen.content()
+        try expect(app.account.headers["X-Token"] != nil, "the sign-in brought no token")
+        try expect(sessionCookie != nil, "the sign-in brought no cookie sid")
+    }
+}

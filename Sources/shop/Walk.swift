@@ -1,0 +1,55 @@
+import Errand
+import Foundation
+
+/// The walk through the shop, step by step; each step looks at real values and throws when one is wrong.
+@MainActor struct Walk {
+    private static let stepLimit = Duration.seconds(10)
+
+    let app: App
+    let backstage: Backstage
+    let folder: TemporaryFolder
+
+    private var steps: [Step] {
+        [
+            Step("Sign in", signIn),
+            Step("Goods list", listGoods),
+        ]
+    }
+
+    /// Takes every step, until one does not hold.
+    ///
+    /// - Throws: ``StepFailure`` that names the step and the reason.
+    func run() async throws {
+        let start = ContinuousClock.now
+        app.terminal.write("A walk through the shop at \(app.baseURL.absoluteString)")
+        for (index, step) in steps.enumerated() {
+            app.terminal.write("\n\(index + 1). \(step.name)", .title)
+            try await take(step, number: index + 1)
+        }
+        let seconds = (start.duration(to: .now) / .milliseconds(100)).rounded() / 10
+        app.terminal.write("\nAll \(steps.count) steps held, in \(seconds) s.", .good)
+    }
+
+    private func take(_ step: Step, number: Int) async throws {
+        app.wire.forget()
+        do {
+            try await step.run(within: Self.stepLimit)
+            showWire()
+        } catch {
+            showWire()
+            throw StepFailure("step \(number) (\(step.name)) did not hold: \(error)")
+        }
+    }
+
+    private func showWire() {
+        let exchanges = app.wire.exchanges
+        guard !exchanges.isEmpty else { return }
+        app.terminal.write()
+        app.terminal.write(Table(exchanges), .quiet)
+    }
+
+    /// The session as the jar keeps it.
+    var sessionCookie: Cookie? {
+        app.proxy.cookies.cookies(for: app.baseURL).first { $0.name == "sid" }
+    }
+}

@@ -1,0 +1,73 @@
+import Errand
+import Foundation
+
+/// One request and its answer, as they went over the wire.
+struct Exchange: Sendable {
+    let method: HTTPMethod
+    let path: String
+    /// What the request showed to prove who sends it.
+    let credentials: String
+    let result: Result<HTTPResponse, TransportError>
+    let duration: Duration
+
+    init(_ request: HTTPRequest, _ result: Result<HTTPResponse, TransportError>, _ duration: Duration) {
+        method = request.method
+        path = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
+        let shown = [("Cookie", "cookie"), ("X-Token", "token")].filter { request.headers[$0.0] != nil }
+        credentials = shown.map(\.1).joined(separator: ", ")
+        self.result = result
+        self.duration = duration
+    }
+}
+
+extension Exchange {
+    /// The HTTP status; `nil` when no answer came.
+    var status: Int? { try? result.get().status }
+
+    /// The `errcode` of an answer in an envelope.
+    var code: Int? {
+        guard let body = try? result.get().body else { return nil }
+        return (try? JSONDecoder().decode(Code.self, from: body))?.errcode
+    }
+
+    private struct Code: Decodable {
+        let errcode: Int
+    }
+}
+
+extension Table {
+    /// The exchanges, one a row.
+    init(_ exchanges: [Exchange]) {
+        self.init(
+            .left("Wire"),
+            .left("Path"),
+            .left("Shows"),
+            .right("Status"),
+            .right("Code"),
+            .right("Bytes"),
+            .right("ms")
+        )
+        for exchange in exchanges { add(exchange) }
+    }
+
+    private mutating func add(_ exchange: Exchange) {
+        add(
+            exchange.method.rawValue,
+            exchange.path,
+            exchange.credentials,
+            exchange.outcome,
+            exchange.code.map(String.init) ?? "",
+            (try? exchange.result.get()).map { String($0.body.count) } ?? "",
+            String(Int(exchange.duration / .milliseconds(1)))
+        )
+    }
+}
+
+extension Exchange {
+    fileprivate var outcome: String {
+        switch result {
+        case .success(let response): String(response.status)
+        case .failure(let error): "\(error.kind)"
+        }
+    }
+}
