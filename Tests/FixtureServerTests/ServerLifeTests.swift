@@ -33,8 +33,10 @@ struct ServerLifeTests {
         var client = try RawClient(port: server.port)
         client.request("GET", "/")
         _ = try await server.takeRequest()
+        var idle = try RawClient(port: server.port)
+        #expect(await server.waitForOpenConnections(2))
         let stopped = Task.detached { server.stop(grace: .seconds(30)) }
-        while (try? RawClient(port: server.port)) != nil {}
+        #expect(idle.readToEnd().end == .fin, "an idle connection closes when the stop begins")
         gate.open()
         #expect(client.reply().text == "late")
         #expect(client.readToEnd().end == .fin)
@@ -91,15 +93,16 @@ struct ServerLifeTests {
         #expect(local.reply().status == 200)
     }
 
-    @Test func `A thousand connections that wait cost nothing`() async throws {
+    @Test func `Two hundred connections that wait cost nothing`() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { _ in .text("all").behind(gate) }
         var clients: [Int: ClientBox] = [:]
-        for index in 0..<1000 {
+        // No more, because Foundation's Process, which other tests use, crashes on descriptors from 1,024 on.
+        for index in 0..<200 {
             clients[index] = ClientBox(try RawClient(port: server.port))
             clients[index]?.client.request("GET", "/")
         }
-        #expect(await server.waitForTotalRequests(1000))
+        #expect(await server.waitForTotalRequests(200))
         gate.open()
         #expect(clients.values.allSatisfy { $0.client.reply().text == "all" })
     }

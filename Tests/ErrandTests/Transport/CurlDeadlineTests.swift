@@ -38,7 +38,7 @@ struct CurlDeadlineTests {
 
     private func start(_ slowness: Slowness) throws -> FixtureServer {
         var options = ServerOptions()
-        if slowness == .neverReads { options.bodyHandling = { _ in .stall(after: 1_000) } }
+        if slowness == .neverReads { options.bodyHandling = { _ in .pause(after: 1_000, until: Gate()) } }
         let answer = Answer(steps: slowness.steps)
         return try FixtureServer.start(options) { _ in answer }
     }
