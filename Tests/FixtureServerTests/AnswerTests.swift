@@ -48,6 +48,24 @@ struct AnswerTests {
         #expect(client.reply().header("Content-Length") == "0")
     }
 
+    @Test func `A client that reads without end does not keep the others waiting`() async throws {
+        let server = try FixtureServer.start()
+        let enough = Gate()
+        DispatchQueue.global().async {
+            guard var greedy = try? RawClient(port: server.port) else { return }
+            greedy.request("GET", "/endless/body")
+            while !enough.isOpen, greedy.read(65_536).count == 65_536 {}
+        }
+        _ = try await server.takeRequest()
+        for _ in 0..<10 {
+            var client = try RawClient(port: server.port)
+            client.request("GET", "/status/200")
+            #expect(client.reply().status == 200)
+        }
+        enough.open()
+        #expect(await server.waitForOpenConnections(0))
+    }
+
     @Test func `A throttled answer takes its time and loses nothing`() throws {
         let server = try FixtureServer.start { _ in
             .stream(.counting(10_000)).throttled(bytesPerSecond: 100_000)

@@ -35,12 +35,16 @@ struct ServerLifeTests {
         _ = try await server.takeRequest()
         var idle = try RawClient(port: server.port)
         #expect(await server.waitForOpenConnections(2))
-        let stopped = Task.detached { server.stop(grace: .seconds(30)) }
+        let stopped = Gate()
+        DispatchQueue.global().async {
+            server.stop(grace: .seconds(30))
+            stopped.open()
+        }
         #expect(idle.readToEnd().end == .fin, "an idle connection closes when the stop begins")
         gate.open()
         #expect(client.reply().text == "late")
         #expect(client.readToEnd().end == .fin)
-        await stopped.value
+        await stopped.opened()
     }
 
     @Test func `It can be stopped and released on its own thread`() async throws {

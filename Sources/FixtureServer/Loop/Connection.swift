@@ -22,6 +22,8 @@ final class Connection {
     }
 
     private static let inputLimit = 1 << 20
+    /// A client that reads as fast as it is served must not keep the others waiting.
+    private static let stepsPerTurn = 32
     private static let lingering = Duration.seconds(2)
 
     /// Which connection of the server this is, counted from 1.
@@ -90,9 +92,10 @@ final class Connection {
     }
 
     private func run() -> Standing {
-        while true {
+        for _ in 0..<Self.stepsPerTurn {
             if let standing = player == nil ? read() : play() { return standing }
         }
+        return .output
     }
 
     // MARK: Reading

@@ -91,9 +91,11 @@ final class EventLoop {
             settle(connection, connection.receive(into: scratch))
         } else if readiness.contains(.hangUp) {
             settle(connection, .closed)
-        } else if readiness.contains(.writable) {
-            settle(connection, connection.writable())
         }
+        guard readiness.contains(.writable), connections[connection.number] != nil,
+            connection.interest.contains(.writable)
+        else { return }
+        settle(connection, connection.writable())
     }
 
     private func resume(_ number: Int, ticket: Int) {
