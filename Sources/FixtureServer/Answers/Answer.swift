@@ -31,6 +31,8 @@ package struct Answer: Sendable {
     package private(set) var steps: [Step]
     /// Which step writes the response head; none in an answer of raw steps.
     private(set) var headIndex: Int?
+    /// The status of the response head; none in an answer of raw steps.
+    package private(set) var status: Int?
 
     /// Creates an answer of raw steps, which are played as they are, whatever the request.
     package init(steps: [Step]) {
@@ -43,6 +45,7 @@ package struct Answer: Sendable {
         for line in headers { head += line.name.utf8 + [.colon, .space] + line.bytes + [.carriageReturn, .lineFeed] }
         head += [.carriageReturn, .lineFeed]
         self.steps = [.write(head)] + steps
+        self.status = status
         headIndex = 0
     }
 

@@ -1,5 +1,5 @@
 extension RouteTable {
-    /// `/bytes/N`, `/range/N`, `/gzip`, `/chunked/N` and `/drip`: bodies of every kind, whose bytes are known.
+    /// `/bytes/N`, `/range/N`, `/gzip`, `/bomb/gzip/N`, `/chunked/N` and `/drip`: bodies of every kind, whose bytes are known.
     mutating func addBodies() {
         get("/bytes/:count") { request in
             guard let count = request.integer("count") else { return .badParameter }
@@ -10,6 +10,12 @@ extension RouteTable {
             return .representation(of: .counting(count), etag: "\"range-\(count)\"", headers: .octets, to: request)
         }
         get("/gzip") { .gzip(Array("{\"gzipped\":true,\"method\":\"\($0.method)\"}".utf8), headers: .json) }
+        get("/bomb/:coding/:count") { request in
+            guard let count = request.integer("count"), count <= 4 << 30 else { return .badParameter }
+            let coding = request.parameters["coding"] == "deflate" ? "deflate" : "gzip"
+            let body = coding == "gzip" ? ZeroBomb.gzip(count) : ZeroBomb.zlib(count)
+            return .bytes(body, headers: .octets + ["Content-Encoding": coding])
+        }
         get("/chunked/:count") { request in
             guard let count = request.integer("count"), count <= 10_000 else { return .badParameter }
             return .chunked((0..<count).map { Array("chunk \($0)\n".utf8) }, trailers: ["X-Chunks": String(count)])

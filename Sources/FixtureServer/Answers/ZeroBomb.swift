@@ -1,0 +1,67 @@
+/// Zeros in a thousandth of their size, which a client must not unpack without a limit.
+package enum ZeroBomb {
+    private static let matchLength: Int64 = 258
+    private static let matchesPerPattern: Int64 = 8
+
+    /// So many zeros in the gzip coding (RFC 1952).
+    package static func gzip(_ count: Int64) -> [UInt8] {
+        let length = UInt32(truncatingIfNeeded: count)
+        return Gzip.header + deflate(count) + CRC32.ofZeros(count).littleEndianBytes + length.littleEndianBytes
+    }
+
+    /// So many zeros in the coding that HTTP calls deflate, which is zlib's (RFC 1950).
+    package static func zlib(_ count: Int64) -> [UInt8] {
+        // Adler-32 of zeros: the first sum stays 1, the second counts.
+        let sum = UInt32(count % 65_521) << 16 | 1
+        return [0x78, 0x9C] + deflate(count) + sum.bigEndian.littleEndianBytes
+    }
+
+    /// One block with fixed codes (RFC 1951 section 3.2.6): some zeros, then copies of 258 zeros in 13 bits each.
+    private static func deflate(_ count: Int64) -> [UInt8] {
+        guard count > 0 else { return [0x03, 0x00] }
+        let matches = (count - 1) / matchLength
+        var bits = BitWriter()
+        bits.write([1, 1, 0])
+        for _ in 0..<(count - matches * matchLength) { bits.write(zero) }
+        let patterns = matches / matchesPerPattern
+        if patterns > 0 { bits.repeatBytes(of: Array(repeatElement(match, count: 8).joined()), count: patterns) }
+        for _ in 0..<(matches % matchesPerPattern) { bits.write(match) }
+        bits.write([0, 0, 0, 0, 0, 0, 0])
+        return bits.finish()
+    }
+
+    private static let zero: [UInt8] = [0, 0, 1, 1, 0, 0, 0, 0]
+    private static let match: [UInt8] = [1, 1, 0, 0, 0, 1, 0, 1] + [0, 0, 0, 0, 0]
+}
+
+/// Writes bits, the lowest of each byte first.
+private struct BitWriter {
+    private var bytes: [UInt8] = []
+    private var pending: [UInt8] = []
+
+    mutating func write(_ bits: [UInt8]) {
+        pending += bits
+        while pending.count >= 8 {
+            bytes.append(pending.prefix(8).reversed().reduce(0) { $0 << 1 | $1 })
+            pending.removeFirst(8)
+        }
+    }
+
+    /// Writes whole bytes of bits many times, quickly.
+    mutating func repeatBytes(of bits: [UInt8], count: Int64) {
+        let start = bytes.count
+        // The bits in front of a byte's border are the same after every turn, for all end in zeros.
+        write(bits)
+        let turn = Array(bytes[start...])
+        bytes.reserveCapacity(start + turn.count * Int(count))
+        for _ in 1..<max(1, count) { bytes += turn }
+    }
+
+    consuming func finish() -> [UInt8] {
+        pending.isEmpty ? bytes : bytes + [pending.reversed().reduce(0) { $0 << 1 | $1 }]
+    }
+}
+
+extension UInt32 {
+    var littleEndianBytes: [UInt8] { withUnsafeBytes(of: littleEndian) { Array($0) } }
+}
