@@ -6,7 +6,9 @@
 
 #if defined(__linux__)
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -22,7 +24,6 @@ enum {
     global_everything = 3,
     version_now = 3,
     message_done = 1,
-    blob_copy = 1,
     option_open_socket = 20163,
     info_context = 0x100000 + 21,
 };
@@ -39,13 +40,6 @@ typedef struct option_info {
     const char *name;
     int number;
 } option_info;
-
-/// `struct curl_blob`.
-typedef struct blob {
-    const void *bytes;
-    size_t count;
-    unsigned int flags;
-} blob;
 
 /// `struct CURLMsg`.
 typedef struct message {
@@ -210,11 +204,6 @@ int curlrt_easy_set_pointer(curlrt_easy *easy, int option, const void *value) {
     return curl.easy_setopt(easy, option, value);
 }
 
-int curlrt_easy_set_blob(curlrt_easy *easy, int option, const void *bytes, size_t count) {
-    const blob blob = {.bytes = bytes, .count = count, .flags = blob_copy};
-    return curl.easy_setopt(easy, option, &blob);
-}
-
 int curlrt_easy_set_transfer(curlrt_easy *easy, int option, curlrt_transfer_function function) {
     return curl.easy_setopt(easy, option, function);
 }
@@ -247,7 +236,39 @@ void *curlrt_easy_context(curlrt_easy *easy) {
     return curl.easy_getinfo(easy, info_context, &context) == 0 ? context : NULL;
 }
 
-curlrt_multi *curlrt_multi_make(void) { return curl.multi_init(); }
+enum { watched_descriptors = 4096 };
+
+/// Calls `visit` for every open descriptor below `watched_descriptors`.
+static void each_descriptor(void (*visit)(int descriptor, bool *marks), bool *marks) {
+    DIR *directory = opendir("/proc/self/fd");
+    if (!directory) return;
+    for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
+        int descriptor = atoi(entry->d_name);
+        bool is_other = entry->d_name[0] != '.' && descriptor != dirfd(directory);
+        if (is_other && descriptor < watched_descriptors) visit(descriptor, marks);
+    }
+    closedir(directory);
+}
+
+static void mark(int descriptor, bool *marks) { marks[descriptor] = true; }
+
+static void close_new_pair_on_exec(int descriptor, bool *marks) {
+    int domain = 0;
+    socklen_t length = sizeof domain;
+    if (marks[descriptor] || getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0) return;
+    if (domain == AF_UNIX) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
+/// libcurl makes a pair of sockets for its wake-ups, which programs that the process starts would inherit until 8.10.
+curlrt_multi *curlrt_multi_make(void) {
+    bool *marks = calloc(watched_descriptors, sizeof *marks);
+    if (!marks) return NULL;
+    each_descriptor(mark, marks);
+    curlrt_multi *multi = curl.multi_init();
+    each_descriptor(close_new_pair_on_exec, marks);
+    free(marks);
+    return multi;
+}
 
 void curlrt_multi_free(curlrt_multi *multi) { curl.multi_cleanup(multi); }
 

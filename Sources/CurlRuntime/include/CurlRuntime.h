@@ -56,7 +56,6 @@ void curlrt_easy_reset(curlrt_easy *easy);
 int curlrt_easy_set_number(curlrt_easy *easy, int option, long value);
 int curlrt_easy_set_size(curlrt_easy *easy, int option, int64_t value);
 int curlrt_easy_set_pointer(curlrt_easy *easy, int option, const void *value);
-int curlrt_easy_set_blob(curlrt_easy *easy, int option, const void *bytes, size_t count);
 int curlrt_easy_set_transfer(curlrt_easy *easy, int option, curlrt_transfer_function function);
 int curlrt_easy_set_seek(curlrt_easy *easy, int option, curlrt_seek_function function);
 int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function function);

@@ -8,12 +8,19 @@ struct CurlAnswer: ~Copyable {
     private var block = CurlHeaderBlock()
     private var decoders: [ContentDecoder] = []
     private var writer: HTTPBodyWriter?
+    private var announcedBytes: Int64?
     private var totalBytes: Int64?
+    private var receivedBytes: Int64 = 0
     private var decodedBytes: Int64 = 0
 
     init(to request: HTTPRequest, progress: TransferProgress.Handler?) {
         self.request = request
         self.progress = progress
+    }
+
+    /// Whether the body is known to be complete, before libcurl says so.
+    var isWhole: Bool {
+        block.isComplete && ([204, 304].contains(block.status) || announcedBytes == receivedBytes)
     }
 
     /// Takes one header line.
@@ -36,6 +43,7 @@ struct CurlAnswer: ~Copyable {
     ///   ``TransportError/Kind/file``.
     mutating func receive(body bytes: UnsafeRawBufferPointer) throws(TransportError) {
         try begin()
+        receivedBytes += Int64(bytes.count)
         try decode(bytes, from: decoders.count - 1)
         progress?(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: totalBytes))
     }
@@ -62,11 +70,11 @@ struct CurlAnswer: ~Copyable {
 
     private mutating func begin() throws(TransportError) {
         guard writer == nil else { return }
-        let length = try block.contentLength()
+        announcedBytes = try block.contentLength()
         decoders = block.values("Content-Encoding").flatMap { $0.split(separator: ",") }
             .compactMap { ContentCoding(named: $0.trimmingCharacters(in: .whitespaces)) }
             .compactMap { ContentDecoder($0) }
-        totalBytes = decoders.isEmpty ? length : nil
+        totalBytes = decoders.isEmpty ? announcedBytes : nil
         writer = try HTTPBodyWriter(request, status: block.status, expected: totalBytes)
     }
 

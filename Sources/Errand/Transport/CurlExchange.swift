@@ -30,9 +30,11 @@ final class CurlExchange: @unchecked Sendable {
 
     private var answer: CurlAnswer
     private var failure: TransportError?
-    private let deadline: CurlClock.Instant
-    private let idleTimeout: CurlClock.Instant?
-    private var lastMove = CurlClock.Instant.max
+    private var deadlines: CurlDeadlines
+    private var alarm: CurlAlarm?
+    private var hasEarlyAnswer = false
+    /// How long a server may read on without a word when it has answered before it had the whole body.
+    private static let earlyAnswerPatience: CurlClock.Instant = 500_000_000
 
     /// Prepares `request`, which has passed its validation.
     ///
@@ -47,31 +49,20 @@ final class CurlExchange: @unchecked Sendable {
         headerList = CurlHeaderList(request.headers)
         upload = try CurlUpload(request, progress: progress)
         answer = CurlAnswer(to: request, progress: progress)
-        deadline = request.timeout.map { CurlClock.now + $0.nanoseconds } ?? .max
-        idleTimeout = request.idleTimeout?.nanoseconds
+        deadlines = CurlDeadlines(request)
     }
 
     /// The next instant at which the exchange may have to end.
-    var nextDeadline: CurlClock.Instant {
-        guard let idleTimeout, lastMove < .max else { return deadline }
-        return min(deadline, lastMove + idleTimeout)
-    }
+    var nextDeadline: CurlClock.Instant { deadlines.next }
 
-    /// Which of the two deadlines has passed at `now`.
-    func lateness(at now: CurlClock.Instant) -> TransportError {
-        let isOver = now >= deadline
-        return TransportError(
-            .timeout,
-            isOver ? "the deadline of the whole exchange passed" : "the connection was silent for too long"
-        )
+    /// Hears that libcurl begins, and which alarm to set for a deadline that comes up.
+    func begin(_ alarm: CurlAlarm) {
+        self.alarm = alarm
+        deadlines.begin()
+        alarm.set(deadlines.next)
     }
 
     // MARK: libcurl's questions
-
-    /// Begins the silence that the idle timeout limits.
-    func begin() {
-        lastMove = CurlClock.now
-    }
 
     /// Hears that a connection is ready for the request; `false` ends the exchange.
     func connectionIsReady() -> Bool {
@@ -107,9 +98,10 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     private func attempt(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {
-        if idleTimeout != nil { lastMove = CurlClock.now }
+        deadlines.move()
         do throws(TransportError) {
             try step(self)
+            noteEarlyAnswer()
             return true
         } catch {
             fail(error)
@@ -117,11 +109,24 @@ final class CurlExchange: @unchecked Sendable {
         }
     }
 
+    /// libcurl 7.88 waits for ever when an HTTP/2 server has answered and no longer takes the rest of the body.
+    private func noteEarlyAnswer() {
+        guard !hasEarlyAnswer, upload.isUnderWay, answer.isWhole else { return }
+        hasEarlyAnswer = true
+        deadlines.limitSilence(Self.earlyAnswerPatience)
+        alarm?.set(deadlines.next)
+    }
+
     // MARK: The end
 
     /// Notes why the exchange has to end, unless a reason is known already.
     func fail(_ error: TransportError) {
         failure = failure ?? error
+    }
+
+    /// Notes that a deadline has passed at `now`.
+    func expire(at now: CurlClock.Instant) {
+        hasEarlyAnswer ? succeed() : fail(deadlines.error(at: now))
     }
 
     /// Notes that libcurl is content.

@@ -13,14 +13,14 @@ final class CurlHandle {
     private static let errorCapacity = 256
 
     /// Makes a handle with everything that is the same for all exchanges of `configuration`.
-    init?(_ configuration: TransportConfiguration) {
+    init?(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
         guard let easy = CurlEasy() else { return nil }
         self.easy = easy
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, UnsafeRawPointer(errorText))
         hearsOfConnections = easy.setCallbacks()
-        easy.apply(configuration)
+        easy.apply(configuration, trust)
         easy.setContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     }
 

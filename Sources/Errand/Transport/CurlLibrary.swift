@@ -135,13 +135,6 @@ struct CurlEasy: Equatable {
         return value.withCString { curlrt_easy_set_pointer(pointer, option.number, $0) == 0 }
     }
 
-    /// Sets bytes, which libcurl copies.
-    ///
-    /// - Returns: Whether this libcurl knows the option and takes the bytes.
-    func set(_ option: CurlOption<CurlBlob>, _ value: UnsafeRawBufferPointer) -> Bool {
-        curlrt_easy_set_blob(pointer, option.number, value.baseAddress, value.count) == 0
-    }
-
     /// Lends a pointer, which has to stay valid while it is set.
     func set(_ option: CurlOption<UnsafeRawPointer>, _ value: UnsafeRawPointer?) {
         _ = curlrt_easy_set_pointer(pointer, option.number, value)

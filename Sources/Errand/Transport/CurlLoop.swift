@@ -19,17 +19,19 @@ final class CurlLoop: @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     private let multi: CurlMulti
     private let configuration: TransportConfiguration
+    private let trust: CurlTrust
     private let queue: CurlQueue
     private var idle: [CurlHandle] = []
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
-    private var nextDeadline = CurlClock.Instant.max
+    private let alarm = CurlAlarm()
 
     /// Starts the loop's thread, `nil` when libcurl has no memory or no descriptor for it.
-    init?(_ configuration: TransportConfiguration) {
+    init?(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
         guard let multi = CurlMulti() else { return nil }
         self.multi = multi
         self.configuration = configuration
+        self.trust = trust
         queue = CurlQueue(configuration)
         multi.set(.connectionsPerHost, configuration.connectionsPerHost)
         multi.set(.connections, configuration.connections)
@@ -95,31 +97,31 @@ final class CurlLoop: @unchecked Sendable {
         guard !work.isStopping else { return false }
         CurlLibrary.work {
             work.submitted.forEach(start)
-            work.cancelled.forEach { end($0, TransportError(.cancelled, "the task was cancelled")) }
+            work.cancelled.forEach { end($0) { $0.fail(TransportError(.cancelled, "the task was cancelled")) } }
         }
         return true
     }
 
     private func start(_ exchange: CurlExchange) {
         guard case .new = exchange.stage else { return ended.append(exchange) }
-        nextDeadline = min(nextDeadline, exchange.nextDeadline)
+        alarm.set(exchange.nextDeadline)
         exchange.stage = .waiting
         if queue.admit(exchange) { run(exchange) }
     }
 
     private func run(_ exchange: CurlExchange) {
-        guard let handle = idle.popLast() ?? CurlHandle(configuration) else {
+        guard let handle = idle.popLast() ?? CurlHandle(configuration, trust) else {
             queue.leave(exchange, isMultiplexed: nil)
-            return end(exchange, TransportError(.cannotConnect, "libcurl has no memory"))
+            exchange.fail(TransportError(.cannotConnect, "libcurl has no memory"))
+            return finish(exchange)
         }
-        exchange.begin()
-        nextDeadline = min(nextDeadline, exchange.nextDeadline)
+        exchange.begin(alarm)
         handle.begin(exchange)
         exchange.stage = .running(handle)
         exchange.index = running.count
         running.append(exchange)
         guard multi.add(handle.easy) else {
-            return end(exchange, TransportError(.cannotConnect, "libcurl does not take the request"))
+            return end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl does not take the request")) }
         }
     }
 
@@ -135,27 +137,28 @@ final class CurlLoop: @unchecked Sendable {
 
     private func expire() {
         let now = CurlClock.now
-        guard now >= nextDeadline else { return }
+        guard now >= alarm.next else { return }
         var late = running.filter { now >= $0.nextDeadline }
         queue.forEach { if now >= $0.nextDeadline { late.append($0) } }
-        for exchange in late { end(exchange, exchange.lateness(at: now)) }
-        nextDeadline = running.reduce(.max) { min($0, $1.nextDeadline) }
-        queue.forEach { nextDeadline = min(nextDeadline, $0.nextDeadline) }
+        for exchange in late { end(exchange) { $0.expire(at: now) } }
+        alarm.clear()
+        running.forEach { alarm.set($0.nextDeadline) }
+        queue.forEach { alarm.set($0.nextDeadline) }
     }
 
-    private func end(_ exchange: CurlExchange, _ error: TransportError) {
+    private func end(_ exchange: CurlExchange, _ note: (CurlExchange) -> Void) {
         switch exchange.stage {
         case .ended:
             return
         case .new:
+            note(exchange)
             exchange.stage = .ended
-            exchange.fail(error)
         case .waiting:
-            exchange.fail(error)
+            note(exchange)
             finish(exchange)
             exchange.host?.forgetOne()
         case .running(let handle):
-            exchange.fail(error)
+            note(exchange)
             retire(exchange, handle)
         }
     }
@@ -188,15 +191,14 @@ final class CurlLoop: @unchecked Sendable {
             return inbox.isLoopAsleep
         }
         guard maySleep else { return }
-        let nanoseconds = max(0, min(nextDeadline - CurlClock.now, 60_000_000_000))
+        let nanoseconds = max(0, min(alarm.next - CurlClock.now, 60_000_000_000))
         multi.wait(milliseconds: Int32((nanoseconds + 999_999) / 1_000_000))
     }
 
     private func close() {
-        let error = TransportError(.cancelled, "the transport has ended")
         var rest = running
         queue.forEach { rest.append($0) }
-        for exchange in rest { end(exchange, error) }
+        for exchange in rest { end(exchange) { $0.fail(TransportError(.cancelled, "the transport has ended")) } }
         idle = []
         multi.free()
     }

@@ -12,9 +12,6 @@ typealias CurlReadyFunction =
         UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32, Int32
     ) -> Int32
 
-/// Marks options that take bytes.
-enum CurlBlob {}
-
 /// One option of a transfer: its name and number in libcurl's ABI and the type of its value.
 struct CurlOption<Value> {
     /// The name behind `CURLOPT_`.
@@ -64,10 +61,6 @@ extension CurlOption where Value == String {
     static var proxy: Self { Self("PROXY", 10004) }
     static var unixSocketPath: Self { Self("UNIX_SOCKET_PATH", 10231) }
     static var url: Self { Self("URL", 10002) }
-}
-
-extension CurlOption where Value == CurlBlob {
-    static var certificateAuthorities: Self { Self("CAINFO_BLOB", 40309) }
 }
 
 extension CurlOption where Value == UnsafeRawPointer {

@@ -51,7 +51,7 @@ final class CurlQueue {
     }
 
     private func hasRoom(for host: CurlHost) -> Bool {
-        running < connections && host.running < (host.isMultiplexed ? connections : connectionsPerHost)
+        running < connections && host.running < (host.isMultiplexed ? Self.streamsPerConnection : connectionsPerHost)
     }
 
     private func enter(_ host: CurlHost) {
@@ -68,6 +68,8 @@ final class CurlQueue {
     }
 
     private static let rememberedHosts = 1_000
+    /// How many streams libcurl puts on one connection; one more would open another connection.
+    private static let streamsPerConnection = 100
 }
 
 /// What one host has under way.

@@ -22,14 +22,13 @@ extension CurlEasy {
     }
 
     /// Sets what is the same for every exchange of a transport.
-    func apply(_ configuration: TransportConfiguration) {
+    func apply(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
         set(.noSignal, 1)
         set(.protocols, 3)
         set(.acceptHTTP09, 0)
         set(.pathAsIs, 1)
         set(.suppressConnectHeaders, 1)
         set(.leaveResolver, 1)
-        set(.tlsVersion, 6)
         set(.connectTimeout, Int(configuration.connectTimeout.nanoseconds / 1_000_000))
         closeSocketsOnExec()
         switch configuration.proxy {
@@ -38,6 +37,23 @@ extension CurlEasy {
         case .url(let url): set(.proxy, url.absoluteString)
         }
         if let path = configuration.unixSocketPath { set(.unixSocketPath, path) }
+        apply(configuration.tls)
+        guard let path = trust.path else { return }
+        set(.certificateAuthorityFile, path)
+        set(.certificateAuthorityDirectory, nil)
+    }
+
+    private func apply(_ configuration: TLSConfiguration) {
+        set(.tlsVersion, configuration.minimumVersion == .v1_3 ? 7 : 6)
+        if !configuration.pinnedPublicKeys.isEmpty {
+            set(.pinnedPublicKeys, configuration.pinnedPublicKeys.joined(separator: ";"))
+        }
+        guard let identity = configuration.clientIdentity else { return }
+        let isPKCS12 = ["p12", "pfx"].contains(identity.certificate.pathExtension.lowercased())
+        set(.clientCertificate, identity.certificate.path)
+        set(.clientCertificateType, isPKCS12 ? "P12" : "PEM")
+        set(.clientKey, identity.privateKey?.path)
+        set(.clientKeyPassword, identity.password)
     }
 
     /// Sets everything that differs from exchange to exchange.

@@ -7,10 +7,14 @@ public final class CurlTransport: HTTPTransport {
 
     /// Creates a transport with connections of its own.
     ///
-    /// - Throws: ``TransportError/Kind/cannotConnect`` when there is no libcurl from 7.68 on.
+    /// - Throws: ``TransportError/Kind/cannotConnect`` when there is no libcurl from 7.68 on;
+    ///   ``TransportError/Kind/invalidRequest`` when the configuration's certificates or pins are none.
     public init(_ configuration: TransportConfiguration = TransportConfiguration()) throws(TransportError) {
         if let reason = CurlLibrary.unavailableReason { throw TransportError(.cannotConnect, reason) }
-        guard let loop = CurlLoop(configuration) else {
+        guard configuration.tls.pinnedPublicKeys.allSatisfy({ $0.hasPrefix("sha256//") }) else {
+            throw TransportError(.invalidRequest, "a pinned public key does not begin with sha256//")
+        }
+        guard let loop = CurlLoop(configuration, try CurlTrust(configuration.tls)) else {
             throw TransportError(.cannotConnect, "libcurl cannot start")
         }
         self.loop = loop

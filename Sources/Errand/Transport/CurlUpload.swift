@@ -15,6 +15,9 @@ struct CurlUpload: ~Copyable {
     private let isRepeatable: Bool
     private var sentBytes: Int64 = 0
 
+    /// Whether some of the bytes have still to go out, part by part.
+    var isUnderWay: Bool { memory == nil && sentBytes < totalBytes }
+
     /// Measures the body of `request`, and reads it when it is small.
     ///
     /// - Throws: ``TransportError/Kind/file``.

@@ -20,6 +20,8 @@ public struct TransportConfiguration: Sendable {
     public var connectTimeout: Duration = .seconds(30)
     /// Which proxy carries the requests; the environment's by default.
     public var proxy = Proxy.environment
+    /// How the server is made sure of, and who the client is.
+    public var tls = TLSConfiguration()
     /// The Unix socket to connect to, whatever the host in the URL; none by default.
     public var unixSocketPath: String?
 

@@ -96,7 +96,7 @@ struct CurlConnectionTests {
     @Test func `A connection that the server closed in the meantime is not used`() async throws {
         let server = try FixtureServer.start { _ in Answer.text("ok").followed(by: .close) }
         let transport = try Self.transport()
-        for count in 1...20 {
+        for count in 1...2 {
             let request = HTTPRequest(.post, server.url("/"), body: .data(Data("abc".utf8)))
             #expect(try await transport.send(request).status == 200)
             #expect(await server.waitForOpenConnections(0))

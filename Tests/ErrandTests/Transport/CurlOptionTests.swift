@@ -7,7 +7,7 @@ import Testing
 struct CurlOptionTests {
     @Test("option numbers are the ones that libcurl itself tells")
     func numbers() {
-        let numbers = Self.numbers + Self.sizes + Self.texts + Self.blobs + Self.pointers + Self.functions
+        let numbers = Self.numbers + Self.sizes + Self.texts + Self.pointers + Self.functions
         for (name, number) in numbers {
             let told = CurlLibrary.optionNumber(named: name)
             #expect(told == number || told == Self.isUnknown, "\(name)")
@@ -32,7 +32,6 @@ struct CurlOptionTests {
     ].map(pair)
     private static let sizes = [CurlOption<Int64>.postSize, .uploadSize].map(pair)
     private static let texts = [CurlOption<String>.method, .proxy, .unixSocketPath, .url].map(pair)
-    private static let blobs = [CurlOption<CurlBlob>.certificateAuthorities].map(pair)
     private static let pointers = [
         CurlOption<UnsafeRawPointer>.context, .errorBuffer, .headerContext, .headers, .post, .readContext,
         .readyContext, .seekContext, .writeContext,

@@ -1,0 +1,86 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("A process with libcurl", .timeLimit(.minutes(1)))
+struct CurlProcessTests {
+    @Test func `Without libcurl, URLSession takes over and the reason is known`() async {
+        await #expect(processExitsWith: .success) {
+            setenv("ERRAND_HIDE_LIBCURL", "1", 1)
+            #expect(CurlTransport.unavailableReason?.contains("ERRAND_HIDE_LIBCURL") == true)
+            #expect(CurlLibrary.version.isEmpty)
+            #expect(throws: TransportError.self) { try CurlTransport() }
+            #expect(DefaultTransport.make() is URLSessionTransport)
+        }
+    }
+
+    @Test func `With libcurl, it is what carries requests`() {
+        #expect(CurlTransport.unavailableReason == nil)
+        #expect(DefaultTransport.make() is CurlTransport)
+    }
+
+    @Test func `A process may end while requests are in flight`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            let server = try FixtureServer.start { _ in .hang }
+            let transport = try CurlTransport()
+            for _ in 0..<100 {
+                Task { try await transport.send(HTTPRequest(.get, server.url("/"))) }
+            }
+            #expect(await server.waitForTotalRequests(16))
+            exit(7)
+        }
+    }
+
+    @Test(.enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
+    func `A process may end while TLS connections are being made`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            let authority = try TestAuthority()
+            let arguments = ["s_server", "-accept", "0", "-www", "-cert", "server.pem"]
+            let program = try TestProgram("openssl", arguments, in: authority.directory)
+            let port = try #require(try program.line(behind: "ACCEPT ").split(separator: ":").last)
+            let url = try #require(URL(string: "https://127.0.0.1:\(port)/"))
+            let transport = try CurlTransport()
+            for _ in 0..<100 {
+                Task { while true { _ = try? await transport.send(HTTPRequest(.get, url)) } }
+            }
+            _ = try? await transport.send(HTTPRequest(.get, url))
+            try? FileManager.default.removeItem(at: authority.directory)
+            exit(7)
+        }
+    }
+
+    @Test func `Programs that the process starts inherit no socket`() async {
+        await #expect(processExitsWith: .success) {
+            let before = try Self.inheritedSockets()
+            let server = try FixtureServer.start { _ in .text("ok") }
+            let transport = try CurlTransport()
+            _ = try await transport.send(HTTPRequest(.get, server.url("/")))
+            #expect(server.openConnections == 1)
+            #expect(try Self.inheritedSockets() == before)
+        }
+    }
+
+    private static func inheritedSockets() throws -> Int {
+        let pipe = try #require(popen("ls -l /proc/self/fd", "r"))
+        defer { pclose(pipe) }
+        var bytes = [UInt8](repeating: 0, count: 100_000)
+        let count = fread(&bytes, 1, bytes.count, pipe)
+        return String(decoding: bytes[..<count], as: UTF8.self).components(separatedBy: "socket:").count
+    }
+
+    @Test func `A broken connection is no signal`() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGPIPE, SIG_DFL)
+            let server = try FixtureServer.start { _, _ in .onHead(.reset) }
+            let transport = try CurlTransport()
+            for _ in 0..<20 {
+                let body = HTTPBody.data(Data(repeating: 1, count: 3_000_000))
+                _ = try? await transport.send(HTTPRequest(.put, server.url("/"), body: body))
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,105 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("TLS", .timeLimit(.minutes(1)), .enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
+struct CurlTLSTests {
+    private static let authority = Result { try TestAuthority() }
+    private let authority: TestAuthority
+
+    init() throws {
+        authority = try Self.authority.get()
+    }
+
+    private func start(_ identity: String = "server", _ options: String...) throws -> (TestProgram, URL) {
+        let arguments = ["s_server", "-accept", "0", "-www", "-cert", "\(identity).pem"] + options
+        let program = try TestProgram("openssl", arguments, in: authority.directory)
+        let address = try program.line(behind: "ACCEPT ")
+        let port = try #require(address.split(separator: ":").last)
+        return (program, try #require(URL(string: "https://127.0.0.1:\(port)/")))
+    }
+
+    private func status(_ url: URL, _ configure: (inout TLSConfiguration) throws -> Void) async throws -> Int {
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        try configure(&configuration.tls)
+        return try await CurlTransport(configuration).send(HTTPRequest(.get, url)).status
+    }
+
+    private func failure(_ url: URL, _ configure: (inout TLSConfiguration) throws -> Void = { _ in }) async
+        -> TransportError?
+    {
+        await #expect(throws: TransportError.self) { try await status(url, configure) }
+    }
+
+    @Test func `A private authority is trusted besides the system's`() async throws {
+        let (program, url) = try start()
+        #expect(try await status(url) { _ in } == 200)
+        let text = try Data(contentsOf: authority.certificate)
+        #expect(try await status(url) { $0.additionalAuthorities = .data(text) } == 200)
+        _ = program
+    }
+
+    @Test func `An authority that nobody knows is refused`() async throws {
+        let (program, url) = try start()
+        let error = await failure(url) { $0.additionalAuthorities = nil }
+        #expect(error?.kind == .security)
+        #expect(error?.reason.contains("certificate") == true)
+        _ = program
+    }
+
+    @Test func `A certificate for another name is refused`() async throws {
+        let (program, url) = try start("other")
+        #expect(await failure(url)?.kind == .security)
+        _ = program
+    }
+
+    @Test func `A pinned key is accepted and any other refused`() async throws {
+        let (program, url) = try start()
+        let (pin, other) = (try authority.pin("server"), try authority.pin("other"))
+        #expect(try await status(url) { $0.pinnedPublicKeys = [pin] } == 200)
+        #expect(try await status(url) { $0.pinnedPublicKeys = [other, pin] } == 200)
+        #expect(await failure(url) { $0.pinnedPublicKeys = [other] }?.kind == .security)
+        _ = program
+    }
+
+    @Test func `A client shows its certificate to a server that asks`() async throws {
+        let (program, url) = try start("server", "-Verify", "1", "-verify_return_error", "-CAfile", "ca.pem")
+        let status = try await status(url) {
+            $0.clientIdentity = ClientIdentity(certificate: authority.identity("client"))
+        }
+        #expect(status == 200)
+        let error = await failure(url)
+        #expect(error?.kind == .security || error?.kind == .connectionLost)
+        _ = program
+    }
+
+    @Test func `A server that is too old is refused`() async throws {
+        let (program, url) = try start("server", "-tls1_2")
+        #expect(try await status(url) { _ in } == 200)
+        let error = await failure(url) { $0.minimumVersion = .v1_3 }
+        #expect(error?.kind == .cannotConnect)
+        _ = program
+    }
+
+    @Test func `A server that does not speak TLS is no connection`() async throws {
+        let server = try FixtureServer.start { _, _ in .onAccept(.write("HTTP/1.1 400 Bad Request\r\n\r\n"), .close) }
+        let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
+        #expect(await failure(url)?.kind == .cannotConnect)
+    }
+
+    @Test func `Authorities and pins that are none are refused at once`() {
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .data(Data("nothing".utf8))
+        #expect(throws: TransportError.self) { try CurlTransport(configuration) }
+        configuration.tls.additionalAuthorities = .file(URL(fileURLWithPath: "/nowhere"))
+        #expect(throws: TransportError.self) { try CurlTransport(configuration) }
+        configuration.tls.additionalAuthorities = nil
+        configuration.tls.pinnedPublicKeys = ["/etc/passwd"]
+        #expect(throws: TransportError.self) { try CurlTransport(configuration) }
+    }
+}
+#endif

@@ -1,0 +1,53 @@
+import Foundation
+
+/// A certificate authority of one test run, with the certificates that it has signed, in files that go with it.
+final class TestAuthority: Sendable {
+    static let isAvailable = TestProgram.path(of: "openssl") != nil
+
+    let directory: URL
+    var certificate: URL { directory.appendingPathComponent("ca.pem") }
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("ca-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=Errand-Test-CA")
+        try sign("server", names: "DNS:localhost,IP:127.0.0.1")
+        try sign("other", names: "DNS:other.example")
+        try sign("client", names: "DNS:client")
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// A file with the certificate called `name` and its key.
+    func identity(_ name: String) -> URL { directory.appendingPathComponent("\(name).pem") }
+
+    /// The pin of the certificate called `name`.
+    func pin(_ name: String) throws -> String {
+        try openssl("pkey -in \(name).pem -pubout -outform DER -out \(name).spki")
+        try openssl("dgst -sha256 -binary -out \(name).digest \(name).spki")
+        return "sha256//"
+            + (try Data(contentsOf: directory.appendingPathComponent("\(name).digest"))).base64EncodedString()
+    }
+
+    private func sign(_ name: String, names: String) throws {
+        try "subjectAltName=\(names)".write(
+            to: directory.appendingPathComponent("\(name).ext"),
+            atomically: true,
+            encoding: .utf8
+        )
+        try openssl("req -newkey rsa:2048 -nodes -keyout \(name).key -out \(name).csr -subj /CN=\(name)")
+        try openssl(
+            "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out \(name).crt -extfile \(name).ext"
+        )
+        let certificate = try Data(contentsOf: directory.appendingPathComponent("\(name).crt"))
+        let key = try Data(contentsOf: directory.appendingPathComponent("\(name).key"))
+        try (certificate + key).write(to: identity(name))
+    }
+
+    private func openssl(_ arguments: String) throws {
+        let process = arguments.split(separator: " ").map(String.init)
+        try TestProgram.run("openssl", process, in: directory)
+    }
+}
