@@ -4,9 +4,8 @@ import Synchronization
 
 /// One request on its way through a `URLSession`, and the one gate through which it ends.
 ///
-/// The session's callbacks arrive on `queue`, one at a time. Cancellation and deadlines pass the gate from any thread; what
-/// follows from an ending, the task's cancellation and the caller's resumption, happens on `queue` again. So the task is
-/// never cancelled while a callback decides about it, and no progress is reported after the caller has gone on.
+/// Cancellation and deadlines pass the gate from any thread. The caller is resumed on the queue of the session's callbacks,
+/// so no progress is reported after it has gone on. The task is cancelled on the queue on which it was started.
 final class URLSessionExchange: Sendable {
     typealias Outcome = Result<HTTPResponse, TransportError>
     typealias Continuation = CheckedContinuation<Outcome, Never>
@@ -15,17 +14,21 @@ final class URLSessionExchange: Sendable {
     /// The length of the request's body, measured once.
     let bodyBytes: Int64
     private let progress: TransferProgress.Handler?
-    private let queue: DispatchQueue
+    private let queues: URLSessionQueues
     private let deadline: ExchangeDeadline
     private let state = Mutex(State())
 
     /// Measures the body and starts the clock.
     ///
     /// - Throws: ``TransportError/Kind/file`` when a file to send cannot be read.
-    init(_ request: HTTPRequest, progress: TransferProgress.Handler?, queue: DispatchQueue) throws(TransportError) {
+    init(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler?,
+        queues: URLSessionQueues
+    ) throws(TransportError) {
         self.request = request
         self.progress = progress
-        self.queue = queue
+        self.queues = queues
         bodyBytes = try HTTPBodyReader(request.body).totalBytes
         deadline = ExchangeDeadline(total: request.timeout, idle: request.idleTimeout)
         deadline.start { [weak self] reason in self?.fail(TransportError(.timeout, reason)) }
@@ -119,10 +122,8 @@ final class URLSessionExchange: Sendable {
     private func end(_ decide: (inout State) -> Outcome) {
         guard let ending = state.withLock({ $0.end(decide) }) else { return }
         deadline.stop()
-        queue.async {
-            ending.cancelTask?()
-            ending.continuation?.resume(returning: ending.outcome)
-        }
+        queues.callbacks.async { ending.continuation?.resume(returning: ending.outcome) }
+        if let cancelTask = ending.cancelTask { queues.tasks.async(execute: cancelTask) }
     }
 }
 

@@ -14,8 +14,8 @@ import FoundationNetworking
 /// there for servers you know.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
-    private let exchanges = URLSessionExchanges()
-    private let queue = DispatchQueue(label: "errand.urlsession")
+    private let queues = URLSessionQueues()
+    private let exchanges: URLSessionExchanges
 
     /// Creates a transport with a session of its own: no cache, no cookies, no stored credentials.
     ///
@@ -29,7 +29,8 @@ public final class URLSessionTransport: HTTPTransport {
         configuration.httpCookieAcceptPolicy = .never
         configuration.timeoutIntervalForRequest = URLRequest.never
         configuration.httpMaximumConnectionsPerHost = connectionsPerHost
-        session = exchanges.makeSession(configuration, queue: queue)
+        exchanges = URLSessionExchanges(queues)
+        session = exchanges.makeSession(configuration)
     }
 
     deinit {
@@ -42,23 +43,22 @@ public final class URLSessionTransport: HTTPTransport {
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {
         try request.validate()
-        let exchange = try URLSessionExchange(request, progress: progress, queue: queue)
+        let exchange = try URLSessionExchange(request, progress: progress, queues: queues)
         let urlRequest = try URLRequest(exchange)
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 exchange.begin(continuation)
-                queue.async { self.start(urlRequest, for: exchange) }
+                queues.tasks.async { self.start(urlRequest, for: exchange) }
             }
         } onCancel: {
             exchange.fail(TransportError(.cancelled, "the task was cancelled"))
         }.get()
     }
 
-    /// Runs on `queue`, because creating and resuming a task each wait for the session's own queue.
     private func start(_ urlRequest: URLRequest, for exchange: URLSessionExchange) {
         guard !exchange.isEnded else { return }
         guard exchange.needsFreshConnection else { return start(urlRequest, for: exchange, in: session) }
-        let fresh = exchanges.makeSession(session.configuration, queue: queue)
+        let fresh = exchanges.makeSession(session.configuration)
         start(urlRequest, for: exchange, in: fresh)
         fresh.finishTasksAndInvalidate()
     }
@@ -75,11 +75,16 @@ public final class URLSessionTransport: HTTPTransport {
 ///
 /// Every method stands in this one class; one that a subclass adds is never called on Linux.
 private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
+    private let queues: URLSessionQueues
     private let exchanges = Mutex<[ObjectIdentifier: URLSessionExchange]>([:])
 
-    func makeSession(_ configuration: URLSessionConfiguration, queue: DispatchQueue) -> URLSession {
+    init(_ queues: URLSessionQueues) {
+        self.queues = queues
+    }
+
+    func makeSession(_ configuration: URLSessionConfiguration) -> URLSession {
         let operations = OperationQueue()
-        operations.underlyingQueue = queue
+        operations.underlyingQueue = queues.callbacks
         operations.maxConcurrentOperationCount = 1
         return URLSession(configuration: configuration, delegate: self, delegateQueue: operations)
     }
@@ -99,9 +104,11 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // An answer after the task's cancellation ends the process on Linux.
-        guard exchange(of: task)?.isEnded == false else { return }
-        completionHandler(nil)
+        guard let exchange = exchange(of: task) else { return }
+        queues.tasks.async {
+            // An answer after the task's cancellation ends the process on Linux.
+            if !exchange.isEnded { completionHandler(nil) }
+        }
     }
 
     func urlSession(
@@ -112,7 +119,7 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     ) {
         #if canImport(FoundationNetworking)
         exchange(of: task)?.refuseChallenge()
-        completionHandler(.cancelAuthenticationChallenge, nil)
+        queues.tasks.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         #else
         completionHandler(.performDefaultHandling, nil)
         #endif
