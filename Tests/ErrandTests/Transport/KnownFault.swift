@@ -54,6 +54,10 @@ extension KnownFault {
         kind: .urlSession,
         reason: "dot segments of a path are resolved before it is sent"
     )
+    static let spin = KnownFault(
+        kind: .urlSession,
+        reason: "requests that wait on new connections keep the queue of all sessions busy, so that bytes come late"
+    )
     static let addressLiteral = KnownFault(kind: .urlSession, reason: "a URL with an IPv6 literal is refused")
 }
 

@@ -62,7 +62,10 @@ struct TransportFaultTests {
         }
         var request = HTTPRequest(to: server)
         request.idleTimeout = .seconds(3)
-        #expect(try await kind.send(request).body == Data("xxxxxxxxxx".utf8))
+        try await KnownFault.spin.known(for: kind) {
+            let response = try await kind.send(request)
+            #expect(response.body == Data("xxxxxxxxxx".utf8))
+        }
     }
 
     @Test("a reset connection is one error", .fault(5), arguments: TransportKind.allCases, ResetPoint.allCases)
