@@ -54,6 +54,7 @@ extension KnownFault {
         kind: .urlSession,
         reason: "dot segments of a path are resolved before it is sent"
     )
+    static let cutGzip = KnownFault(kind: .urlSession, reason: "a compressed body cut short is taken for whole")
     static let spin = KnownFault(
         kind: .urlSession,
         reason: "requests that wait on new connections keep the queue of all sessions busy, so that bytes come late"
@@ -61,9 +62,10 @@ extension KnownFault {
     static let addressLiteral = KnownFault(kind: .urlSession, reason: "a URL with an IPv6 literal is refused")
 }
 
-/// What `CurlTransport` does not do yet.
-extension KnownFault {
-    static let lengths = KnownFault(kind: .curl, reason: "of two different Content-Length lines the last one counts")
-    static let downloadTotal = KnownFault(kind: .curl, reason: "the whole of a download is not told with its progress")
-    static let uploadFile = KnownFault(kind: .curl, reason: "the file of a cancelled upload stays open")
+extension Optional where Wrapped == KnownFault {
+    /// Runs `body`; with a fault, as what `kind` may not pass.
+    func known(for kind: TransportKind, _ body: () async throws -> Void) async throws {
+        guard let self else { return try await body() }
+        try await self.known(for: kind, body)
+    }
 }

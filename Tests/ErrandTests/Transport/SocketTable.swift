@@ -33,13 +33,9 @@ enum SocketTable {
     }
 }
 
-/// Waits until `condition` holds; for what nobody tells.
-func until(
-    within limit: Duration = .seconds(10),
-    _ condition: () throws -> Bool,
-    sourceLocation: SourceLocation = #_sourceLocation
-) async throws {
-    let end = ContinuousClock.now + limit
+/// Waits until `condition` holds, ten seconds at most; for what nobody tells.
+func until(_ condition: () throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    let end = ContinuousClock.now + .seconds(10)
     while try !condition() {
         try #require(ContinuousClock.now < end, sourceLocation: sourceLocation)
         try await Task.sleep(for: .milliseconds(2))

@@ -8,11 +8,8 @@ struct TransportFramingTests {
     @Test("what contradicts itself is one error", .fault(9), arguments: TransportKind.allCases, BadAnswer.allCases)
     func bad(kind: TransportKind, answer: BadAnswer) async throws {
         let server = try FixtureServer.start { _ in .script(.write(answer.rawValue), .close) }
-        let hasSeveralLengths = [.lengths, .listedLengths].contains(answer)
-        try await (hasSeveralLengths ? KnownFault.lengths : nil).known(for: kind) {
-            let error = try await kind.failure(of: HTTPRequest(to: server))
-            #expect([.badResponse, .connectionLost].contains(error.kind))
-        }
+        let error = try await kind.failure(of: HTTPRequest(to: server))
+        #expect([.badResponse, .connectionLost].contains(error.kind))
     }
 
     @Test("what is only odd is the answer", .fault(9), arguments: TransportKind.allCases, OddAnswer.allCases)
@@ -103,13 +100,5 @@ enum OddAnswer: String, CaseIterable {
 
     var isRefusedByURLSession: Bool {
         [.noBlank, .noReason, .bareLineFeed, .latin1].contains(self)
-    }
-}
-
-extension Optional where Wrapped == KnownFault {
-    /// Runs `body`; with a fault, as what `kind` may not pass.
-    fileprivate func known(for kind: TransportKind, _ body: () async throws -> Void) async throws {
-        guard let self else { return try await body() }
-        try await self.known(for: kind, body)
     }
 }
