@@ -18,9 +18,10 @@ let package = Package(
         .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FixtureServer", swiftSettings: strict),
         .executableTarget(name: "shop", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
+        .executableTarget(name: "cookie-probe", dependencies: ["Errand"], swiftSettings: strict),
         .testTarget(
             name: "ErrandTests",
-            dependencies: ["Errand", "FixtureServer"],
+            dependencies: ["Errand", "FixtureServer", "cookie-probe"],
             exclude: ["Documentation/Prelude.txt"],
             swiftSettings: strict
         ),

@@ -1,0 +1,87 @@
+import Errand
+import Foundation
+
+/// What the probe can be told to do with a cookie file; each step is a line on the standard output.
+struct Probe {
+    let name: String
+    let count: Int
+    private let file: URL
+    private let jar: CookieJar
+
+    init(file: URL, name: String, count: Int) {
+        self.file = file
+        self.name = name
+        self.count = count
+        jar = CookieJar(file: file) { say("problem \($0.kind)") }
+        say("opened \(jar.cookies.count)")
+    }
+
+    /// Stores `count` cookies over as many hosts as the limits need.
+    func storeAll() {
+        for number in 0..<count { store(number) }
+    }
+
+    /// Stores and saves, and ends without what a process does at its end.
+    func save() -> Never {
+        storeAll()
+        flush()
+        say("in memory \(jar.cookies.count)")
+        _exit(0)
+    }
+
+    /// Dies as soon as `flush` has returned.
+    func crash() -> Never {
+        storeAll()
+        flush()
+        kill(getpid(), SIGKILL)
+        fatalError("survived SIGKILL")
+    }
+
+    func clear() -> Never {
+        jar.clear()
+        say("cleared")
+        _exit(0)
+    }
+
+    /// Stores three generations of the cookies in turn, saves now and then, and removes every tenth cookie.
+    func churn() {
+        for number in 0..<3 * count {
+            store(number % count, value: "\(number / count)")
+            if number % 250 == 249 { flush() }
+        }
+        jar.remove { $0.name.hasPrefix("\(name)-") && $0.name.hasSuffix("0") }
+        var attempts = 1
+        while !flush(), attempts < 5 { attempts += 1 }
+    }
+
+    /// Takes the lock of the file and keeps it.
+    func holdLock() -> Never {
+        let descriptor = open(file.path(percentEncoded: false) + ".lock", O_RDWR | O_CREAT, 0o600)
+        guard flock(descriptor, LOCK_EX) == 0 else { exit(1) }
+        say("held")
+        while true { pause() }
+    }
+
+    private func store(_ number: Int, value: String = "v") {
+        guard let url = URL(string: "https://\(name)\(number / 100).example.org/") else { return }
+        jar.store(setCookie: "\(name)-\(number)=\(value); Max-Age=86400", from: url)
+    }
+
+    @discardableResult
+    private func flush() -> Bool {
+        say("saving")
+        do {
+            try jar.flush()
+            say("saved")
+            return true
+        } catch {
+            say("failed \(error.kind)")
+            return false
+        }
+    }
+}
+
+private func say(_ line: String) {
+    let bytes = Array("\(line)\n".utf8)
+    _ = write(1, bytes, bytes.count)
+}
