@@ -13,10 +13,11 @@ enum CookieFileFormat {
         var damage: String?
     }
 
+    static let firstLine = "# Netscape HTTP Cookie File, written by Errand"
     static let header = """
-        # Netscape HTTP Cookie File
+        \(firstLine)
         # https://curl.se/docs/http-cookies.html
-        # Written by Errand; what other programs add, change or remove is respected.
+        # What other programs add, change or remove is respected.
 
 
         """

@@ -3,7 +3,7 @@ import Foundation
 extension CookieFileFormat {
     /// The cookies of a file that this library, curl or another tool wrote; those that do not say so were created at `date`.
     static func decode(_ bytes: [UInt8], at date: Date) -> Contents {
-        var reader = CookieFileReader(date: date)
+        var reader = CookieFileReader(date: date, isOurs: bytes.starts(with: firstLine.utf8))
         var rest = bytes[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")), reader.hasRoom {
             reader.read(rest[..<end], of: bytes)
@@ -17,10 +17,13 @@ private struct CookieFileReader {
     let date: Date
     private var contents = CookieFileFormat.Contents()
     private var note: Note?
-    private var isOurs = false
+    private let isOurs: Bool
     private var hasEnd = false
 
-    init(date: Date) { self.date = date }
+    init(date: Date, isOurs: Bool) {
+        self.date = date
+        self.isOurs = isOurs
+    }
 
     /// What our comment says of the cookie in the next line.
     private struct Note {
@@ -50,7 +53,6 @@ private struct CookieFileReader {
     }
 
     private mutating func readEnd(_ line: ArraySlice<UInt8>, of file: [UInt8]) {
-        isOurs = true
         hasEnd = true
         let sum = CookieFileFormat.checksum(file[..<line.startIndex])
         guard !line.elementsEqual("\(CookieFileFormat.end)\(sum)".utf8) else { return }
@@ -58,7 +60,6 @@ private struct CookieFileReader {
     }
 
     private mutating func readNote(_ line: ArraySlice<UInt8>) {
-        isOurs = true
         let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
         guard words.count == 3, let created = Int64(words[1]) else {
             contents.damage = contents.damage ?? "a comment is damaged"
