@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// FAULTS 24, 25 and 33: a process that dies in a save, a disk that fails in one, a process that dies after one.
+@Suite(.timeLimit(.minutes(5)), .serialized, .enabled(if: CookieProbe.canTrace, "strace cannot trace here"))
+struct CookieFileCrashTests {
+    /// How many cookies are on the disk before the save, which adds one: more would be saved in pieces meanwhile.
+    static let count = 1_000
+    private static let kept: Set = ["cookies.txt", "cookies.txt.lock"]
+    private let folder: TemporaryFolder
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        #expect(try await CookieProbe.run(["save", path, "old", "\(Self.count)"]).lines.contains("saved"))
+    }
+
+    private var path: String { folder.file.path(percentEncoded: false) }
+
+    @Test(
+        "Killed before any system call of a save, the file has the old cookies or the new ones, and nothing is left over"
+    )
+    func survivesKill() async throws {
+        let old = try Data(contentsOf: folder.file)
+        let calls = try await trace().calls
+        #expect(calls.count > 15)
+        for call in calls {
+            try old.write(to: folder.file)
+            let outcome = try await probe(injecting: "signal=SIGKILL", at: call)
+            #expect(outcome.lines.last == "saving", "\(call)")
+            let jar = CookieJar(file: folder.file) { Issue.record("\(call): \($0)") }
+            #expect([Self.count, Self.count + 1].contains(jar.cookies.count), "\(call)")
+            #expect(Set(jar.cookies.map(\.name)).isSuperset(of: (0..<Self.count).map { "old-\($0)" }), "\(call)")
+            #expect(try Set(folder.names).isSubset(of: Self.kept), "\(call)")
+        }
+    }
+
+    @Test("A disk that fails in a save is reported once, and leaves the file and the memory as they were")
+    func survivesError() async throws {
+        let old = try Data(contentsOf: folder.file)
+        let calls = try await trace().calls.filter { Self.mayFail.contains($0.name) }
+        let full = calls.map { ("ENOSPC", $0) }
+        let broken = calls.filter { Self.writes.contains($0.name) }.flatMap { [("EIO", $0), ("EDQUOT", $0)] }
+        for (error, call) in full + broken {
+            try old.write(to: folder.file)
+            let lines = try await probe(injecting: "error=\(error)", at: call).lines
+            #expect(lines.last == "in memory \(Self.count + 1)", "\(error) \(call)")
+            #expect(lines.count { $0.hasPrefix("problem") } == 1, "\(error) \(call)")
+            #expect(lines.count { $0.hasPrefix("failed") } == 1, "\(error) \(call)")
+            // When the directory cannot be synchronized, the whole new file is already in its place.
+            let isDone = call.ordinal == calls.last { $0.name == call.name }?.ordinal && Self.ends.contains(call.name)
+            #expect(try (Data(contentsOf: folder.file) == old) == !isDone, "\(error) \(call)")
+            #expect(CookieJar(file: folder.file).cookies.count == Self.count + (isDone ? 1 : 0), "\(error) \(call)")
+            #expect(try Set(folder.names).isSubset(of: Self.kept), "\(error) \(call)")
+        }
+    }
+
+    @Test("What flush returned for is there after a kill")
+    func keepsFlushed() async throws {
+        for number in 0..<3 {
+            let outcome = try await CookieProbe.run(["crash", path, "new\(number)", "10"])
+            #expect(outcome.status != 0 && outcome.lines.last == "saved")
+        }
+        #expect(CookieJar(file: folder.file).cookies.count == Self.count + 30)
+    }
+
+    @Test("A save synchronizes the file before and the directory after renaming, and nobody else may ever read it")
+    func ordersCalls() async throws {
+        let calls = try await trace().calls.filter { Self.mayFail.contains($0.name) }
+        let rename = try #require(calls.firstIndex { $0.name.hasPrefix("rename") })
+        #expect(calls[..<rename].last?.name == "fsync")
+        #expect(calls[rename...].map(\.name).suffix(2) == ["openat", "fsync"])
+        let creation = try #require(calls.first { $0.text.contains("errand-tmp") && $0.name == "openat" })
+        #expect(creation.text.contains("O_EXCL|O_NOFOLLOW|O_CLOEXEC, 0600"))
+    }
+
+    private static let writes: Set = ["write", "fsync", "rename", "renameat2"]
+    /// What is done with the directory behind the renaming.
+    private static let ends: Set = ["openat", "fsync"]
+    private static let mayFail: Set = ["openat", "fchmod", "flock", "read", "write", "fsync", "rename", "renameat2"]
+
+    private func trace() async throws -> SaveTrace {
+        let old = try Data(contentsOf: folder.file)
+        let trace = try await SaveTrace(of: folder.file)
+        try old.write(to: folder.file)
+        return trace
+    }
+
+    private func probe(injecting fault: String, at call: SaveTrace.Call) async throws -> CookieProbe.Outcome {
+        let fault = "inject=\(call.name):\(fault):when=\(call.ordinal)"
+        return try await CookieProbe.run(
+            ["save", path, "new", "1"],
+            under: ["strace", "-o", "/dev/null", "-e", fault] + SaveTrace.options(for: folder.file)
+        )
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+/// FAULTS 27, 28 and 31: several processes on one file, and places where it cannot be.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct CookieFileSharingTests {
+    private let folder: TemporaryFolder
+    private let url = URL(valid: "https://shop.example.org/")
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private var path: String { folder.file.path(percentEncoded: false) }
+
+    static let crowds = CookieProbe.runsSlowTests ? [(2, 1_000), (10, 330)] : [(2, 1_000)]
+
+    @Test("Processes that save in turn keep each other's cookies and deletions", arguments: crowds)
+    func merges(processes: Int, count: Int) async throws {
+        try await withThrowingTaskGroup(of: CookieProbe.Outcome.self) { group in
+            for number in 0..<processes {
+                group.addTask { [path] in
+                    try await CookieProbe.run(["churn", path, String(UnicodeScalar(97 + UInt8(number))), "\(count)"])
+                }
+            }
+            for try await outcome in group {
+                #expect(outcome.status == 0 && outcome.lines.last == "saved")
+            }
+        }
+        let cookies = CookieJar(file: folder.file) { Issue.record("\($0)") }.cookies
+        #expect(cookies.count == processes * count * 9 / 10)
+        #expect(cookies.allSatisfy { $0.value == "2" && !$0.name.hasSuffix("0") })
+    }
+
+    @Test("Two jars of one process share a file as two processes do")
+    func sharesInProcess() throws {
+        let one = CookieJar(file: folder.file)
+        let other = CookieJar(file: folder.file)
+        one.store(setCookie: "a=1", from: url)
+        other.store(setCookie: "b=1", from: url)
+        try one.flush()
+        try other.flush()
+        #expect(other.cookies.map(\.name) == ["a", "b"])
+        other.remove { $0.name == "a" }
+        try other.flush()
+        one.store(setCookie: "c=1", from: url)
+        try one.flush()
+        #expect(one.cookies.map(\.name) == ["b", "c"])
+        one.clear()
+        other.store(setCookie: "d=1", from: url)
+        try other.flush()
+        #expect(CookieJar(file: folder.file).cookies.map(\.name) == ["d"])
+    }
+
+    @Test("A stopped holder of the lock delays a save for a bounded time and no request; a dead one, nothing")
+    func waitsForLock() throws {
+        let problems = Problems()
+        let jar = CookieJar(file: folder.file, onError: problems.report)
+        let holder = try LockHolder(of: folder.file)
+        holder.send(SIGSTOP)
+        jar.store(setCookie: "a=1", from: url)
+        let start = ContinuousClock.now
+        #expect(throws: CookieFileError.self) { try jar.flush() }
+        #expect(start.duration(to: .now) < .seconds(5))
+        #expect(problems.kinds == [.locked])
+        #expect(jar.header(for: url) == "a=1")
+        holder.kill()
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.count == 1)
+    }
+
+    @Test("A file that was deleted meanwhile comes back with the next save")
+    func restores() throws {
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "a=1", from: url)
+        try jar.flush()
+        try FileManager.default.removeItem(at: folder.file)
+        jar.store(setCookie: "b=1", from: url)
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.count == 2)
+    }
+
+    @Test("A directory that may not be written is reported once; requests work, and a later save succeeds")
+    func survivesReadOnlyDirectory() async throws {
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o555],
+            ofItemAtPath: folder.url.path(percentEncoded: false)
+        )
+        let nobody = CookieProbe.isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+        let outcome = try await CookieProbe.run(["churn", path, "a", "300"], under: nobody)
+        #expect(outcome.lines.count { $0.hasPrefix("problem cannotWrite") } == 1)
+        #expect(outcome.lines.count { $0.hasPrefix("failed cannotWrite") } > 1)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755],
+            ofItemAtPath: folder.url.path(percentEncoded: false)
+        )
+        #expect(try await CookieProbe.run(["save", path, "a", "300"]).lines.contains("saved"))
+    }
+
+    @Test("Another user's file is neither read nor replaced", .enabled(if: CookieProbe.isRoot, "needs another user"))
+    func respectsOthersFile() async throws {
+        try Data("secret".utf8).write(to: folder.file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o777],
+            ofItemAtPath: folder.url.path(percentEncoded: false)
+        )
+        let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        let outcome = try await CookieProbe.run(["save", path, "a", "10"], under: nobody)
+        #expect(outcome.lines == ["problem cannotRead", "opened 0", "saving", "failed cannotRead", "in memory 10"])
+        #expect(try Data(contentsOf: folder.file) == Data("secret".utf8))
+    }
+
+    @Test(
+        "A full disk is reported once and leaves no part of a file",
+        .enabled(if: CookieProbe.canMount, "cannot mount")
+    )
+    func survivesFullDisk() async throws {
+        let script = "mount -t tmpfs -o size=64k none \"$0\" && \"$1\" save \"$2\" \"$3\" 100; ls -A \"$0\""
+        let command = [
+            "unshare", "-m", "sh", "-c", script, folder.url.path(percentEncoded: false), CookieProbe.path, path,
+            String(repeating: "n", count: 1_000),
+        ]
+        let outcome = try await CookieProbe.command(command)
+        #expect(outcome.lines.count { $0.hasPrefix("problem") } == 1)
+        #expect(outcome.lines.suffix(3) == ["failed cannotWrite", "in memory 100", "cookies.txt.lock"])
+    }
+
+    @Test("A process that exits saves what its jars have not")
+    func savesAtExit() async throws {
+        _ = try await CookieProbe.run(["exit", path, "a", "10"])
+        #expect(CookieJar(file: folder.file).cookies.count == 10)
+    }
+}
+
+/// What an error hook was told.
+final class Problems: Sendable {
+    private let errors = Mutex<[CookieFileError]>([])
+    var kinds: [CookieFileError.Kind] { errors.withLock { $0.map(\.kind) } }
+
+    @Sendable func report(_ error: CookieFileError) { errors.withLock { $0.append(error) } }
+}
