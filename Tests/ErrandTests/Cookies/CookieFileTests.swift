@@ -2,20 +2,215 @@ import Errand
 import Foundation
 import Testing
 
+/// FAULTS 29, 30 and 34, and what a jar writes and reads.
 @Suite(.timeLimit(.minutes(1)))
 struct CookieFileTests {
-    @Test("A jar that is opened again sends what the first one stored")
-    func survives() throws {
-        let folder = try TemporaryFolder()
-        let url = try #require(URL(string: "https://shop.example/cart"))
-        let first = CookieJar(file: folder.file)
-        first.store(setCookie: "sid=1; Path=/; Secure; HttpOnly; SameSite=Lax", from: url)
-        first.store(setCookie: "lang=de; Domain=shop.example; Max-Age=86400", from: url)
-        try first.flush()
-        let second = CookieJar(file: folder.file)
-        #expect(second.header(for: url) == "sid=1; lang=de")
-        #expect(second.cookies.map(\.sameSite) == [.lax, nil])
-        second.clear()
-        #expect(CookieJar(file: folder.file).cookies.isEmpty)
+    private let folder: TemporaryFolder
+    private let url = URL(valid: "https://shop.example.org/cart/list")
+    private let problems = Problems()
+
+    init() throws {
+        folder = try TemporaryFolder()
     }
+
+    @Test("A jar that is opened again knows everything that the first one knew")
+    func survives() throws {
+        let noon = Date(timeIntervalSince1970: 1_800_000_000)
+        let first = CookieJar(file: folder.file, at: noon)
+        first.store(setCookie: "sid=1; Path=/; Secure; HttpOnly; SameSite=Lax", from: url, at: noon)
+        first.store(setCookie: "lang=de; Domain=example.org; Max-Age=86400", from: url, at: noon + 1)
+        first.store(setCookie: "theme=; SameSite=Strict", from: url, at: noon + 2)
+        try first.flush()
+        let second = CookieJar(file: folder.file, at: noon + 3)
+        #expect(second.cookies == first.cookies)
+        #expect(second.header(for: url, at: noon + 3) == "lang=de; theme=; sid=1")
+    }
+
+    @Test("The file is one that other tools read: seven fields, comments elsewhere")
+    func writesNetscapeFormat() throws {
+        let noon = Date(timeIntervalSince1970: 1_800_000_000)
+        let jar = CookieJar(file: folder.file, at: noon)
+        jar.store(setCookie: "sid=1; Path=/; Secure; HttpOnly; SameSite=Lax", from: url, at: noon)
+        jar.store(setCookie: "lang=de; Domain=example.org; Max-Age=86400", from: url, at: noon)
+        try jar.flush()
+        let lines = try text(of: folder.file).split(separator: "\n")
+        #expect(lines.first?.hasPrefix("# Netscape HTTP Cookie File") == true)
+        #expect(
+            lines.filter { !$0.hasPrefix("#") || $0.hasPrefix("#HttpOnly_") } == [
+                "#HttpOnly_shop.example.org\tFALSE\t/\tTRUE\t0\tsid\t1",
+                ".example.org\tTRUE\t/cart\tFALSE\t1800086400\tlang\tde",
+            ]
+        )
+    }
+
+    @Test("A file of another tool is read as it is meant")
+    func readsForeignFile() throws {
+        let later = Int(Date.now.timeIntervalSince1970) + 1_000
+        try write(
+            "# Netscape HTTP Cookie File\r\n\r\n# a comment\r\n"
+                + ".example.org\tTRUE\t/\tFALSE\t\(later)\tdomain\t1\r\n"
+                + "example.org\tTRUE\t/\tFALSE\t0\tundotted\t\r\n"
+                + "#HttpOnly_shop.example.org\tFALSE\t/\tTRUE\t253402300799\thost\ta b\r\n"
+                + "shop.example.org\tFALSE\t/\tFALSE\t1\tpast\t1\r\n"
+                + "shop.example.org\tFALSE\t/\tFALSE\t0\t__Host-false\t1\r\n"
+                + ".org\tTRUE\t/\tFALSE\t0\twide\t1\r\n"
+        )
+        let jar = CookieJar(file: folder.file, onError: problems.report)
+        #expect(problems.kinds.isEmpty)
+        #expect(jar.header(for: url) == "domain=1; undotted=; host=a b")
+        #expect(jar.cookies.map(\.isHostOnly) == [false, false, true, true])
+        #expect(jar.cookies.allSatisfy { ($0.expires ?? .now) < .now + 401 * 86_400 })
+    }
+
+    @Test("What somebody adds to the file by hand is kept")
+    func keepsAddedLine() throws {
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "a=1", from: url)
+        try jar.flush()
+        try write(text(of: folder.file) + "shop.example.org\tFALSE\t/\tFALSE\t0\tb\t2\n")
+        jar.store(setCookie: "c=3", from: url)
+        try jar.flush()
+        #expect(jar.cookies.map(\.name).sorted() == ["a", "b", "c"])
+        #expect(CookieJar(file: folder.file, onError: problems.report).cookies.count == 3)
+        #expect(problems.kinds.isEmpty)
+    }
+
+    @Test("Session cookies stay or go as the app chooses")
+    func dropsSessionCookies() throws {
+        for policy in [CookieJar.SessionCookies.drop, .keep, .drop] {
+            let jar = CookieJar(file: folder.file, sessionCookies: policy)
+            jar.store(setCookie: "session=1", from: url)
+            jar.store(setCookie: "lasting=1; Max-Age=1000", from: url)
+            try jar.flush()
+            #expect(jar.cookies.count == 2)
+            #expect(CookieJar(file: folder.file).cookies.count == (policy == .keep ? 2 : 1))
+            #expect(CookieJar(file: folder.file, sessionCookies: .drop).cookies.map(\.name) == ["lasting"])
+        }
+    }
+
+    @Test(
+        "A cookie that the format cannot carry lives in memory and is reported once",
+        arguments: [
+            "a=b\tc", "a\tb=c", "a=b; Path=/x\ty", "nameless", "=\(String(repeating: "#HttpOnly_", count: 3))",
+        ]
+    )
+    func keepsInMemory(_ line: String) throws {
+        let jar = CookieJar(file: folder.file, onError: problems.report)
+        for _ in 0..<3 {
+            jar.store(setCookie: line, from: url)
+            jar.store(setCookie: "count=\(problems.kinds.count)", from: url)
+            try jar.flush()
+        }
+        #expect(problems.kinds == [.notRepresentable])
+        #expect(jar.cookies.count == 2)
+        #expect(CookieJar(file: folder.file).cookies.map(\.name) == ["count"])
+    }
+
+    @Test("Whatever bytes a name and a value have come back, and forge no line")
+    func keepsBytes() throws {
+        var random = SystemRandomNumberGenerator()
+        let jar = CookieJar(file: folder.file, onError: problems.report)
+        jar.store(setCookie: "#HttpOnly_x=#y", from: url)
+        jar.store(setCookie: "# =TRUE", from: url)
+        jar.store(setCookie: "FALSE=\\n.example.org", from: url)
+        for _ in 0..<150 {
+            let bytes = (0..<40).map { _ in UInt8.random(in: 0...255, using: &random) }
+            jar.store(setCookie: bytes.filter { $0 != 0x09 && ($0 >= 0x20 || Bool.random()) }, from: url)
+        }
+        try jar.flush()
+        let lasting = jar.cookies.filter { !$0.nameBytes.isEmpty && !$0.path.contains("\t") }
+        let read = CookieJar(file: folder.file, onError: problems.report).cookies
+        #expect(read.map(\.nameBytes) == lasting.map(\.nameBytes))
+        #expect(read.map(\.valueBytes) == lasting.map(\.valueBytes))
+        #expect(problems.kinds.allSatisfy { $0 == .notRepresentable })
+    }
+
+    @Test(
+        "Only the owner may read what a jar makes, and an open file is closed to others",
+        .enabled(if: CookieProbe.isHere)
+    )
+    func restrictsAccess() async throws {
+        let file = folder.url.appending(path: "deep/er/cookies.txt")
+        let path = file.path(percentEncoded: false)
+        _ = try await CookieProbe.command(["sh", "-c", "umask 0 && \"$0\" save \"$1\" a 1", CookieProbe.path, path])
+        #expect(
+            try ["deep", "deep/er", "deep/er/cookies.txt", "deep/er/cookies.txt.lock"].map(mode) == [
+                0o700, 0o700, 0o600, 0o600,
+            ]
+        )
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        #expect(CookieJar(file: file).cookies.count == 1)
+        #expect(try mode("deep/er/cookies.txt") == 0o600)
+    }
+
+    @Test("A symbolic link in the file's place is set aside; its target is neither read nor written")
+    func avoidsSymbolicLink() throws {
+        let target = folder.url.appending(path: "target")
+        let content = Data("shop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\n".utf8)
+        try content.write(to: target)
+        try FileManager.default.createSymbolicLink(at: folder.file, withDestinationURL: target)
+        let jar = CookieJar(file: folder.file, onError: problems.report)
+        #expect(problems.kinds == [.setAside])
+        jar.store(setCookie: "b=1", from: url)
+        try jar.flush()
+        #expect(jar.cookies.map(\.name) == ["b"])
+        #expect(try Data(contentsOf: target) == content)
+        #expect(try folder.names == ["cookies.txt", "cookies.txt.corrupt-1", "cookies.txt.lock", "target"])
+    }
+
+    @Test("Requests that change nothing cause no write")
+    func staysIdle() throws {
+        let jar = CookieJar(file: folder.file)
+        let noon = Date.now
+        for number in 0..<1_000 {
+            let now = noon + Double(number) / 100
+            jar.store(setCookie: "sid=1; Path=/; Max-Age=86400", from: url, at: now)
+            jar.store(setCookie: "lang=de; Path=/", from: url, at: now)
+            _ = jar.header(for: url, at: now)
+            if number == 0 { try jar.flush() }
+            if number == 1 { try FileManager.default.removeItem(at: folder.file) }
+        }
+        try jar.flush()
+        #expect(try folder.names == ["cookies.txt.lock"])
+        #expect(jar.cookies.first?.expires == noon + 9.99 + 86_400)
+        jar.store(setCookie: "sid=1; Path=/; Max-Age=86400", from: url, at: noon + 1_000)
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.count == 2)
+    }
+
+    @Test("A save comes by itself, shortly after a change")
+    func savesByItself() async throws {
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "a=1", from: url)
+        while CookieJar(file: folder.file).cookies.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(jar.cookies.count == 1)
+    }
+
+    @Test("A logout is on the disk when it returns, cookies of other processes included")
+    func clearsFile() throws {
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "a=1", from: url)
+        try jar.flush()
+        try write(text(of: folder.file) + "other.example.org\tFALSE\t/\tFALSE\t0\tb\t2\n")
+        jar.clear()
+        #expect(CookieJar(file: folder.file).cookies.isEmpty)
+        #expect(try folder.names == ["cookies.txt", "cookies.txt.lock"])
+    }
+
+    @Test("The default file follows the XDG directories and stays within its folder")
+    func knowsDefaultPlace() {
+        let path = { CookieJar.defaultFile(named: $0).path(percentEncoded: false) }
+        #expect(path("shop").hasSuffix("/shop/cookies.txt"))
+        #expect(path("../x").hasSuffix("/..-x/cookies.txt"))
+        #expect(path("..").hasSuffix("/-/cookies.txt"))
+        #expect(CookieJar.defaultFile.lastPathComponent == "cookies.txt")
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        let path = folder.url.appending(path: path).path(percentEncoded: false)
+        return try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    private func text(of file: URL) throws -> String { try String(decoding: Data(contentsOf: file), as: UTF8.self) }
+    private func write(_ text: String) throws { try Data(text.utf8).write(to: folder.file) }
 }

@@ -14,6 +14,7 @@ enum CookieProbe {
     /// Whether strace is here and may trace.
     static let canTrace = succeeds(["strace", "-o", "/dev/null", "true"])
     static let canMount = succeeds(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"])
+    static let isHere = FileManager.default.isExecutableFile(atPath: path)
     static let hasCurl = succeeds(["curl", "--version"])
 
     /// Runs the probe to its end.

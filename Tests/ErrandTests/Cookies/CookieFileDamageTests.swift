@@ -1,0 +1,134 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// FAULT 26: whatever stands in the file's place, a jar opens, keeps it, and says so.
+@Suite(.timeLimit(.minutes(1)))
+struct CookieFileDamageTests {
+    private let folder: TemporaryFolder
+    private let url = URL(valid: "https://shop.example.org/")
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test("Cut off at any length, the file is set aside and its whole lines are kept")
+    func survivesTruncation() throws {
+        let whole = try bytes(of: 5)
+        for length in 1..<whole.count {
+            let kept = try open(whole.prefix(length), isDamaged: true)
+            #expect(kept.count <= 5 && kept.allSatisfy { $0.value == "value" }, "\(length)")
+        }
+        #expect(try open(whole, isDamaged: false).count == 5)
+        #expect(try open([], isDamaged: false).isEmpty)
+    }
+
+    @Test("A byte that flipped anywhere is noticed, and costs the cookies of two lines at most")
+    func survivesFlippedByte() throws {
+        let whole = try bytes(of: 6)
+        for position in (0..<1_000).map({ $0 * whole.count / 1_000 }) {
+            var damaged = whole
+            damaged[position] ^= 1 << UInt8.random(in: 0..<8)
+            #expect(try open(damaged, isDamaged: true).count >= 4, "\(position)")
+        }
+    }
+
+    @Test("Random bytes are no cookies")
+    func survivesNoise() throws {
+        for count in [1, 10, 1_000, 100_000] {
+            #expect(try open((0..<count).map { _ in UInt8.random(in: 0...255) } + [0], isDamaged: true).isEmpty)
+        }
+    }
+
+    @Test("A file with more lines than any jar has cookies is read in part")
+    func boundsLines() throws {
+        let line = "shop.example.org\tFALSE\t/\tFALSE\t0\tn\tv\n"
+        #expect(try open(Array(String(repeating: line, count: 20_000).utf8), isDamaged: true).count == 1)
+    }
+
+    @Test("A file of a gigabyte is not read at all")
+    func boundsSize() throws {
+        _ = FileManager.default.createFile(atPath: folder.file.path(percentEncoded: false), contents: nil)
+        try FileHandle(forWritingTo: folder.file).truncate(atOffset: 1 << 30)
+        try expectSetAside()
+    }
+
+    @Test("A directory in the file's place is set aside with what is in it")
+    func survivesDirectory() throws {
+        try FileManager.default.createDirectory(at: folder.file.appending(path: "x"), withIntermediateDirectories: true)
+        try expectSetAside()
+        #expect(
+            FileManager.default.fileExists(atPath: folder.url.path(percentEncoded: false) + "/cookies.txt.corrupt-1/x")
+        )
+    }
+
+    @Test("A pipe in the file's place does not hang the start")
+    func survivesPipe() throws {
+        #expect(mkfifo(folder.file.path(percentEncoded: false), 0o600) == 0)
+        try expectSetAside()
+    }
+
+    @Test("What was set aside before stays")
+    func numbersFiles() throws {
+        for number in 1...3 {
+            try Data("damaged \(number)".utf8).write(to: folder.file)
+            _ = CookieJar(file: folder.file)
+        }
+        let third = folder.url.appending(path: "cookies.txt.corrupt-3")
+        #expect(try Data(contentsOf: third) == Data("damaged 3".utf8))
+        #expect(try folder.names.count == 4)
+    }
+
+    @Test("Damage that comes while a jar is open costs nothing")
+    func survivesDamageMeanwhile() throws {
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "a=1", from: url)
+        try jar.flush()
+        try Data("damaged".utf8).write(to: folder.file)
+        jar.store(setCookie: "b=1", from: url)
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.map(\.name) == ["a", "b"])
+        #expect(try folder.names.contains("cookies.txt.corrupt-1"))
+    }
+
+    @Test("What was left of a save that died is removed at the next start")
+    func removesTemporary() throws {
+        try Data("half".utf8).write(to: folder.url.appending(path: "cookies.txt.errand-tmp"))
+        _ = CookieJar(file: folder.file) { Issue.record("\($0)") }
+        #expect(try folder.names == ["cookies.txt.lock"])
+    }
+
+    private func bytes(of count: Int) throws -> [UInt8] {
+        let jar = CookieJar(file: folder.file)
+        for number in 0..<count { jar.store(setCookie: "name\(number)=value; HttpOnly", from: url) }
+        try jar.flush()
+        defer { jar.clear() }
+        return try [UInt8](Data(contentsOf: folder.file))
+    }
+
+    /// Opens a jar on a file of these bytes and returns its cookies.
+    private func open(_ bytes: some Collection<UInt8>, isDamaged: Bool) throws -> [Cookie] {
+        let folder = try TemporaryFolder()
+        try Data(bytes).write(to: folder.file)
+        let problems = Problems()
+        let jar = CookieJar(file: folder.file, onError: problems.report)
+        let cookies = jar.cookies
+        #expect(problems.kinds == (isDamaged ? [.setAside] : []))
+        let aside = try? Data(contentsOf: folder.url.appending(path: "cookies.txt.corrupt-1"))
+        #expect(aside == (isDamaged ? Data(bytes) : nil))
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.map(\.name) == cookies.map(\.name))
+        return cookies
+    }
+
+    private func expectSetAside() throws {
+        let problems = Problems()
+        let jar = CookieJar(file: folder.file, onError: problems.report)
+        jar.store(setCookie: "a=1", from: url)
+        try jar.flush()
+        #expect(problems.kinds == [.setAside])
+        #expect(try folder.names == ["cookies.txt", "cookies.txt.corrupt-1", "cookies.txt.lock"])
+        #expect(CookieJar(file: folder.file).cookies.count == 1)
+    }
+}
