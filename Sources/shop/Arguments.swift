@@ -76,6 +76,6 @@ struct UsageError: Error {
     let message: String
 
     init(_ message: String) {
-        self.message = message.printable
+        self.message = message
     }
 }

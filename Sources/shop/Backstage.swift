@@ -17,6 +17,11 @@ import Foundation
         try await ServerLogRequest(proxy: proxy).value()
     }
 
+    /// Waits until the server has been asked for `path` since `start`.
+    func waitForHit(of path: String, since start: ServerLog) async throws {
+        while try await log().since(start).hits[path] == nil {}
+    }
+
     /// Lets the session of `account` end.
     func expireSession(of account: Account, as style: ExpiryStyle) async throws {
         guard let token = account.headers["X-Token"] else { throw StepFailure("nobody is signed in") }

@@ -23,7 +23,8 @@ struct Step {
             } onCancel: {
                 work.cancel()
             }
-        } catch  where work.isCancelled && !Task.isCancelled {
+        } catch {
+            guard work.isCancelled, !Task.isCancelled else { throw error }
             throw StepFailure("it did not end within \(limit)")
         }
     }

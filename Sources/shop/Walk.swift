@@ -23,30 +23,28 @@ import Foundation
         let start = ContinuousClock.now
         app.terminal.write("A walk through the shop at \(app.baseURL.absoluteString)")
         for (index, step) in steps.enumerated() {
-            app.terminal.write("\n\(index + 1). \(step.name)", .title)
+            app.terminal.write()
+            app.terminal.write("\(index + 1). \(step.name)", .title)
             try await take(step, number: index + 1)
         }
         let seconds = (start.duration(to: .now) / .milliseconds(100)).rounded() / 10
-        app.terminal.write("\nAll \(steps.count) steps held, in \(seconds) s.", .good)
+        app.terminal.write()
+        app.terminal.write("All \(steps.count) steps held, in \(seconds) s.", .good)
     }
 
     private func take(_ step: Step, number: Int) async throws {
         app.wire.forget()
         do {
             try await step.run(within: Self.stepLimit)
-            showWire()
+            app.showWire()
         } catch {
-            showWire()
+            app.showWire()
             throw StepFailure("step \(number) (\(step.name)) did not hold: \(error)")
         }
     }
 
-    private func showWire() {
-        let exchanges = app.wire.exchanges
-        guard !exchanges.isEmpty else { return }
-        app.terminal.write()
-        app.terminal.write(Table(exchanges), .quiet)
-    }
+    /// All that stays of the app when its process ends.
+    var cookieFile: URL { folder.file("cookies.txt") }
 
     /// The session as the jar keeps it.
     var sessionCookie: Cookie? {

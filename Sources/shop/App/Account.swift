@@ -35,7 +35,10 @@ import Synchronization
 
     func relogin() async throws {
         guard let credentials else { throw NotSignedIn() }
-        signedIn(try await LoginRequest(paramSource: self, proxy: proxy).value(), with: credentials)
+        let answer = try await LoginRequest(paramSource: self, proxy: proxy).value()
+        // Whoever has signed out meanwhile stays signed out.
+        guard self.credentials != nil else { throw NotSignedIn() }
+        signedIn(answer, with: credentials)
     }
 
     func sessionDidExpire(_ error: APIError) {

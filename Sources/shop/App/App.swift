@@ -16,4 +16,11 @@ import Foundation
         account = Account(proxy: proxy)
         proxy.defaultService = .shop(at: baseURL, account: account)
     }
+
+    /// Shows what went over the wire since the log began.
+    func showWire() {
+        guard !wire.exchanges.isEmpty else { return }
+        terminal.write()
+        terminal.write(Table(wire.exchanges), .quiet)
+    }
 }

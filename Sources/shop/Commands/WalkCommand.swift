@@ -19,7 +19,8 @@ import Foundation
         defer { watch.cancel() }
         do {
             try await walk.value
-        } catch  where walk.isCancelled {
+        } catch {
+            guard walk.isCancelled else { throw error }
             StandardStreams.complain("interrupted")
             return Self.interrupted
         }

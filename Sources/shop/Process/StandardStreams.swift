@@ -16,6 +16,6 @@ enum StandardStreams {
 
     /// Writes a line to standard error.
     static func complain(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("shop: \(text)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("shop: \(text.printable)\n".utf8))
     }
 }

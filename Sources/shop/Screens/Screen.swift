@@ -18,15 +18,21 @@ import Errand
         self.app = app
     }
 
-    /// Shows what a request has brought.
+    /// Shows what a request has brought, as a table.
     func show(_ content: Table) {
         app.terminal.write(content)
         news.yield(.content)
     }
 
+    /// Shows a line of text.
+    func show(_ content: String) {
+        app.terminal.write("   " + content.printable)
+        news.yield(.content)
+    }
+
     /// Shows why there is nothing to show, in the words that are meant for the user.
     func show(_ error: APIError) {
-        app.terminal.write("   \(error.message)")
+        app.terminal.write("   \(error.message.printable)  (\(error))")
         news.yield(.failure(error))
     }
 

@@ -3,7 +3,7 @@ import Errand
 extension Walk {
     /// Signs in, and finds the session's cookie in the jar.
     func signIn() async throws {
-        let screen = SignInScreen(app, credentials: Credentials(account: "lin", password: "errand-1"))
+        let screen = SignInScreen(app, credentials: .demo)
         screen.submit()
         try await screen.content()
         try expect(app.account.headers["X-Token"] != nil, "the sign-in brought no token")

@@ -13,6 +13,7 @@ import Foundation
     let isInteractive: Bool
     private let hasColours: Bool
     private var hasOpenLine = false
+    private var endsWithTable = false
 
     /// Takes standard output as it is; `NO_COLOR` (no-color.org) and `TERM=dumb` are respected.
     init() {
@@ -26,11 +27,14 @@ import Foundation
         let text = style.map { painted(text, $0) } ?? text
         put((hasOpenLine ? "\n" : "") + text + "\n")
         hasOpenLine = false
+        endsWithTable = false
     }
 
-    /// Writes a table.
+    /// Writes a table, apart from one that stands directly above.
     func write(_ table: Table, _ style: Style? = nil) {
+        if endsWithTable { write() }
         for line in table.lines { write("   " + line, style) }
+        endsWithTable = true
     }
 
     /// Draws a line over the one that was drawn last; nothing where lines cannot be drawn over.

@@ -24,6 +24,12 @@ extension Exchange {
     /// The HTTP status; `nil` when no answer came.
     var status: Int? { try? result.get().status }
 
+    /// Why no answer came; `nil` when one did.
+    var error: TransportError? {
+        guard case .failure(let error) = result else { return nil }
+        return error
+    }
+
     /// The `errcode` of an answer in an envelope.
     var code: Int? {
         guard let body = try? result.get().body else { return nil }

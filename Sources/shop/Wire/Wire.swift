@@ -6,6 +6,7 @@ final class Wire: HTTPTransport {
     private let network: any HTTPTransport = DefaultTransport.make()
     private let line = StartingLine()
     private let log = Mutex<[Exchange]>([])
+    private let (endings, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// The exchanges that have ended since the log began, in the order of their endings.
     var exchanges: [Exchange] { log.withLock { $0 } }
@@ -20,6 +21,15 @@ final class Wire: HTTPTransport {
         line.expect(count)
     }
 
+    /// The first exchange of the log that is wanted, waited for.
+    func exchange(where isWanted: (Exchange) -> Bool) async throws -> Exchange {
+        if let exchange = exchanges.first(where: isWanted) { return exchange }
+        for await _ in endings {
+            if let exchange = exchanges.first(where: isWanted) { return exchange }
+        }
+        throw CancellationError()
+    }
+
     func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler?
@@ -28,6 +38,7 @@ final class Wire: HTTPTransport {
         let start = ContinuousClock.now
         let result = await result(of: request, progress)
         log.withLock { $0.append(Exchange(request, result, start.duration(to: .now))) }
+        news.yield()
         return try result.get()
     }
 
