@@ -13,6 +13,7 @@ import Foundation
         [
             Step("Sign in", signIn),
             Step("Goods list", listGoods),
+            Step("Cart", fillCart),
         ]
     }
 

@@ -1,0 +1,8 @@
+import Errand
+
+/// What is in the cart.
+final class CartRequest: BaseAPIRequest, APIManager {
+    typealias Response = Cart
+    let path = "/cart"
+    let method = HTTPMethod.get
+}

@@ -1,0 +1,8 @@
+import Errand
+
+/// Takes goods out of the cart.
+final class RemoveFromCartRequest: BaseAPIRequest, APIManager {
+    typealias Response = Cart
+    let path = "/cart/remove"
+    let method = HTTPMethod.post
+}
