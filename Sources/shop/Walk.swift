@@ -14,6 +14,7 @@ import Foundation
             Step("Sign in", signIn),
             Step("Goods list", listGoods),
             Step("Cart", fillCart),
+            Step("Orders, page by page", scrollThroughOrders),
         ]
     }
 

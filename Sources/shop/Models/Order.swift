@@ -1,0 +1,11 @@
+import Foundation
+
+/// Something that was bought.
+struct Order: Decodable, Sendable {
+    let id: Int
+    let title: String
+    let count: Int
+    let amount: String
+    let status: String
+    let placedAt: Date
+}
