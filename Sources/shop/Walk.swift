@@ -15,6 +15,8 @@ import Foundation
             Step("Goods list", listGoods),
             Step("Cart", fillCart),
             Step("Orders, page by page", scrollThroughOrders),
+            Step("Avatar upload", uploadAvatar),
+            Step("Invoice download", downloadInvoice),
         ]
     }
 

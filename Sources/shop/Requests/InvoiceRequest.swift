@@ -1,0 +1,11 @@
+import Errand
+import Foundation
+
+/// The invoice of an order, a PDF file.
+final class InvoiceRequest: BaseAPIRequest, APIManager {
+    typealias Response = Data
+    let path = "/invoices/{order}.pdf"
+    let method = HTTPMethod.get
+
+    override var reportsProgress: Bool { true }
+}
