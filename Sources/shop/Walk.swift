@@ -17,6 +17,7 @@ import Foundation
             Step("Orders, page by page", scrollThroughOrders),
             Step("Avatar upload", uploadAvatar),
             Step("Invoice download", downloadInvoice),
+            Step("A slow request, cancelled by its ID", cancelSlowRequest),
         ]
     }
 
