@@ -18,6 +18,8 @@ import Foundation
             Step("Avatar upload", uploadAvatar),
             Step("Invoice download", downloadInvoice),
             Step("A slow request, cancelled by its ID", cancelSlowRequest),
+            Step("Expired session, HTTP 401") { try await expireSession(as: .http) },
+            Step("Expired session, errcode 11010") { try await expireSession(as: .envelope) },
         ]
     }
 

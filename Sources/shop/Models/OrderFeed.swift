@@ -1,0 +1,4 @@
+/// The newest orders.
+struct OrderFeed: Decodable, Sendable {
+    let list: [Order]
+}

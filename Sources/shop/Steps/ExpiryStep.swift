@@ -1,0 +1,29 @@
+extension Walk {
+    /// Lets the session expire under five requests at once, which must lead to one relogin and five replays.
+    func expireSession(as style: ExpiryStyle) async throws {
+        try await backstage.expireSession(of: app.account, as: style)
+        let start = try await backstage.log()
+        let home = HomeScreen(app)
+        // Without this a request may start late, wait for the relogin of the others, and need no replay.
+        app.wire.gather(home.paths.count)
+        home.appear()
+        try await home.content()
+        let log = try await backstage.log().since(start)
+        show(log, replays: replays(of: home, in: log))
+        try expect(log.refused == 5, "\(log.refused) requests were refused, not 5")
+        try expect(log.logins == 1, "there were \(log.logins) relogins, not 1")
+        try expect(home.paths.allSatisfy { log.hits[$0] == 2 }, "not every request was sent twice")
+    }
+
+    private func replays(of home: HomeScreen, in log: ServerLog) -> Int {
+        home.paths.reduce(0) { $0 + log.hits[$1, default: 0] - 1 }
+    }
+
+    private func show(_ log: ServerLog, replays: Int) {
+        var table = Table(.left("On the server"), .right("Count"))
+        table.add("refused", "\(log.refused)")
+        table.add("relogins", "\(log.logins)")
+        table.add("replays", "\(replays)")
+        app.terminal.write(table)
+    }
+}
