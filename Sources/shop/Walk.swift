@@ -20,6 +20,7 @@ import Foundation
             Step("A slow request, cancelled by its ID", cancelSlowRequest),
             Step("Expired session, HTTP 401") { try await expireSession(as: .http) },
             Step("Expired session, errcode 11010") { try await expireSession(as: .envelope) },
+            Step("Errors and a timeout", meetTroubles),
         ]
     }
 

@@ -1,0 +1,20 @@
+import Errand
+
+/// What goes wrong in a shop, each trouble behind a button of its own.
+final class TroubleScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegate {
+    private lazy var broken = BrokenRequest(delegate: self, paramSource: self, proxy: app.proxy)
+    private lazy var stocktaking = StocktakingRequest(delegate: self, paramSource: self, proxy: app.proxy)
+    private lazy var hasty = HastyRequest(delegate: self, paramSource: self, proxy: app.proxy)
+
+    func askBrokenServer() { broken.loadData() }
+
+    func askBusyShop() { stocktaking.loadData() }
+
+    func askSlowServer() { hasty.loadData() }
+
+    func params(for request: BaseAPIRequest) -> APIParams? { request === hasty ? ["seconds": 30] : nil }
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { show("No trouble.") }
+
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { show(error) }
+}
