@@ -21,6 +21,7 @@ import Foundation
             Step("Expired session, HTTP 401") { try await expireSession(as: .http) },
             Step("Expired session, errcode 11010") { try await expireSession(as: .envelope) },
             Step("Errors and a timeout", meetTroubles),
+            Step("A new process, still signed in", startAgain),
         ]
     }
 
