@@ -22,6 +22,7 @@ import Foundation
             Step("Expired session, errcode 11010") { try await expireSession(as: .envelope) },
             Step("Errors and a timeout", meetTroubles),
             Step("A new process, still signed in", startAgain),
+            Step("Sign out", signOut),
         ]
     }
 
