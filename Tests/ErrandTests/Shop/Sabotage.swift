@@ -1,0 +1,64 @@
+import FixtureServer
+import Foundation
+
+/// A shop in which one thing is wrong, named by what the walk says about it.
+enum Sabotage: String, CaseIterable {
+    case garbledName = "2 (Goods list) did not hold: 龙井茶叶 明前特级 250g is not among the goods"
+    case wrongTotal = "3 (Cart) did not hold: the cart's total is not the sum of its lines"
+    case missingOrder = "4 (Orders, page by page) did not hold: 137 orders were expected, 136 came"
+    case otherPicture = "5 (Avatar upload) did not hold: the server got other bytes"
+    case shortInvoice = "6 (Invoice download) did not hold: the invoice has 9 bytes"
+    case endlessSession = "8 (Expired session, HTTP 401) did not hold: 0 requests were refused, not 5"
+    case otherWords =
+        "10 (Errors and a timeout) did not hold: server was expected, this came: server, HTTP 200, code 1, no"
+    case forgetfulServer = "11 (A new process, still signed in) did not hold: the new process ended with status 1"
+    case immortalSession = "12 (Sign out) did not hold: the old cookie still counts: HTTP 200"
+
+    /// The routes of that shop.
+    func routes() throws -> RouteTable {
+        let shop = try catalog().routes
+        var table = RouteTable.standard
+        table.add(shop)
+        switch self {
+        case .garbledName, .missingOrder: break
+        case .wrongTotal: table.post("/cart/add") { _ in .enveloped(Self.cart) }
+        case .otherPicture: table.post("/account/avatar") { _ in .enveloped(Self.picture) }
+        case .shortInvoice: table.get("/invoices/:id.pdf") { _ in .text("%PDF-1.4\n") }
+        case .endlessSession: table.post("/debug/expire-session") { _ in .enveloped("null") }
+        case .otherWords: table.get("/broken-business") { _ in .enveloped("null", code: 1) }
+        case .forgetfulServer: table.get("/account/me") { $0.header("X-Token") == nil ? .refused : shop.answer($0) }
+        case .immortalSession: table.post("/account/logout") { _ in .enveloped("null") }
+        }
+        return table
+    }
+
+    private static let cart =
+        #"{"items":[{"goodsID":1002,"name":"壶","price":"399.00","count":2}],"count":2,"total":"797.99"}"#
+    private static let picture = #"{"filename":"avatar.bmp","bytes":786486,"sha256":"00"}"#
+
+    /// The shop with its data, of which some is wrong.
+    private func catalog() throws -> ShopAPI {
+        let folder = try TemporaryFolder()
+        for name in try FileManager.default.contentsOfDirectory(atPath: Fixtures.directory.path) {
+            let text = try String(contentsOf: Fixtures.directory.appending(path: name), encoding: .utf8)
+            try Data(changed(text).utf8).write(to: folder.url.appending(path: name))
+        }
+        return try ShopAPI(fixtures: folder.url)
+    }
+
+    private func changed(_ text: String) -> String {
+        switch self {
+        case .garbledName: text.replacing("龙井茶叶", with: "é¾äº•èŒ¶å¶")
+        case .missingOrder: text.replacing(/\{"id": 202600050,.*\n/, with: "")
+        default: text
+        }
+    }
+}
+
+extension Answer {
+    fileprivate static let refused = enveloped("null", code: 11_010, status: 401)
+
+    fileprivate static func enveloped(_ data: String, code: Int = 200, status: Int = 200) -> Answer {
+        .json(bytes: #"{"errcode":\#(code),"msg":"no","data":\#(data)}"#.utf8, status: status)
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+@Suite("The shop's arguments", .timeLimit(.minutes(1)))
+struct ShopArgumentsTests {
+    @Test("are explained on request")
+    func help() async throws {
+        let ending = try await ShopProcess(["--help"]).run()
+        #expect(ending.status == 0)
+        #expect(ending.output.starts(with: "usage: shop"))
+        #expect(ending.complaint == "")
+    }
+
+    @Test(
+        "are refused in one line when they are wrong",
+        arguments: [
+            ["--color"], ["walk"], ["--base-url"], ["--base-url", "ftp://example.com"], ["--base-url="],
+            ["--base-url", "http://a.example", "--base-url", "http://b.example"], ["--port", "80"],
+            ["serve", "--port", "65536"], ["serve", "80"], ["resume"],
+        ]
+    )
+    func wrong(arguments: [String]) async throws {
+        let ending = try await ShopProcess(arguments).run()
+        #expect(ending.status == 64)
+        #expect(ending.output == "")
+        #expect(ending.complaint.wholeMatch(of: /shop: [^\n]+\n/) != nil)
+    }
+}

@@ -1,0 +1,76 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@Suite("The walk through the shop", .timeLimit(.minutes(2)))
+struct WalkTests {
+    @Test("holds, in plain lines, and leaves nothing behind")
+    func holds() async throws {
+        let shop = try ShopProcess([])
+        let ending = try await shop.run()
+        #expect(ending.status == 0)
+        #expect(ending.complaint == "")
+        #expect(ending.output.split(separator: "\n").last?.starts(with: "All 12 steps held") == true)
+        #expect(ending.output.allSatisfy { $0 == "\n" || $0.isPrintable })
+        #expect(try shop.leftovers == [])
+    }
+
+    @Test("aligns Chinese text, whose characters are two columns wide")
+    func alignment() async throws {
+        let lines = try await ShopProcess([]).run().output.split(separator: "\n")
+        let goods = lines.filter { $0.starts(with: #/\s+10\d\d\s/#) }.prefix(10)
+        #expect(goods.count == 10)
+        #expect(Set(goods.map(\.columns)).count == 1)
+    }
+
+    @Test("goes through a shop on another server, as often as one likes")
+    func otherServer() async throws {
+        let server = try FixtureServer.startShop()
+        defer { server.stop() }
+        for _ in 1...2 {
+            let ending = try await ShopProcess(["--base-url", server.baseURL.absoluteString]).run()
+            #expect(ending.status == 0, "\(ending.complaint)")
+        }
+        #expect(server.requests.filter { $0.path == "/account/logout" }.count == 2)
+    }
+
+    @Test("goes on to its end when nobody reads what it writes")
+    func closedOutput() async throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        #expect(try await ShopProcess([]).run(output: pipe.fileHandleForWriting).status == 0)
+    }
+
+    @Test("says which step did not hold, and why, when there is no server")
+    func noServer() async throws {
+        let server = try FixtureServer.startShop()
+        server.stop()
+        let ending = try await ShopProcess(["--base-url", server.baseURL.absoluteString]).run()
+        #expect(ending.status == 1)
+        #expect(ending.complaint.starts(with: "shop: step 1 (Sign in) did not hold: a request failed: transport"))
+    }
+
+    @Test("notices what is wrong with a shop", arguments: Sabotage.allCases)
+    func sabotage(_ sabotage: Sabotage) async throws {
+        let server = try FixtureServer.start(routes: sabotage.routes())
+        defer { server.stop() }
+        let shop = try ShopProcess(["--base-url", server.baseURL.absoluteString])
+        let ending = try await shop.run()
+        #expect(ending.status == 1)
+        #expect(ending.complaint.split(separator: "\n").last ?? "" == "shop: step \(sabotage.rawValue)")
+        #expect(try shop.leftovers == [])
+    }
+}
+
+extension Character {
+    fileprivate var isPrintable: Bool {
+        unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+}
+
+extension Substring {
+    /// The columns of this text in a terminal, as far as the shop's goods need it.
+    fileprivate var columns: Int {
+        unicodeScalars.reduce(0) { $0 + ((0x4E00...0x9FFF).contains($1.value) ? 2 : 1) }
+    }
+}
