@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite("The shop that serves", .timeLimit(.minutes(1)))
-struct ServeTests {
+@MainActor struct ServeTests {
     @Test("tells its address, answers, and ends when interrupted")
     func serves() async throws {
         let shop = try ShopProcess(["serve"])

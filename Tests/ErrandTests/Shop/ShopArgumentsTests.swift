@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite("The shop's arguments", .timeLimit(.minutes(1)))
-struct ShopArgumentsTests {
+@MainActor struct ShopArgumentsTests {
     @Test("are explained on request")
     func help() async throws {
         let ending = try await ShopProcess(["--help"]).run()

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The built `shop` in a child process, which is ended when it takes too long.
-struct ShopProcess {
+@MainActor struct ShopProcess {
     /// How the process ended.
     struct Ending {
         let status: Int32

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite("The walk through the shop", .timeLimit(.minutes(2)))
-struct WalkTests {
+@MainActor struct WalkTests {
     @Test("holds, in plain lines, and leaves nothing behind")
     func holds() async throws {
         let shop = try ShopProcess([])
