@@ -4,8 +4,6 @@
 final class Connection {
     /// What a connection waits for.
     enum Standing {
-        /// What it waited for before still stands.
-        case unchanged
         /// More bytes of the client, or its end.
         case input
         /// Room in the socket.
@@ -14,6 +12,7 @@ final class Connection {
         case idle(Duration)
         /// The end of a pause.
         case pause(Duration)
+        /// A gate.
         case gate(Gate)
         /// The client's FIN after ours, for this long.
         case linger(Duration)
@@ -28,7 +27,7 @@ final class Connection {
 
     /// Which connection of the server this is, counted from 1.
     let number: Int
-    /// What the poller watches for.
+    /// What the poller watches for; ``wantedInterest`` is what it should.
     var interest: Readiness = .readable
     /// Changes with every wait, so that a late timer or gate is known as such.
     var ticket = 0
@@ -44,6 +43,7 @@ final class Connection {
     private var keepsAlive = true
     private var isAnswered = false
     private var isLingering = false
+    private var isBlocked = false
 
     init(_ descriptor: consuming Descriptor, number: Int, context: ServerContext) {
         socket = StreamSocket(descriptor)
@@ -55,8 +55,12 @@ final class Connection {
     /// The number of the descriptor, for the poller.
     var descriptor: Int32 { socket.number }
 
-    /// Whether bytes of the client are to be read now.
-    var readsInput: Bool { isLingering || !assembler.isPaused && (player == nil || input.count < Self.inputLimit) }
+    /// What the poller should watch for.
+    var wantedInterest: Readiness {
+        let readsInput = isLingering || !assembler.isPaused && (player == nil || input.count < Self.inputLimit)
+        let readable: Readiness = readsInput ? .readable : []
+        return isBlocked ? readable.union(.writable) : readable
+    }
 
     /// Whether nothing of a request has come and nothing of an answer is left.
     var isIdle: Bool { player == nil && !assembler.isInsideBody && input.count == 0 }
@@ -66,17 +70,17 @@ final class Connection {
         beginTurn() ?? run()
     }
 
-    /// Reads what has arrived and goes on as far as that reaches.
-    func receive(into scratch: UnsafeMutableRawBufferPointer) -> Standing {
+    /// Reads what has arrived and goes on as far as that reaches; `nil` when what it waited for still stands.
+    func receive(into scratch: UnsafeMutableRawBufferPointer) -> Standing? {
         switch socket.receive(into: scratch) {
         case .ended:
             return .closed
         case .wouldBlock:
-            return .unchanged
+            return nil
         case .moved(let count):
-            guard !isLingering else { return .unchanged }
+            guard !isLingering else { return nil }
             input.append(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
-            return player == nil ? run() : .unchanged
+            return player == nil ? run() : nil
         }
     }
 
@@ -92,9 +96,11 @@ final class Connection {
     }
 
     private func run() -> Standing {
+        isBlocked = false
         for _ in 0..<Self.stepsPerTurn {
             if let standing = player == nil ? read() : play() { return standing }
         }
+        isBlocked = true
         return .output
     }
 
@@ -162,9 +168,13 @@ final class Connection {
     private func play() -> Standing? {
         guard let pause = player?.fill(&output) else { return nil }
         switch output.flush(to: socket) {
-        case .blocked: return .output
-        case .lost: return .closed
-        case .done: return act(on: pause)
+        case .done:
+            return act(on: pause)
+        case .lost:
+            return .closed
+        case .blocked:
+            isBlocked = true
+            return .output
         }
     }
 

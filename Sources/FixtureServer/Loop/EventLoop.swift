@@ -103,32 +103,27 @@ final class EventLoop {
         settle(connection, connection.resume())
     }
 
-    private func settle(_ connection: Connection, _ standing: Connection.Standing) {
-        var interest: Readiness = []
-        switch standing {
-        case .unchanged:
-            interest = connection.interest.intersection(.writable)
-        case .closed:
-            return forget(connection)
-        case .output:
-            interest = .writable
-            connection.ticket += 1
-        case .input:
-            connection.ticket += 1
-        case .idle(let duration), .pause(let duration), .linger(let duration):
-            connection.ticket += 1
-            timers.add(.resume(connection: connection.number, ticket: connection.ticket), at: .now + duration)
-        case .gate(let gate):
-            connection.ticket += 1
-            gate.whenOpen { [inbox, number = connection.number, ticket = connection.ticket] in
-                inbox.post(.resume(connection: number, ticket: ticket))
-            }
-        }
+    private func settle(_ connection: Connection, _ standing: Connection.Standing?) {
+        if case .closed = standing { return forget(connection) }
         if deadline != nil, connection.isIdle { return forget(connection) }
-        if connection.readsInput { interest.insert(.readable) }
+        if let standing { arrange(standing, connection) }
+        let interest = connection.wantedInterest
         guard interest != connection.interest else { return }
         connection.interest = interest
         poller.rewatch(connection.descriptor, token: connection.number, for: interest)
+    }
+
+    private func arrange(_ standing: Connection.Standing, _ connection: Connection) {
+        connection.ticket += 1
+        let (number, ticket) = (connection.number, connection.ticket)
+        switch standing {
+        case .input, .output, .closed:
+            break
+        case .idle(let duration), .pause(let duration), .linger(let duration):
+            timers.add(.resume(connection: number, ticket: ticket), at: .now + duration)
+        case .gate(let gate):
+            gate.whenOpen { [inbox] in inbox.post(.resume(connection: number, ticket: ticket)) }
+        }
     }
 
     private func forget(_ connection: Connection) {
