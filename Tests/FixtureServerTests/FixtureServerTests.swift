@@ -4,7 +4,7 @@ import Testing
 @testable import FixtureServer
 
 @Suite("A server's life", .timeLimit(.minutes(1)))
-struct ServerLifeTests {
+struct FixtureServerTests {
     @Test func `It is listening when start returns`() throws {
         let server = try FixtureServer.start()
         var client = try RawClient(port: server.port)
