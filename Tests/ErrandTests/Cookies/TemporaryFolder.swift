@@ -1,7 +1,7 @@
 import Foundation
 
 /// A folder that is removed with the value.
-final class TemporaryFolder {
+final class TemporaryFolder: Sendable {
     let url = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
     var file: URL { url.appending(path: "cookies.txt") }
 

@@ -1,0 +1,54 @@
+import Dispatch
+import Errand
+import Foundation
+import Testing
+
+/// One jar, many threads; to be run under the thread sanitizer too.
+@Suite(.timeLimit(.minutes(1)))
+struct CookieConcurrencyTests {
+    private let folder: TemporaryFolder
+    private let jar: CookieJar
+    private let url = URL(valid: "https://shop.example.org/")
+
+    init() throws {
+        folder = try TemporaryFolder()
+        jar = CookieJar(file: folder.file) { Issue.record("\($0)") }
+    }
+
+    @Test("Threads that store, send, remove, save and clear end with what the last of them left")
+    func survivesThreads() throws {
+        DispatchQueue.concurrentPerform(iterations: 400) { number in
+            switch number % 8 {
+            case 0: try? jar.flush()
+            case 1: jar.remove { $0.name == "c\(number % 7)" }
+            case 2 where number % 40 == 2: jar.clear()
+            case 3: _ = jar.cookies
+            case 4: _ = jar.header(for: url)
+            default: jar.store(setCookie: "c\(number % 7)=\(number); Max-Age=100", from: url)
+            }
+        }
+        jar.store(setCookie: "last=1", from: url)
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.map(\.name) == jar.cookies.map(\.name))
+    }
+
+    @Test("Answers that race a logout never outlive it")
+    func respectsLogout() {
+        for round in 0..<50 {
+            let before = jar.generation
+            DispatchQueue.concurrentPerform(iterations: 8) { number in
+                if number == 3 { jar.clear() }
+                jar.store(setCookie: "sid\(number)=\(round)", from: url, generation: before)
+            }
+            #expect(jar.cookies.isEmpty)
+        }
+        #expect(CookieJar(file: folder.file).cookies.isEmpty)
+    }
+
+    @Test("A jar that is released saves what it was given")
+    func savesWhenReleased() async throws {
+        let file = folder.url.appending(path: "released.txt")
+        CookieJar(file: file).store(setCookie: "a=1", from: url)
+        while CookieJar(file: file).cookies.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+    }
+}

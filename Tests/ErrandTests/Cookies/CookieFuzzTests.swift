@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Random lines and files; ten minutes of them with `ERRAND_SLOW_TESTS=1`, a second otherwise.
+@Suite(.timeLimit(.minutes(15)))
+struct CookieFuzzTests {
+    private static let duration: Duration = CookieProbe.runsSlowTests ? .seconds(600) : .seconds(1)
+    /// Pieces that lead into the corners of the grammar.
+    private static let pieces = [
+        "a=b", "=", ";", "; ", "\t", " ", ",", "\"", "\0", "\u{7F}", "é", "Domain=", "example.org", ".org", "..",
+        "127.0.0.1",
+        "Path=", "/", "/shop", "Max-Age=", "-", "99999999999999999999", "0", "Expires=",
+        "Thu, 31 Dec 9999 23:59:59 GMT",
+        "00:00:00", "Feb", "29", "SameSite=", "None", "Secure", "HttpOnly", "__Host-", "__Secure-", "#HttpOnly_",
+        "TRUE",
+        "FALSE", "\n", "#Errand ", "#Errand-end ", "\r", "::1", "xn--", "0x1",
+    ].map { Array($0.utf8) }
+
+    @Test("No line and no file traps, and what a jar takes it writes and reads again")
+    func survives() throws {
+        let url = URL(valid: "https://shop.example.org/shop/cart")
+        let end = ContinuousClock.now + Self.duration
+        let jar = CookieJar()
+        while ContinuousClock.now < end {
+            for _ in 0..<100 { jar.store(setCookie: Self.bytes(), from: url, at: Self.date()) }
+            _ = CookieFileFormat.decode(Self.bytes(), at: Self.date())
+            let cookies = jar.cookies.filter { !$0.isExpired(at: .now) && CookieFileFormat.canRepresent($0) }
+            let contents = CookieFileFormat.decode(CookieFileFormat.encode(cookies), at: .now)
+            try #require(contents.damage == nil)
+            try #require(contents.cookies.map(\.key) == cookies.map(\.key))
+            try #require(contents.cookies.map(\.valueBytes) == cookies.map(\.valueBytes))
+            _ = jar.header(for: url)
+        }
+    }
+
+    private static func bytes() -> [UInt8] {
+        (0..<Int.random(in: 1...12)).flatMap { _ in
+            Bool.random() ? pieces.randomElement() ?? [] : (0..<3).map { _ in UInt8.random(in: 0...255) }
+        }
+    }
+
+    private static func date() -> Date {
+        Date(timeIntervalSince1970: [0, 1.8e9, -1e12, 1e300, .infinity, .nan].randomElement() ?? 0)
+    }
+}

@@ -1,0 +1,30 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// The http-state suite over live sockets: a redirect sets the cookies, the proxy follows it with its own jar.
+@Suite(.timeLimit(.minutes(1)), .enabled(if: SharedData.freshHTTPState.exists))
+struct HTTPStateLiveTests {
+    /// Lines that are no header lines: a transport need not give such an answer to anybody.
+    static let unsendable: Set = ["DISABLED_CHROMIUM0022", "DISABLED_CHROMIUM0023"]
+    static let cases = HTTPStateTests.cases.filter { !unsendable.contains($0.test) }
+
+    #if os(Linux)
+    @Test("A case of the suite sends what it should", arguments: cases)
+    func sends(_ test: HTTPStateTests.Case) async throws {
+        let server = try FixtureServer.start { request in
+            guard request.path == "/cookie-parser" else { return .text(request.header("Cookie") ?? "") }
+            let target = test.sentTo ?? "/cookie-parser-result"
+            return test.received.reduce(.redirect(to: target)) { $0.adding("Set-Cookie", $1) }
+        }
+        var configuration = TransportConfiguration()
+        configuration.proxy = .url(server.baseURL)
+        let proxy = APIProxy(transport: try CurlTransport(configuration))
+        let response = try await proxy.send(HTTPRequest(.get, URL(valid: "http://home.example.org:8888/cookie-parser")))
+        let sent = String(decoding: response.body, as: UTF8.self)
+        #expect(sent == test.expected ?? "")
+    }
+    #endif
+}
