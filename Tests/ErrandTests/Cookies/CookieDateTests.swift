@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.takesTurns, .timeLimit(.minutes(1)))
 struct CookieDateTests {
     struct Case: Decodable, Sendable, CustomTestStringConvertible {
         let test: String

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// FAULT 35: a server that stores without end harms nobody else.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.takesTurns, .timeLimit(.minutes(1)))
 struct CookieEvictionTests {
     let noisy = URL(valid: "https://noisy.example.org/")
     let quiet = URL(valid: "https://quiet.example.com/")

@@ -4,7 +4,12 @@ import Testing
 @testable import Errand
 
 /// FAULTS 24, 25 and 33: a process that dies in a save, a disk that fails in one, a process that dies after one.
-@Suite(.timeLimit(.minutes(5)), .serialized, .enabled(if: CookieProbe.canTrace, "strace cannot trace here"))
+@Suite(
+    .takesTurns,
+    .timeLimit(.minutes(5)),
+    .serialized,
+    .enabled(if: CookieProbe.canTrace, "strace cannot trace here")
+)
 struct CookieFileCrashTests {
     /// How many cookies are on the disk before the save, which adds one: more would be saved in pieces meanwhile.
     static let count = 1_000

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// FAULTS 27, 28 and 31: several processes on one file, and places where it cannot be.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.takesTurns, .timeLimit(.minutes(5)), .serialized)
 struct CookieFileSharingTests {
     private let folder: TemporaryFolder
     private let url = URL(valid: "https://shop.example.org/")

@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// Random lines and files; ten minutes of them with `ERRAND_SLOW_TESTS=1`, a second otherwise.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.takesTurns, .timeLimit(.minutes(15)))
 struct CookieFuzzTests {
     private static let duration: Duration = CookieProbe.runsSlowTests ? .seconds(600) : .seconds(1)
     /// Pieces that lead into the corners of the grammar.

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// FAULTS 32 and 36 and the rules of RFC 6265bis that the http-state suite does not know.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.takesTurns, .timeLimit(.minutes(1)))
 struct CookieJarTests {
     static let shop = URL(valid: "https://shop.example.org/cart/list")
     let jar = CookieJar()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.takesTurns, .timeLimit(.minutes(1)))
 struct PublicSuffixTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let host: String

@@ -3,6 +3,7 @@ import Testing
 
 @Suite(
     "Every code block of the documentation compiles",
+    .takesTurns,
     .timeLimit(.minutes(2)),
     .enabled(if: TypeChecker.compiler != nil, "no swiftc")
 )

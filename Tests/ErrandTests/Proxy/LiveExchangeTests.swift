@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("The layer over live sockets", .timeLimit(.minutes(1)))
+@MainActor @Suite("The layer over live sockets", .takesTurns, .timeLimit(.minutes(1)))
 struct LiveExchangeTests {
     let screen = Screen()
 

@@ -1,6 +1,11 @@
 import Testing
 
-@Suite("Wrong use does not compile", .timeLimit(.minutes(2)), .enabled(if: TypeChecker.compiler != nil, "no swiftc"))
+@Suite(
+    "Wrong use does not compile",
+    .takesTurns,
+    .timeLimit(.minutes(2)),
+    .enabled(if: TypeChecker.compiler != nil, "no swiftc")
+)
 struct MisuseTests {
     private let right = """
         import Errand

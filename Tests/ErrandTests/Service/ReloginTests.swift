@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("One relogin for all who need it, one replay for each", .timeLimit(.minutes(1)))
+@MainActor @Suite("One relogin for all who need it, one replay for each", .takesTurns, .timeLimit(.minutes(1)))
 struct ReloginTests {
     /// How a server says that a login has expired.
     enum Refusal: CaseIterable, Sendable {

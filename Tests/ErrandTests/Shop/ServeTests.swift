@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-@Suite("The shop that serves", .timeLimit(.minutes(1)))
+@Suite("The shop that serves", .takesTurns, .timeLimit(.minutes(1)))
 @MainActor struct ServeTests {
     @Test("tells its address, answers, and ends when interrupted")
     func serves() async throws {
         let shop = try ShopProcess(["serve"])
         let pipe = Pipe()
         async let ending = shop.run(output: pipe.fileHandleForWriting)
-        let greeting = try #require(await pipe.text().first(where: \.containsAddress))
+        let greeting = await pipe.firstLine()
         let url = try #require(greeting.firstMatch(of: /http:\/\/127\.0\.0\.1:\d+/)?.output)
         let walk = try await ShopProcess(["--base-url", String(url)]).run()
         #expect(walk.status == 0, "\(walk.complaint)")
@@ -17,23 +17,17 @@ import Testing
     }
 }
 
-extension String {
-    fileprivate var containsAddress: Bool { contains("http://") }
-}
-
 extension Pipe {
-    /// What is written into the pipe, as it comes.
-    fileprivate func text() -> AsyncStream<String> {
-        let (stream, continuation) = AsyncStream.makeStream(of: String.self)
-        fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            guard data.isEmpty else {
-                continuation.yield(String(decoding: data, as: UTF8.self))
-                return
-            }
-            handle.readabilityHandler = nil
-            continuation.finish()
+    /// The first line that is written into the pipe, waited for.
+    fileprivate func firstLine() async -> String {
+        let (parts, news) = AsyncStream.makeStream(of: Data.self)
+        fileHandleForReading.readabilityHandler = { news.yield($0.availableData) }
+        var text = Data()
+        for await part in parts {
+            text += part
+            if part.isEmpty || part.contains(UInt8(ascii: "\n")) { break }
         }
-        return stream
+        fileHandleForReading.readabilityHandler = nil
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("libcurl's ABI", .timeLimit(.minutes(1)))
+@Suite("libcurl's ABI", .takesTurns, .timeLimit(.minutes(1)))
 struct CurlOptionTests {
     @Test("option numbers are the ones that libcurl itself tells")
     func numbers() {

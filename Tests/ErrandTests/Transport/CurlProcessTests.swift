@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A process with libcurl", .timeLimit(.minutes(1)))
+@Suite("A process with libcurl", .takesTurns, .timeLimit(.minutes(1)))
 struct CurlProcessTests {
     @Test func `Without libcurl, URLSession takes over and the reason is known`() async {
         await #expect(processExitsWith: .success) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Scripts", .timeLimit(.minutes(1)))
+@Suite("Scripts", .takesTurns, .timeLimit(.minutes(1)))
 struct ScriptTests {
     @Test(arguments: [
         ([Answer.Step.close], "", RawClient.End.fin), ([.reset], "", .reset),
