@@ -1,5 +1,6 @@
 // Untested: everything is built and run on Linux; this is the same interface over kqueue.
 #if canImport(Darwin)
+import Darwin
 import Foundation
 
 /// What differs between Linux and Darwin, seen from Darwin.
