@@ -3,7 +3,7 @@ import Foundation
 
 /// The walk through the shop, step by step; each step looks at real values and throws when one is wrong.
 @MainActor struct Walk {
-    private static let stepLimit = Duration.seconds(10)
+    private static let stepLimit = Duration.seconds(30)
 
     let app: App
     let backstage: Backstage

@@ -5,7 +5,7 @@ extension APIService {
     /// The shop's API: where it is, what every request carries, and who signs in again when the login has expired.
     static func shop(at baseURL: URL, account: Account) -> APIService {
         var service = APIService(baseURL: baseURL)
-        service.timeout = .seconds(5)
+        service.timeout = .seconds(20)
         service.commonHeaders = { account.headers }
         service.reloginHandler = account
         service.errorMessages = ErrorMessages(byType: [.timeout: "网络太慢，请稍后再试", .loginExpired: "请先登录"])
