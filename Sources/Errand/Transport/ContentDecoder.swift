@@ -11,9 +11,8 @@ enum ContentCoding: String, CaseIterable {
     /// The codings whose library is in the process, as a value of `Accept-Encoding`; empty for none.
     static let accepted = allCases.filter(CurlDecoder.isAvailable).map(\.rawValue).joined(separator: ", ")
 
-    /// Finds the coding that a server names.
+    /// Finds the coding that a server names, in lower case.
     init?(named name: String) {
-        let name = name.lowercased()
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
     }
 

@@ -20,7 +20,11 @@ struct CurlAnswer: ~Copyable {
 
     /// Whether the body is known to be complete, before libcurl says so.
     var isWhole: Bool {
-        block.isComplete && ([204, 304].contains(block.status) || announcedBytes == receivedBytes)
+        block.isComplete && (!hasBody || announcedBytes == receivedBytes)
+    }
+
+    private var hasBody: Bool {
+        request.method != .head && block.status != 204 && block.status != 304
     }
 
     /// Takes one header line.
@@ -55,7 +59,7 @@ struct CurlAnswer: ~Copyable {
         guard block.isComplete else {
             throw TransportError(.connectionLost, "the connection ended inside the header block")
         }
-        _ = try block.contentLength()
+        if writer == nil { _ = try block.contentLength() }
         for decoder in decoders { try decoder.finish() }
     }
 
@@ -71,10 +75,9 @@ struct CurlAnswer: ~Copyable {
     private mutating func begin() throws(TransportError) {
         guard writer == nil else { return }
         announcedBytes = try block.contentLength()
-        decoders = block.values("Content-Encoding").flatMap { $0.split(separator: ",") }
-            .compactMap { ContentCoding(named: $0.trimmingCharacters(in: .whitespaces)) }
-            .compactMap { ContentDecoder($0) }
-        totalBytes = decoders.isEmpty ? announcedBytes : nil
+        let codings = block.elements("content-encoding")
+        decoders = codings.compactMap { ContentCoding(named: $0) }.compactMap { ContentDecoder($0) }
+        totalBytes = decoders.isEmpty && hasBody ? announcedBytes : nil
         writer = try HTTPBodyWriter(request, status: block.status, expected: totalBytes)
     }
 

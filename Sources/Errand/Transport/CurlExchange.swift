@@ -16,7 +16,7 @@ final class CurlExchange: @unchecked Sendable {
     /// The URL as text.
     let url: String
     /// The URL's scheme and authority, which tell whether two requests may share a connection.
-    let origin: Substring
+    let origin: String
     let headerList: CurlHeaderList
     var stage = Stage.new
     /// The host's line, once the exchange has been admitted.
@@ -145,12 +145,12 @@ final class CurlExchange: @unchecked Sendable {
 
 extension String {
     /// The part of an absolute URL before its path, query or fragment.
-    fileprivate var origin: Substring {
+    fileprivate var origin: String {
         let text = utf8
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return self[...] }
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return self }
         let ends = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
         let authority = text[colon...].dropFirst("://".utf8.count)
-        return self[..<(authority.firstIndex(where: ends.contains) ?? endIndex)]
+        return String(self[..<(authority.firstIndex(where: ends.contains) ?? endIndex)])
     }
 }
 #endif

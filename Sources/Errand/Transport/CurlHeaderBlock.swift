@@ -9,8 +9,6 @@ struct CurlHeaderBlock {
         case trailers
     }
 
-    private typealias Text = Slice<UnsafeRawBufferPointer>
-
     private var bytes: [UInt8] = []
     private var part = Part.statusLine
     /// The bytes of all lines so far, those of 1xx answers and trailers included.
@@ -49,23 +47,25 @@ struct CurlHeaderBlock {
     /// The lines in their order, duplicates kept.
     func headers() -> HTTPHeaders {
         var fields: [HTTPField] = []
+        fields.reserveCapacity(16)
         forEachField { name, value in
             fields.append(HTTPField(String(decoding: name, as: UTF8.self), bytes: value))
         }
         return HTTPHeaders(fields)
     }
 
-    /// Every value of `name`, in any case of its letters.
-    func values(_ name: StaticString) -> [String] {
-        var values: [String] = []
+    /// Every element of the comma-separated values of `name`, in lower case.
+    func elements(_ name: StaticString) -> [String] {
         let wanted = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        var elements: [String] = []
         forEachField { name, value in
-            guard name.count == wanted.count,
-                zip(name, wanted).allSatisfy({ $0.asciiLowercased == $1.asciiLowercased })
-            else { return }
-            values.append(String(decoding: value, as: UTF8.self))
+            guard name.count == wanted.count, zip(name, wanted).allSatisfy({ $0.asciiLowercased == $1 }) else { return }
+            for element in value.split(separator: Byte.comma, omittingEmptySubsequences: false) {
+                let bytes = UnsafeRawBufferPointer(rebasing: element).trimmed
+                elements.append(String(decoding: bytes, as: UTF8.self).lowercased())
+            }
         }
-        return values
+        return elements
     }
 
     /// The number of bytes that the answer announces, `nil` for none.
@@ -73,10 +73,9 @@ struct CurlHeaderBlock {
     /// - Throws: ``TransportError/Kind/badResponse`` when there are several that differ, or one that is no number: the
     ///   body could end anywhere (RFC 9112 section 6.3).
     func contentLength() throws(TransportError) -> Int64? {
-        let texts = values("Content-Length").flatMap { $0.split(separator: ",") }
-            .map { $0.trimmingCharacters(in: .whitespaces) }
+        let texts = elements("content-length")
         guard let text = texts.first else { return nil }
-        guard let length = Int64(text), text.utf8.allSatisfy(\.isDigit), texts.allSatisfy({ $0 == text }) else {
+        guard let length = Int64(text), text.utf8.first?.isDigit == true, texts.allSatisfy({ $0 == text }) else {
             throw TransportError(.badResponse, "the answer contradicts itself about its length")
         }
         return length
@@ -87,15 +86,14 @@ struct CurlHeaderBlock {
         while bytes.last == Byte.lineFeed || bytes.last == Byte.carriageReturn { bytes.removeLast() }
     }
 
-    private func forEachField(_ body: (_ name: Text, _ value: Text) -> Void) {
+    private func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
-            var start = bytes.firstIndex(of: Byte.lineFeed).map { $0 + 1 } ?? bytes.endIndex
-            while start < bytes.endIndex {
-                let end = bytes[start...].firstIndex(of: Byte.lineFeed) ?? bytes.endIndex
-                if let colon = bytes[start..<end].firstIndex(of: Byte.colon) {
-                    body(bytes[start..<colon].trimmed, bytes[(colon + 1)..<end].trimmed)
-                }
-                start = end + 1
+            var rest = bytes.behind(Byte.lineFeed)
+            while !rest.isEmpty {
+                let line = rest.before(Byte.lineFeed)
+                let name = line.before(Byte.colon)
+                if name.count < line.count { body(name.trimmed, line.behind(Byte.colon).trimmed) }
+                rest = rest.behind(Byte.lineFeed)
             }
         }
     }
@@ -107,21 +105,38 @@ private enum Byte {
     static let lineFeed = UInt8(ascii: "\n")
     static let carriageReturn = UInt8(ascii: "\r")
     static let space = UInt8(ascii: " ")
+    static let comma = UInt8(ascii: ",")
     static let colon = UInt8(ascii: ":")
 }
 
 extension UInt8 {
     fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    fileprivate var isBlank: Bool { [Byte.space, Byte.tab, Byte.carriageReturn].contains(self) }
+    fileprivate var isBlank: Bool { self == Byte.space || self == Byte.tab || self == Byte.carriageReturn }
 }
 
-extension Slice<UnsafeRawBufferPointer> {
+extension UnsafeRawBufferPointer {
+    /// The bytes before the first `byte`, all of them when there is none.
+    fileprivate func before(_ byte: UInt8) -> Self {
+        Self(rebasing: self[..<position(of: byte)])
+    }
+
+    /// The bytes behind the first `byte`, none when there is none.
+    fileprivate func behind(_ byte: UInt8) -> Self {
+        Self(rebasing: self[Swift.min(position(of: byte) + 1, count)...])
+    }
+
     /// The bytes without blanks, tabs and carriage returns at both ends.
     fileprivate var trimmed: Self {
-        guard let start = firstIndex(where: { !$0.isBlank }), let last = lastIndex(where: { !$0.isBlank })
-        else { return self[startIndex..<startIndex] }
-        return self[start...last]
+        var (start, end) = (startIndex, endIndex)
+        while start < end, self[start].isBlank { start += 1 }
+        while start < end, self[end - 1].isBlank { end -= 1 }
+        return Self(rebasing: self[start..<end])
+    }
+
+    private func position(of byte: UInt8) -> Int {
+        guard let baseAddress, let found = memchr(baseAddress, Int32(byte), count) else { return count }
+        return UnsafeRawPointer(found) - baseAddress
     }
 }
 #endif

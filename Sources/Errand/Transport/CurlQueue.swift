@@ -7,7 +7,7 @@ import Foundation
 final class CurlQueue {
     private let connectionsPerHost: Int
     private let connections: Int
-    private var hosts: [Substring: CurlHost] = [:]
+    private var hosts: [String: CurlHost] = [:]
     private var crowded: [CurlHost] = []
     private var running = 0
 

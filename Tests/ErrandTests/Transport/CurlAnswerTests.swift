@@ -103,6 +103,13 @@ struct CurlAnswerTests {
         #expect(response.body.isEmpty)
     }
 
+    @Test func `An answer to HEAD may announce more than anybody would take`() async throws {
+        let response = try await send(.write("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")) {
+            $0.method = .head
+        }
+        #expect(response.headers["Content-Length"] == "99999999999")
+    }
+
     // MARK: Answers that are none
 
     @Test(arguments: [
