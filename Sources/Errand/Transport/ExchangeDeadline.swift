@@ -3,6 +3,9 @@ import Synchronization
 
 /// The two deadlines of an exchange on the monotonic clock, watched by one timer: the whole, and the silence.
 final class ExchangeDeadline: Sendable {
+    /// A queue of its own has a thread even where all that tasks share are busy.
+    private static let queue = DispatchQueue(label: "errand.deadlines")
+
     private let end: UInt64?
     private let idle: UInt64?
     private let lastActivity: Atomic<UInt64>
@@ -28,7 +31,7 @@ final class ExchangeDeadline: Sendable {
         guard end != nil || idle != nil else { return }
         state.withLock { state in
             guard !state.isStopped else { return }
-            let timer = DispatchSource.makeTimerSource(queue: .global())
+            let timer = DispatchSource.makeTimerSource(queue: Self.queue)
             timer.setEventHandler { [weak self] in self?.check(expired) }
             timer.schedule(deadline: nextCheck)
             timer.activate()
