@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A hostile server", .takesTurns, .timeLimit(.minutes(1)))
 struct TransportFaultTests {
-    @Test("a closed port is an error within a second", .fault(1), arguments: TransportKind.allCases)
+    @Test("a closed port is an error within a second", .ownThread, .fault(1), arguments: TransportKind.allCases)
     func closedPort(kind: TransportKind) async throws {
         let request = try HTTPRequest(.get, #require(URL(string: "http://127.0.0.1:1/")))
         var durations: [Duration] = []
@@ -14,17 +14,22 @@ struct TransportFaultTests {
             #expect(try await kind.failure(of: request).kind == .cannotConnect)
             durations.append(ContinuousClock.now - start)
         }
-        // The fastest, because other tests keep the machine busy.
+        // The fastest, because other tests keep the machine busy as well.
         #expect(durations.min() ?? .zero < .seconds(1))
     }
 
-    @Test("a server that never answers runs into the deadline", .fault(2), arguments: TransportKind.allCases)
+    @Test(
+        "a server that never answers runs into the deadline",
+        .ownThread,
+        .fault(2),
+        arguments: TransportKind.allCases
+    )
     func noAnswer(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .hang }
         try await expectTimeout(kind, of: server, after: .milliseconds(500))
     }
 
-    @Test("a body that drips runs into the deadline", .fault(3), arguments: TransportKind.allCases)
+    @Test("a body that drips runs into the deadline", .ownThread, .fault(3), arguments: TransportKind.allCases)
     func drippedBody(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(
@@ -35,7 +40,7 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .seconds(1))
     }
 
-    @Test("header lines that drip run into the deadline", .fault(4), arguments: TransportKind.allCases)
+    @Test("header lines that drip run into the deadline", .ownThread, .fault(4), arguments: TransportKind.allCases)
     func drippedHead(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(
@@ -46,7 +51,7 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .seconds(1))
     }
 
-    @Test("silence inside a body runs into the idle deadline", .fault(2), arguments: TransportKind.allCases)
+    @Test("silence inside a body runs into the idle deadline", .ownThread, .fault(2), arguments: TransportKind.allCases)
     func silence(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), .hang)
@@ -54,7 +59,12 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .milliseconds(300), isIdle: true)
     }
 
-    @Test("a slow body that is never silent has no idle deadline", .fault(2), arguments: TransportKind.allCases)
+    @Test(
+        "a slow body that is never silent has no idle deadline",
+        .ownThread,
+        .fault(2),
+        arguments: TransportKind.allCases
+    )
     func slowBody(kind: TransportKind) async throws {
         let drops = Array(repeating: [Answer.Step.wait(.milliseconds(350)), .write("x")], count: 10).flatMap { $0 }
         let server = try FixtureServer.start { _ in
@@ -118,7 +128,7 @@ struct TransportFaultTests {
         #expect(try await kind.failure(of: request).kind == .timeout)
         let duration = ContinuousClock.now - start
         // It is exact to milliseconds where other tests do not keep the machine busy.
-        #expect(duration >= deadline && duration < .seconds(10))
+        #expect(duration >= deadline && duration < deadline + .seconds(3))
         #expect(await server.waitForOpenConnections(0))
     }
 }

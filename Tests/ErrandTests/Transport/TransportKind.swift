@@ -52,6 +52,6 @@ extension HTTPRequest {
         body: HTTPBody = .empty
     ) {
         self.init(method, server.url(path), headers: headers, body: body)
-        timeout = .seconds(20)
+        timeout = .seconds(40)
     }
 }
