@@ -2,10 +2,12 @@ import Foundation
 
 extension TransportError {
     /// Makes an error from what `URLSession` tells; on Linux that is often a code that says nothing and libcurl's text.
-    init(urlSessionCode code: Int, text: String) {
-        let kind = Self.kinds[code] ?? Self.kind(ofText: text)
-        let error = NSError(domain: NSURLErrorDomain, code: code, userInfo: [NSLocalizedDescriptionKey: text])
-        self.init(kind, text, underlying: error)
+    ///
+    /// The underlying error holds code and text, but not the URL, in whose query there may be secrets.
+    init(urlSessionError error: NSError) {
+        let text = error.localizedDescription
+        let safe = NSError(domain: error.domain, code: error.code, userInfo: [NSLocalizedDescriptionKey: text])
+        self.init(Self.kinds[error.code] ?? Self.kind(ofText: text), text, underlying: safe)
     }
 
     private static let kinds: [Int: Kind] = [

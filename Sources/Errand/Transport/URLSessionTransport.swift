@@ -160,8 +160,8 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let ended = exchanges.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
         guard let exchange = ended else { return }
-        guard let error = error as NSError? else { return exchange.complete(with: task.response) }
-        exchange.complete(errorCode: error.code, text: error.localizedDescription)
+        if error == nil { exchange.receiveIfMissing(task.response) }
+        exchange.complete(error.map { TransportError(urlSessionError: $0 as NSError) })
     }
 }
 
@@ -181,10 +181,9 @@ extension URLSessionExchange {
         receive(status: response.statusCode, headers: HTTPHeaders(urlSessionFields: response.allHeaderFields))
     }
 
-    /// Ends well; a redirect without a `Location` comes with no callback before this one.
-    fileprivate func complete(with response: URLResponse?) {
+    /// Takes the head of a redirect without a `Location`, for which there is no callback.
+    fileprivate func receiveIfMissing(_ response: URLResponse?) {
         if isWaitingForHead, let response { receive(response) }
-        complete()
     }
 }
 

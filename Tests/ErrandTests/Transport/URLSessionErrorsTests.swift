@@ -7,20 +7,26 @@ import Testing
 struct URLSessionErrorsTests {
     @Test("a code that says something counts", arguments: Self.codes)
     func code(code: Int, kind: TransportError.Kind) {
-        #expect(TransportError(urlSessionCode: code, text: "certificate").kind == kind)
+        #expect(Self.error(code, "certificate").kind == kind)
     }
 
     @Test("with a code that says nothing libcurl's text counts", arguments: Self.texts)
     func text(text: String, kind: TransportError.Kind) {
-        #expect(TransportError(urlSessionCode: NSURLErrorUnknown, text: text).kind == kind)
+        #expect(Self.error(NSURLErrorUnknown, text).kind == kind)
     }
 
     @Test("the underlying error holds no URL")
     func underlying() {
-        let error = TransportError(urlSessionCode: NSURLErrorTimedOut, text: "late")
+        let error = Self.error(NSURLErrorTimedOut, "late")
         #expect(error.reason == "late")
         #expect((error.underlying as NSError?)?.code == NSURLErrorTimedOut)
         #expect((error.underlying as NSError?)?.userInfo.keys.sorted() == [NSLocalizedDescriptionKey])
+    }
+
+    private static func error(_ code: Int, _ text: String) -> TransportError {
+        let url = URL(string: "http://127.0.0.1/?token=secret")
+        let info = [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url as Any]
+        return TransportError(urlSessionError: NSError(domain: NSURLErrorDomain, code: code, userInfo: info))
     }
 
     private static let codes: [(Int, TransportError.Kind)] = [
