@@ -43,11 +43,11 @@ struct Probe {
         _exit(0)
     }
 
-    /// Stores three generations of the cookies in turn, saves now and then, and removes every tenth cookie.
+    /// Stores two generations of the cookies in turn, saves now and then, and removes every tenth cookie.
     func churn() {
-        for number in 0..<3 * count {
+        for number in 0..<2 * count {
             store(number % count, value: "\(number / count)")
-            if number % 250 == 249 { flush() }
+            if number % 500 == 499 { flush() }
         }
         jar.remove { $0.name.hasPrefix("\(name)-") && $0.name.hasSuffix("0") }
         var attempts = 1

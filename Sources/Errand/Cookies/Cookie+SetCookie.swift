@@ -16,7 +16,7 @@ extension Cookie {
             isHostOnly: domain == nil,
             path: line.path.map { String(decoding: $0, as: UTF8.self) } ?? origin.defaultPath,
             expires: line.expiry(at: date),
-            created: date,
+            created: date.inWholeMilliseconds,
             isSecure: line.isSecure,
             isHTTPOnly: line.isHTTPOnly,
             sameSite: line.sameSite
@@ -52,6 +52,13 @@ extension Cookie {
         guard isHost || promise.hasPrefix("__secure-") else { return true }
         guard !nameBytes.isEmpty, isSecure else { return false }
         return !isHost || isHostOnly && path == "/" && hasPathAttribute
+    }
+}
+
+extension Date {
+    /// What the file can say of this date, so that the order of creation is the same before and after a restart.
+    fileprivate var inWholeMilliseconds: Date {
+        Date(timeIntervalSince1970: (timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }
 }
 

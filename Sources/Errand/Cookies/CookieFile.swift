@@ -15,6 +15,7 @@ struct CookieFile: Sendable {
     private var directory: String { url.deletingLastPathComponent().path(percentEncoded: false) }
 
     init(_ url: URL, lockPatience: Duration = .seconds(2)) {
+        precondition(url.isFileURL, "a cookie jar's file has a file URL")
         self.url = url.absoluteURL
         self.path = self.url.path(percentEncoded: false)
         self.lockPatience = lockPatience

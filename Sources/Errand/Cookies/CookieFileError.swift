@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A problem with a jar's file; the cookies in memory go on whatever it is.
-public struct CookieFileError: Error, Sendable, Hashable {
+public struct CookieFileError: Error, Sendable {
     /// The kinds of problem.
     public enum Kind: Sendable, Hashable {
         /// The file could not be read; it was left as it is.

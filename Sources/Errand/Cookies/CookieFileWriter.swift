@@ -30,6 +30,6 @@ extension CookieFileFormat {
     }
 
     private static func milliseconds(_ date: Date) -> Int {
-        Int(max(-1e15, min((date.timeIntervalSince1970 * 1000).rounded(.down), 1e15)))
+        Int(max(-1e15, min((date.timeIntervalSince1970 * 1000).rounded(), 1e15)))
     }
 }

@@ -11,13 +11,14 @@ extension CookieJar {
         LiveJars.add(self)
     }
 
-    /// A cookie of the file as the jar takes it; one whose name promises what it does not keep is not taken.
+    /// A cookie of the file as the jar takes it; what no `Set-Cookie` could have brought is not taken.
     ///
     /// A domain may have become a public suffix since; then the cookie goes to that host alone.
     func admitted(_ cookie: Cookie) -> Cookie? {
-        guard sessionCookies == .keep || cookie.expires != nil, cookie.keepsPromiseOfName(hasPathAttribute: true) else {
-            return nil
-        }
+        guard sessionCookies == .keep || cookie.expires != nil,
+            cookie.keepsPromiseOfName(hasPathAttribute: true),
+            cookie.nameBytes.count + cookie.valueBytes.count <= SetCookie.longestPair
+        else { return nil }
         var cookie = cookie
         cookie.isHostOnly = cookie.isHostOnly || suffixes.isPublicSuffix(cookie.domain)
         return cookie

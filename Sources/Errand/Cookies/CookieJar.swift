@@ -7,6 +7,12 @@ import Synchronization
 /// A jar is one account's cookies: give each service, or each account of one, its own jar and file. Use it from any
 /// thread; no call but ``flush()`` and ``clear()`` waits for the disk.
 ///
+/// Changes reach the file within a fraction of a second, at once with ``flush()`` and ``clear()``, and when the process
+/// exits, though not when a signal ends it. Several processes, and several jars of one, may share a file: each save
+/// takes over what others stored and removed. The file is a Netscape `cookies.txt`, which curl and others read and write.
+/// It is replaced as a whole and readable by its owner alone. A damaged file, a directory or a symbolic link in its place
+/// is renamed to `<name>.corrupt-1` and so on, never written to and never deleted.
+///
 /// ```swift
 /// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))
 /// jar.store(setCookie: "sid=31d4; Path=/; Secure", from: url)
@@ -17,7 +23,7 @@ public final class CookieJar: Sendable {
     public enum Outcome: Sendable, Equatable {
         /// The cookie is in the jar.
         case stored(Cookie)
-        /// The line's date has passed, which removes the cookie.
+        /// The cookie is not in the jar: its end has passed, or the jar is full of more useful ones.
         case removed
         /// Nothing was changed.
         case refused(CookieRefusal)
@@ -50,7 +56,7 @@ public final class CookieJar: Sendable {
     /// Opens the jar that is kept in `file`, and reads it.
     ///
     /// - Parameters:
-    ///   - file: A Netscape `cookies.txt`; `nil`, the default, keeps the cookies in memory alone.
+    ///   - file: The file URL of a `cookies.txt`; `nil`, the default, keeps the cookies in memory alone.
     ///   - sessionCookies: What happens to cookies without a date; they are kept by default.
     ///   - publicSuffixList: A list in the format of publicsuffix.org; by default the system's, see ``publicSuffixSource``.
     ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` is as good as
@@ -146,7 +152,7 @@ public final class CookieJar: Sendable {
         return state.withLock { $0.cookies(for: origin, at: date) }
     }
 
-    /// Removes the cookies that `isUnwanted` names.
+    /// Removes the cookies that `isUnwanted` names, except those that change while it decides.
     public func remove(where isUnwanted: (Cookie) -> Bool) {
         let unwanted = cookies.filter(isUnwanted)
         change { $0.remove(unwanted) }
@@ -154,7 +160,8 @@ public final class CookieJar: Sendable {
 
     /// Removes every cookie, in the file too, and starts a new ``generation``.
     ///
-    /// Returns when the disk has it, as ``flush()`` does, so that a logout survives whatever happens next.
+    /// Returns when the disk has it, so that a logout survives whatever happens next, and blocks as ``flush()`` does.
+    /// What prevents it goes to the error hook, and the jar goes on trying.
     public func clear() {
         state.withLock { $0.clear() }
         try? flush()

@@ -8,8 +8,8 @@ struct CookieJarState {
     private var changes: CookieChanges?
     /// The checksum of the file as the jar last read or wrote it.
     private var agreed: UInt64?
-    /// Problems that were reported and have not ended.
-    private var reported: Set<CookieFileError> = []
+    /// Kinds of problem that were reported and have not ended.
+    private var reported: Set<CookieFileError.Kind> = []
     private var isSaveScheduled = false
 
     init(hasFile: Bool) {
@@ -113,9 +113,9 @@ extension CookieJarState {
         changes.map { $0.isClear || $0.contains(key) } ?? true
     }
 
-    /// Those of the problems that were not reported since they began; `ended` kinds may be reported again.
+    /// Those of the problems whose kind was not reported since it began; `ended` kinds may be reported again.
     mutating func unreported(_ problems: [CookieFileError], ended: Set<CookieFileError.Kind>) -> [CookieFileError] {
-        reported = reported.filter { !ended.contains($0.kind) }
-        return problems.filter { reported.insert($0).inserted }
+        reported.subtract(ended)
+        return problems.filter { $0.kind == .setAside || reported.insert($0.kind).inserted }
     }
 }

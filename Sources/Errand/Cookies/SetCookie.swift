@@ -4,7 +4,7 @@ import Foundation
 struct SetCookie {
     /// How long a cookie may live at most, whatever it asks for.
     static let longestLife: TimeInterval = 400 * 86_400
-    private static let longestPair = 4096
+    static let longestPair = 4096
     private static let longestAttribute = 1024
 
     let name: [UInt8]

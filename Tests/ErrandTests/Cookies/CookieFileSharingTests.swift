@@ -32,7 +32,7 @@ struct CookieFileSharingTests {
         }
         let cookies = CookieJar(file: folder.file) { Issue.record("\($0)") }.cookies
         #expect(cookies.count == processes * count * 9 / 10)
-        #expect(cookies.allSatisfy { $0.value == "2" && !$0.name.hasSuffix("0") })
+        #expect(cookies.allSatisfy { $0.value == "1" && !$0.name.hasSuffix("0") })
     }
 
     @Test("Two jars of one process share a file as two processes do")
@@ -43,12 +43,12 @@ struct CookieFileSharingTests {
         other.store(setCookie: "b=1", from: url)
         try one.flush()
         try other.flush()
-        #expect(other.cookies.map(\.name) == ["a", "b"])
+        #expect(other.cookies.map(\.name).sorted() == ["a", "b"])
         other.remove { $0.name == "a" }
         try other.flush()
         one.store(setCookie: "c=1", from: url)
         try one.flush()
-        #expect(one.cookies.map(\.name) == ["b", "c"])
+        #expect(one.cookies.map(\.name).sorted() == ["b", "c"])
         one.clear()
         other.store(setCookie: "d=1", from: url)
         try other.flush()
@@ -90,7 +90,7 @@ struct CookieFileSharingTests {
             ofItemAtPath: folder.url.path(percentEncoded: false)
         )
         let nobody = CookieProbe.isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
-        let outcome = try await CookieProbe.run(["churn", path, "a", "300"], under: nobody)
+        let outcome = try await CookieProbe.run(["churn", path, "a", "600"], under: nobody)
         #expect(outcome.lines.count { $0.hasPrefix("problem cannotWrite") } == 1)
         #expect(outcome.lines.count { $0.hasPrefix("failed cannotWrite") } > 1)
         try FileManager.default.setAttributes(

@@ -22,12 +22,12 @@ enum CookieProbe {
         try await command(wrapper + [path] + arguments)
     }
 
-    /// Runs a command to its end, which a watchdog brings about after half a minute.
+    /// Runs a command to its end, which a watchdog brings about after a minute.
     static func command(_ command: [String]) async throws -> Outcome {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["timeout", "-s", "KILL", "30"] + command
+        process.arguments = ["timeout", "-s", "KILL", "60"] + command
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try await withCheckedThrowingContinuation { (end: CheckedContinuation<Void, any Error>) in
