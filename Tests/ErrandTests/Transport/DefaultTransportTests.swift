@@ -1,4 +1,4 @@
-import Errand
+@testable import Errand
 import FixtureServer
 import Foundation
 import Synchronization

@@ -1,0 +1,10 @@
+@testable import Errand
+import Synchronization
+
+#if THREAD_SANITIZER
+/// The lock that the thread sanitizer understands.
+typealias Mutex = Errand.Mutex
+#else
+/// The lock of the standard library.
+typealias Mutex<Value: ~Copyable> = Synchronization.Mutex<Value>
+#endif
