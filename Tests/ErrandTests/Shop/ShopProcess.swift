@@ -56,7 +56,8 @@ import Testing
     func interrupt() { process.interrupt() }
 
     private func status() async throws -> Int32 {
-        let watchdog = Task {
+        // Held by the watchdog, the folder would outlive the test.
+        let watchdog = Task { [process, arguments] in
             try await Task.sleep(for: Self.limit)
             Issue.record("shop \(arguments) did not end within \(Self.limit)")
             process.terminate()
