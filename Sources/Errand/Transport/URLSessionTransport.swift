@@ -9,9 +9,11 @@ import FoundationNetworking
 /// Sends requests through Foundation's `URLSession`: the transport of Apple's platforms, selectable on Linux.
 ///
 /// `URLSession` joins header lines of one name into one, loses their order, sends no `GET` with a body and holds no header
-/// value that is not UTF-8. On Linux it also refuses IPv6 literals, private certificate authorities and header lines
-/// without a blank behind the colon, and ends the process when an answer has trailers or is cut inside its head; use it
-/// there for servers you know.
+/// value that is not UTF-8. Use it on Linux only for servers that you know: there the process ends when an answer has
+/// trailers, is cut inside its head, or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private
+/// certificate authorities and header lines without a blank behind the colon are refused; dot segments are resolved; a
+/// compressed body cut short passes for whole; and neither the limit of the header nor the idle deadline sees a head
+/// before it is complete.
 public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let queues = URLSessionQueues()
