@@ -18,6 +18,11 @@ let package = Package(
         .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FixtureServer", swiftSettings: strict),
         .executableTarget(name: "shop", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
+        .executableTarget(
+            name: "errand-bench",
+            dependencies: ["Errand", "FixtureServer", "CurlRuntime"],
+            swiftSettings: strict
+        ),
         .executableTarget(name: "cookie-probe", dependencies: ["Errand"], swiftSettings: strict),
         .testTarget(
             name: "ErrandTests",

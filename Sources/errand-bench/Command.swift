@@ -1,0 +1,68 @@
+import Foundation
+
+/// What the arguments ask for.
+enum Command {
+    /// Measure and report.
+    case measure(Plan)
+    /// Serve the bench's requests; the bench does that to its own executable.
+    case serve
+    /// Carry out one row's orders; the bench does that to its own executable.
+    case work(Row, URL)
+    /// Explain the arguments.
+    case help
+}
+
+extension Command {
+    static let usage = """
+        usage: errand-bench [ROW ...] [--json] [--plot FILE.svg] [--quick]
+                            [--concurrency N,N,...] [--rounds N] [--requests N]
+
+        Measures requests/s, CPU per request and memory of the layer, of the bare libcurl below it and of URLSession, each
+        in a process of its own, against a server in another one. Rows that are compared take turns.
+
+        rows, all of them by default:
+          layer        loadData to delegate on the main actor, decoded to [Goods]
+          proxy        APIProxy.send, not decoded
+          floor        bare libcurl in a loop, decoded; floor-raw: not decoded
+          urlsession   bare URLSession with completion handlers, decoded; urlsession-async: with data(for:)
+          upload       1 GiB from a file
+          download     1 GiB to a file
+          cancel       10,000 requests in flight, cancelled together
+          idle         CPU burnt while 10 requests wait 1 s on new connections
+          soak         memory, threads and descriptors over many requests
+          cookies      a jar of 3,000 cookies over 300 hosts
+
+          --json            one JSON object per row, then one per ratio
+          --plot FILE.svg   draw throughput and CPU per request against concurrency
+          --quick           small numbers, to see that it works
+          --concurrency     requests in flight; 1,16,64,512 by default
+          --rounds N        turns of each row, of which the median counts; 5 by default
+          --requests N      requests of the soak; 200,000 by default
+          --help, -h        show this text
+        """
+
+    /// Reads the arguments that follow the program's name.
+    init(_ arguments: [String]) throws(UsageError) {
+        switch arguments.first {
+        case "serve" where arguments.count == 1: self = .serve
+        case "work" where arguments.count == 3: self = try Self.work(arguments[1], arguments[2])
+        default: self = arguments.contains { ["--help", "-h"].contains($0) } ? .help : .measure(try Plan(arguments))
+        }
+    }
+
+    private static func work(_ name: String, _ address: String) throws(UsageError) -> Command {
+        guard let row = Row(rawValue: name), let url = URL(string: address) else {
+            throw UsageError("work needs a row and a URL")
+        }
+        return .work(row, url)
+    }
+}
+
+/// What is wrong with the arguments.
+struct UsageError: Error {
+    let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}

@@ -1,0 +1,31 @@
+import FixtureServer
+import Foundation
+
+/// The server that all rows talk to, in a process and on a core of its own.
+enum BenchServer {
+    /// Serves until the standard input ends; the first line of output is the address.
+    static func run() throws {
+        Core.pin(to: .server)
+        var options = ServerOptions()
+        options.recordedRequests = 0
+        options.bodyHandling = { _ in .discard }
+        let server = try FixtureServer.start(options, handler: handler())
+        try FileHandle.standardOutput.write(contentsOf: Data("\(server.baseURL.absoluteString)\n".utf8))
+        while readLine() != nil {}
+        server.stop()
+    }
+
+    private static func handler() -> Script.Handler {
+        let goods = Answer.json(bytes: Goods.answerBytes)
+        let taken = Answer.json(bytes: #"{"errcode":200}"#.utf8)
+        return { request in
+            switch request.path {
+            case Goods.path: goods
+            case "/wait": taken.delayed(by: .seconds(1))
+            case "/hang": .hang
+            case "/bytes": .stream(.counting(Int64(request.query ?? "") ?? 0))
+            default: taken
+            }
+        }
+    }
+}

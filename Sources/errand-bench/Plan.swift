@@ -1,0 +1,76 @@
+/// What to measure, how often, and how to say it.
+struct Plan {
+    /// How the results are written.
+    enum Format {
+        case table
+        case json
+    }
+
+    var rows = Row.allCases
+    var format = Format.table
+    var plot: String?
+    var isQuick = false
+    var concurrencies = [1, 16, 64, 512]
+    var rounds = 5
+    var soakRequests = 200_000
+
+    /// Reads the arguments of a measurement.
+    init(_ arguments: [String]) throws(UsageError) {
+        var rest = arguments[...]
+        var rows: [Row] = []
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--json": format = .json
+            case "--quick": makeQuick()
+            case "--plot": plot = try Self.value(of: argument, &rest)
+            case "--concurrency": concurrencies = try Self.numbers(argument, &rest)
+            case "--rounds": rounds = try Self.number(argument, &rest)
+            case "--requests": soakRequests = try Self.number(argument, &rest)
+            default: rows += try Row.named(argument)
+            }
+        }
+        if !rows.isEmpty { self.rows = Row.allCases.filter(rows.contains) }
+    }
+
+    /// How long one turn of a row takes, about.
+    var secondsPerTurn: Double { isQuick ? 0.02 : 0.4 }
+    /// The bytes of an upload or a download.
+    var transferBytes: Int { isQuick ? 64 << 20 : 1 << 30 }
+
+    private mutating func makeQuick() {
+        isQuick = true
+        concurrencies = [1, 16]
+        soakRequests = 2_000
+    }
+
+    private static func value(of name: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> String {
+        guard let value = rest.popFirst() else { throw UsageError("\(name) needs a value") }
+        return value
+    }
+
+    private static func number(_ name: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> Int {
+        let numbers = try numbers(name, &rest)
+        guard numbers.count == 1 else { throw UsageError("\(name) needs one number") }
+        return numbers[0]
+    }
+
+    private static func numbers(_ name: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> [Int] {
+        let texts = try value(of: name, &rest).split(separator: ",")
+        let numbers = texts.compactMap { Int($0) }.filter { (1...1_000_000_000).contains($0) }
+        guard !numbers.isEmpty, numbers.count == texts.count else {
+            throw UsageError("\(name) needs numbers from 1 on")
+        }
+        return numbers
+    }
+}
+
+extension Row {
+    /// The rows that an argument names: a family, such as `floor`, brings all its members.
+    fileprivate static func named(_ name: String) throws(UsageError) -> [Row] {
+        let rows = allCases.filter { $0.rawValue == name || $0.rawValue.hasPrefix(name + "-") }
+        guard !rows.isEmpty else {
+            throw UsageError(name.hasPrefix("-") ? "unknown option \(name)" : "unknown row \(name)")
+        }
+        return rows
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+/// Starts the server and the workers, and lets them take turns.
+final class Conductor {
+    private let plan: Plan
+    private let server: Child
+    private let address: String
+
+    init(_ plan: Plan) throws {
+        self.plan = plan
+        server = try Child(["serve"])
+        address = String(decoding: try server.readLine(), as: UTF8.self)
+    }
+
+    /// Measures every row of the plan.
+    func measure() throws -> [RowResult] {
+        let paired = plan.rows.filter(\.isPaired)
+        return try plan.concurrencies.flatMap { try measure(paired, at: $0) }
+            + plan.rows.filter { !$0.isPaired }.map(measure)
+    }
+
+    /// A B A B …: what disturbs the machine disturbs all of them.
+    private func measure(_ rows: [Row], at concurrency: Int) throws -> [RowResult] {
+        let workers = try rows.map { (row: $0, child: try worker($0)) }
+        var results: [RowResult] = []
+        for (row, child) in workers {
+            let order = Order(requests: try pace(child, concurrency), concurrency: concurrency)
+            results.append(RowResult(row: row, concurrency: concurrency, order: order))
+        }
+        for _ in 0..<plan.rounds {
+            for index in workers.indices {
+                results[index].turns.append(try carryOut(results[index].order, workers[index].child))
+            }
+        }
+        return results
+    }
+
+    /// Warms a worker up, and returns how many requests fill one turn.
+    private func pace(_ child: Child, _ concurrency: Int) throws -> Int {
+        let trial = Order(requests: max(200, 2 * concurrency), concurrency: concurrency)
+        let speed = try carryOut(trial, child)["requests_per_s"] ?? 0
+        return max(trial.requests, Int(speed * plan.secondsPerTurn))
+    }
+
+    private func measure(_ row: Row) throws -> RowResult {
+        var order = Order(bytes: plan.transferBytes)
+        if row == .cancel { order.requests = plan.isQuick ? 1_000 : 10_000 }
+        if row == .soak { order = Order(requests: plan.soakRequests, concurrency: 64) }
+        return RowResult(row: row, concurrency: nil, order: order, turns: [try carryOut(order, worker(row))])
+    }
+
+    private func worker(_ row: Row) throws -> Child {
+        try Child(["work", row.rawValue, address])
+    }
+
+    private func carryOut(_ order: Order, _ child: Child) throws -> Measurement {
+        try child.send(JSONEncoder().encode(order))
+        return try JSONDecoder().decode(Measurement.self, from: child.readLine())
+    }
+}

@@ -1,0 +1,39 @@
+import Errand
+import Foundation
+
+/// The process of one row: reads orders, carries them out, and answers with what it measured.
+@MainActor struct Worker {
+    let row: Row
+    let url: URL
+
+    /// Works until the standard input ends.
+    func run() async throws {
+        signal(SIGPIPE, SIG_IGN)
+        Core.pin(to: .client)
+        let workload = workload()
+        while let line = readLine() {
+            let order = try JSONDecoder().decode(Order.self, from: Data(line.utf8))
+            let measurement = try await workload.run(order)
+            try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(measurement) + Data("\n".utf8))
+        }
+    }
+
+    private func workload() -> any Workload {
+        let service = APIService(baseURL: url)
+        let goods = url.appending(path: Goods.path).appending(queryItems: [URLQueryItem(name: "category", value: "7")])
+        return switch row {
+        case .layer: MeasuredLoop(loop: LayerLoop(service))
+        case .proxy: MeasuredLoop(loop: ProxyLoop(goods))
+        case .floor: MeasuredLoop(loop: FloorLoop(goods, decodes: true))
+        case .floorRaw: MeasuredLoop(loop: FloorLoop(goods, decodes: false))
+        case .urlSession: MeasuredLoop(loop: URLSessionLoop(goods, isAsync: false))
+        case .urlSessionAsync: MeasuredLoop(loop: URLSessionLoop(goods, isAsync: true))
+        case .upload: Upload(url: url)
+        case .download: Download(url: url)
+        case .cancel: Cancelling(url: url)
+        case .idle: Idling(url: url)
+        case .soak: Soak(loop: LayerLoop(service))
+        case .cookies: CookieCosts()
+        }
+    }
+}

@@ -1,0 +1,16 @@
+/// The fields of a measurement, in the order in which people look for them.
+enum Field {
+    private static let order = [
+        "requests", "requests_per_s", "mb_per_s", "cpu_us_per_request", "peak_rss_mb", "rss_growth_mb", "cookies",
+        "header_us", "load_ms", "save_ms", "idle_writes",
+    ]
+
+    /// The fields with their values.
+    static func sorted(_ measurement: Measurement) -> [(String, Double)] {
+        measurement.map { ($0.key, $0.value) }.sorted { place($0.0) < place($1.0) }
+    }
+
+    private static func place(_ name: String) -> (Int, String) {
+        (order.firstIndex(of: name) ?? order.count, name)
+    }
+}

@@ -1,0 +1,42 @@
+/// How two rows compare, turn by turn.
+struct Ratio {
+    let name: String
+    let concurrency: Int
+    /// CPU per request of the first over that of the second.
+    let cpu: Double
+    /// Requests per second of the first over those of the second.
+    let throughput: Double
+
+    /// Compares two rows whose turns were taken one after the other; the median counts.
+    init(_ first: RowResult, _ second: RowResult, name: String? = nil) {
+        func median(_ field: String) -> Double {
+            zip(first.turns, second.turns).map { ($0[field] ?? .nan) / ($1[field] ?? .nan) }.median
+        }
+        self.name = name ?? "\(first.row.rawValue)/\(second.row.rawValue)"
+        concurrency = first.concurrency ?? 1
+        cpu = median("cpu_us_per_request")
+        throughput = median("requests_per_s")
+    }
+
+    /// The comparisons that say something.
+    static func all(of results: [RowResult]) -> [Ratio] {
+        let pairs: [(Row, Row)] = [
+            (.layer, .floor), (.layer, .urlSession), (.layer, .urlSessionAsync), (.layer, .proxy), (.proxy, .floorRaw),
+        ]
+        let paired = pairs.flatMap { first, second in
+            results.filter { $0.row == first }.compactMap { result in
+                results.first { $0.row == second && $0.concurrency == result.concurrency }.map { Ratio(result, $0) }
+            }
+        }
+        return paired + scaling(results)
+    }
+
+    /// What becomes of the layer when there are 512 in flight instead of 64.
+    private static func scaling(_ results: [RowResult]) -> [Ratio] {
+        let layers = results.filter { $0.row == .layer }
+        guard let many = layers.first(where: { $0.concurrency == 512 }),
+            let few = layers.first(where: { $0.concurrency == 64 })
+        else { return [] }
+        return [Ratio(many, few, name: "layer 512/layer 64")]
+    }
+}

@@ -1,0 +1,19 @@
+import Foundation
+
+/// The results, written down.
+struct Report {
+    let results: [RowResult]
+    let ratios: [Ratio]
+
+    init(_ results: [RowResult]) {
+        self.results = results
+        ratios = Ratio.all(of: results)
+    }
+
+    /// Writes to the standard output, and draws where that is asked for.
+    func write(as format: Plan.Format, plot: String?) throws {
+        let lines = format == .json ? JSONLines(results, ratios).lines : TextTable(results, ratios).lines
+        for line in lines { print(line) }
+        if let plot { try Plot(results).svg.write(toFile: plot, atomically: true, encoding: .utf8) }
+    }
+}

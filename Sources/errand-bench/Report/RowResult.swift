@@ -1,0 +1,26 @@
+/// What was measured of one row at one concurrency.
+struct RowResult {
+    let row: Row
+    let concurrency: Int?
+    let order: Order
+    var turns: [Measurement] = []
+
+    /// The median of each field; of a peak the greatest.
+    var fields: Measurement {
+        var fields: Measurement = [:]
+        for name in turns.first?.keys.sorted() ?? [] {
+            let values = turns.compactMap { $0[name] }
+            fields[name] = name == "peak_rss_mb" ? values.max() : values.median
+        }
+        return fields
+    }
+}
+
+extension [Double] {
+    /// The value in the middle.
+    var median: Double {
+        let values = sorted()
+        guard !values.isEmpty else { return .nan }
+        return (values[(count - 1) / 2] + values[count / 2]) / 2
+    }
+}

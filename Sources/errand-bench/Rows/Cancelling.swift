@@ -1,0 +1,56 @@
+import Errand
+import Foundation
+
+/// Many loads under way, on a few hundred connections and in the lines behind them, cancelled by one call.
+struct Cancelling: Workload {
+    let url: URL
+
+    func run(_ order: Order) async throws -> Measurement {
+        let witness = CancelWitness()
+        let proxy = APIProxy(service: APIService(baseURL: url), transport: try transport())
+        let request = HangingRequest(delegate: witness, proxy: proxy)
+        for _ in 0..<order.requests { request.loadData() }
+        // Until the transport has taken them all in.
+        try await Task.sleep(for: .seconds(1))
+        let meter = Meter()
+        proxy.cancelAllRequests()
+        let seconds = meter.seconds
+        while witness.cancelled < order.requests, meter.seconds < 10 { try await Task.sleep(for: .milliseconds(5)) }
+        let told = meter.seconds
+        try await Task.sleep(for: .milliseconds(500))
+        return [
+            "requests": Double(order.requests), "cancel_ms": seconds * 1_000, "told_ms": told * 1_000,
+            "cancelled": Double(witness.cancelled), "late_callbacks": Double(witness.others),
+            "peak_rss_mb": Memory.peak,
+        ]
+    }
+
+    private func transport() throws -> any HTTPTransport {
+        #if os(Linux)
+        var configuration = TransportConfiguration()
+        configuration.connectionsPerHost = 512
+        configuration.connections = 512
+        return try CurlTransport(configuration)
+        #else
+        return DefaultTransport.make()
+        #endif
+    }
+}
+
+/// Counts the endings.
+@MainActor private final class CancelWitness: APIManagerCallbackDelegate {
+    private(set) var cancelled = 0
+    private(set) var others = 0
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { others += 1 }
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { others += 1 }
+    func managerCallAPIDidCancel(_ request: BaseAPIRequest) { cancelled += 1 }
+}
+
+/// A request that is never answered.
+private final class HangingRequest: BaseAPIRequest, APIManager {
+    typealias Response = String
+    let path = "/hang"
+    let method = HTTPMethod.get
+    override var restartPolicy: RestartPolicy { .concurrent }
+}

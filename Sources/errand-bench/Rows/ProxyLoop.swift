@@ -1,0 +1,21 @@
+import Errand
+import Foundation
+
+/// `APIProxy.send` from a task for each request in flight.
+struct ProxyLoop: RequestLoop {
+    private let proxy = APIProxy()
+    private let request: HTTPRequest
+
+    init(_ url: URL) {
+        request = HTTPRequest(.get, url)
+    }
+
+    func run(requests: Int, concurrency: Int) async throws {
+        try await Countdown(requests).share(among: concurrency) { [proxy, request] in
+            let response = try await proxy.send(request)
+            guard response.body.count == Goods.answerBytes.count else {
+                throw BenchFailure("the proxy's answer is not whole")
+            }
+        }
+    }
+}
