@@ -48,6 +48,6 @@ extension APIService {
     }
 
     private func error(_ type: APIErrorType, _ head: EnvelopeHead?, _ response: APIResponse) -> APIError {
-        APIError(type, service: self, code: head?.code, serverMessage: head?.message, response: response)
+        APIError(type, service: self, serverMessage: head?.message, code: head?.code, response: response)
     }
 }

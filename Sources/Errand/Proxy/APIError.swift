@@ -50,10 +50,10 @@ public struct APIError: Error, Sendable {
 
     init(
         _ type: APIErrorType,
-        service: APIService? = nil,
+        service: APIService?,
+        serverMessage: String? = nil,
         reason: String? = nil,
         code: Int? = nil,
-        serverMessage: String? = nil,
         response: APIResponse? = nil,
         underlying: (any Error)? = nil
     ) {
@@ -64,6 +64,32 @@ public struct APIError: Error, Sendable {
         self.code = code
         self.response = response
         self.underlying = underlying
+    }
+}
+
+extension APIError {
+    /// Creates an error of one's own, for a screen that reports more than its requests do, or for an app's tests.
+    ///
+    /// - Parameters:
+    ///   - type: What kind of failure it is.
+    ///   - message: The text for the user; the library's English text for the type by default.
+    ///   - reason: What happened, for the developer; free of secrets.
+    ///   - underlying: The error below this one.
+    public init(_ type: APIErrorType, message: String? = nil, reason: String? = nil, underlying: (any Error)? = nil) {
+        self.init(type, service: nil, serverMessage: message, reason: reason, underlying: underlying)
+    }
+
+    /// This error, with what is known of `cause`.
+    func caused(by cause: APIError) -> APIError {
+        APIError(
+            type,
+            service: nil,
+            serverMessage: message,
+            reason: cause.reason,
+            code: code,
+            response: response,
+            underlying: cause.underlying
+        )
     }
 }
 

@@ -26,8 +26,21 @@ extension APIProxy {
             return try await attempt(call)
         } catch {
             guard error.type == .loginExpired else { throw error }
-            try await relogin.renew(call.id, after: generation, for: call.service)
+            try await renew(call, after: generation, because: error)
             return try await attempt(call)
+        }
+    }
+
+    private func renew<Value>(
+        _ call: APICall<Value>,
+        after generation: Int,
+        because refusal: APIError
+    ) async throws(APIError) {
+        do {
+            try await call.service.relogin.renew(call.id, after: generation, for: call.service)
+        } catch {
+            // Each waiter keeps its own answer; what they share is why the relogin failed.
+            throw error.type == .loginExpired ? refusal.caused(by: error) : error
         }
     }
 

@@ -61,6 +61,11 @@ struct ReloginTests {
         #expect(account.logins == 1)
         #expect(account.expiries == 1)
         #expect(screen.errors.allSatisfy { $0.underlying is Account.WrongPassword })
+        // Loads that began during the relogin were never sent, and have no answer to keep.
+        let refused = screen.errors.filter { $0.response != nil }
+        #expect(!refused.isEmpty)
+        #expect(refused.allSatisfy { $0.status == refusal.answer.status })
+        #expect(refusal == .status || refused.allSatisfy { $0.message == "expired" && $0.code == 11010 })
         account.fails = false
         requests[0].loadData()
         #expect(await screen.ending() == .success)

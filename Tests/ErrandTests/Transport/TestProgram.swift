@@ -1,3 +1,4 @@
+@testable import Errand
 import Foundation
 import Synchronization
 import Testing

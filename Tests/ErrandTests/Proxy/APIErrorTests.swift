@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Errors tell what a user can act on, and no secrets", .timeLimit(.minutes(1)))
+struct APIErrorTests {
+    private func error(_ answer: HTTPResponse, service: APIService = .sample()) async -> APIError? {
+        let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "Cookie": "sid=s3cret"]
+        let request = GoodsRequest(proxy: APIProxy(fake: ClosureTransport { _ in answer }, service: service))
+        request.ownHeaders = headers
+        request.method = .get
+        request.reform = { _ in ["token": "s3cret"] }
+        return await #expect(throws: APIError.self) { try await request.value() }
+    }
+
+    @Test func `A text for the code wins over the server's, which wins over the one for the type`() async {
+        let answer = HTTPResponse.json(#"{"errcode":7,"msg":"from the server"}"#)
+        let silent = HTTPResponse.json(#"{"errcode":7}"#)
+        let service = APIService.sample { $0.errorMessages.byType[.server] = "for the type" }
+        #expect(await error(silent)?.message == "The server refused the request.")
+        #expect(await error(silent, service: service)?.message == "for the type")
+        #expect(await error(answer, service: service)?.message == "from the server")
+        var translated = service
+        translated.errorMessages.byCode[7] = "for the code"
+        #expect(await error(answer, service: translated)?.message == "for the code")
+        #expect(await error(answer)?.localizedDescription == "from the server")
+    }
+
+    @Test(arguments: [
+        HTTPResponse(status: 500, headers: ["Set-Cookie": "sid=s3cret"], body: Data("s3cret".utf8)),
+        .json(#"{"errcode":200,"data":"s3cret"}"#), .json("s3cret"),
+        .json(#"{"errcode":200,"data":[{"id":"s3cret"}]}"#),
+    ])
+    func `No description of an error holds a secret`(_ answer: HTTPResponse) async throws {
+        let error = try #require(await error(answer))
+        var dumped = ""
+        dump(error.response?.headers, to: &dumped)
+        for text in ["\(error)", String(reflecting: error), error.localizedDescription, dumped] {
+            #expect(!text.contains("s3cret"), "\(text)")
+            #expect(!text.isEmpty)
+        }
+    }
+
+    @Test func `A decoding error says where, and not what stood there`() async {
+        let wrong = await error(.json(#"{"errcode":200,"data":[{"id":1,"name":"a"},{"id":"s3cret","name":"b"}]}"#))
+        #expect(wrong?.description == "decoding, HTTP 200, data.[1].id is no Int")
+        let missing = await error(.json(#"{"errcode":200,"data":[{"id":1}]}"#))
+        #expect(missing?.description == "decoding, HTTP 200, no data.[0].name")
+    }
+
+    @Test(arguments: [
+        (TransportError.Kind.invalidRequest, APIErrorType.paramsError), (.noNetwork, .noNetwork),
+        (.cannotConnect, .transport), (.connectionLost, .transport), (.badResponse, .transport), (.timeout, .timeout),
+        (.security, .security), (.responseTooLarge, .responseTooLarge), (.file, .transport),
+    ])
+    func `Each failure of the wire has its type`(_ kind: TransportError.Kind, _ type: APIErrorType) async {
+        let transport = ClosureTransport { _ throws(TransportError) in throw TransportError(kind, "why") }
+        let request = GoodsRequest(proxy: APIProxy(fake: transport))
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == type)
+        #expect(error?.reason == "why")
+        #expect(error?.underlying is TransportError)
+    }
+
+    @Test func `Every type has a text`() {
+        for type in APIErrorType.allCases { #expect(APIError(type).message.hasSuffix(".")) }
+    }
+}
