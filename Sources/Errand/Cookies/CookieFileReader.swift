@@ -1,7 +1,7 @@
 import Foundation
 
 extension CookieFileFormat {
-    /// The cookies of a file that this library, curl or another tool wrote; those that do not say so were created at `date`.
+    /// The cookies of a file that this library, curl or another tool wrote; others than ours were created at `date`.
     static func decode(_ bytes: [UInt8], at date: Date) -> Contents {
         var reader = CookieFileReader(date: date, isOurs: bytes.starts(with: firstLine.utf8))
         var rest = bytes[...]

@@ -13,7 +13,7 @@ enum CookieHost {
 
     /// Whether the host is an address: an IPv6 one, or any name that ends in a number.
     ///
-    /// The URL standard reads each of `127.0.0.1`, `127.1` and `0x7f.1` as an IPv4 address, so none of them has a parent.
+    /// The URL standard reads `127.0.0.1`, `127.1` and `0x7f.1` as one IPv4 address, so none of them has a parent.
     static func isAddress(_ host: String) -> Bool {
         guard !host.utf8.contains(UInt8(ascii: ":")) else { return true }
         let name = host.utf8.last == UInt8(ascii: ".") ? host.utf8.dropLast() : host.utf8[...]

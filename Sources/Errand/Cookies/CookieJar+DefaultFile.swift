@@ -9,8 +9,8 @@ extension CookieJar {
 
     /// The cookie file of an application or account by its name, in which `/` is read as `-`.
     ///
-    /// On Linux it is `$XDG_STATE_HOME/<name>/cookies.txt`, or `~/.local/state/<name>/cookies.txt` where that variable is
-    /// not an absolute path (XDG Base Directory Specification 0.8); on Apple's platforms
+    /// On Linux it is `$XDG_STATE_HOME/<name>/cookies.txt`, or `~/.local/state/<name>/cookies.txt` where that variable
+    /// is not an absolute path (XDG Base Directory Specification 0.8); on Apple's platforms
     /// `~/Library/Application Support/<name>/cookies.txt`.
     public static func defaultFile(named name: String) -> URL {
         let folder = name.replacing("/", with: "-")

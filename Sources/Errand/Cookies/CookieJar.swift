@@ -9,9 +9,9 @@ import Synchronization
 ///
 /// Changes reach the file within a fraction of a second, at once with ``flush()`` and ``clear()``, and when the process
 /// exits, though not when a signal ends it. Several processes, and several jars of one, may share a file: each save
-/// takes over what others stored and removed. The file is a Netscape `cookies.txt`, which curl and others read and write.
-/// It is replaced as a whole and readable by its owner alone. A damaged file, a directory or a symbolic link in its place
-/// is renamed to `<name>.corrupt-1` and so on, never written to and never deleted.
+/// takes over what others stored and removed. The file is a Netscape `cookies.txt`, which curl and others read and
+/// write. It is replaced as a whole and readable by its owner alone. A damaged file, a directory or a symbolic link in
+/// its place is renamed to `<name>.corrupt-1` and so on, never written to and never deleted.
 ///
 /// ```swift
 /// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))
@@ -58,12 +58,13 @@ public final class CookieJar: Sendable {
     /// - Parameters:
     ///   - file: The file URL of a `cookies.txt`; `nil`, the default, keeps the cookies in memory alone.
     ///   - sessionCookies: What happens to cookies without a date; they are kept by default.
-    ///   - publicSuffixList: A list in the format of publicsuffix.org; by default the system's, see ``publicSuffixSource``.
+    ///   - publicSuffixList: A list in the format of publicsuffix.org; by default the system's, see
+    ///     ``publicSuffixSource``.
     ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` is as good as
     ///     `https` for `Secure` cookies, as browsers have it; `false` by default.
     ///   - date: The present, by which the file's cookies are expired or not.
-    ///   - onError: Called with each problem of the file once, until it has ended and comes again: before `init` returns,
-    ///     before `flush()` or `clear()` does, or on a thread of the jar.
+    ///   - onError: Called once with each kind of problem with the file, until it has ended and comes again: before
+    ///     `init`, `flush()` or `clear()` returns, or on a thread of the jar.
     public init(
         file: URL? = nil,
         sessionCookies: SessionCookies = .keep,

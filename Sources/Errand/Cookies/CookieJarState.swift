@@ -86,7 +86,7 @@ extension CookieJarState {
         for cookie in store.cookies { changes?.put(cookie, isNew: false, at: date) }
     }
 
-    /// Takes over what another process did to the file that was read with the checksum `read` and written with `written`.
+    /// Takes over what another process did to the file, whose checksum was `read` before the save and is `written` now.
     ///
     /// Cookies that changed since the save began, and those that live in memory alone, stay as they are.
     mutating func agree(on cookies: [Cookie], read: UInt64?, written: UInt64, livesInMemory: (Cookie) -> Bool) {

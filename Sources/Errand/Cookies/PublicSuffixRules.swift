@@ -36,7 +36,7 @@ struct PublicSuffixRules: Sendable {
         registrableDomain(of: domain.utf8.last == UInt8(ascii: ".") ? String(domain.dropLast()) : domain) == nil
     }
 
-    /// The domain at or above `host`, which is canonical, that somebody registered; `nil` when `host` is a public suffix.
+    /// The domain at or above `host`, a canonical name, that somebody registered; `nil` when `host` is a public suffix.
     func registrableDomain(of host: String) -> String? {
         guard host.utf8.contains(UInt8(ascii: ".")), host.utf8.first != UInt8(ascii: ".") else { return nil }
         switch rules {

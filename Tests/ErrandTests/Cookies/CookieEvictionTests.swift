@@ -9,11 +9,14 @@ struct CookieEvictionTests {
     let quiet = URL(valid: "https://quiet.example.com/")
     let jar = CookieJar()
 
-    @Test("10,000 cookies of 4 KB from one host leave 180 of them and all of another's")
+    /// FAULT 35 has 10,000, which take a while in a debug build.
+    static let flood = CookieProbe.runsSlowTests ? 10_000 : 1_000
+
+    @Test("A flood of cookies of 4 KB from one host leaves 180 of them and all of another's")
     func limitsDomain() throws {
         jar.store(setCookie: "sid=1", from: quiet)
         let value = String(repeating: "v", count: 4_000)
-        for number in 0..<10_000 { jar.store(setCookie: "c\(number)=\(value)", from: noisy) }
+        for number in 0..<Self.flood { jar.store(setCookie: "c\(number)=\(value)", from: noisy) }
         #expect(jar.cookies.count == 181)
         #expect(jar.header(for: quiet) == "sid=1")
         #expect(try #require(jar.header(for: noisy)).utf8.count <= 8_192)
