@@ -63,8 +63,9 @@ extension CookieJar {
         into file: CookieFile
     ) throws(CookieFileError) -> [CookieFileError] {
         let found = try file.findTidily(at: opened, known: agreed)
-        let isKnown = agreed != nil && found.checksum == agreed
-        let cookies = isKnown ? self.cookies : merged(changes, with: found)
+        // The jar has it all where the file is as the jar left it, or gone: nobody decides anything by losing a file.
+        let hasNews = found.checksum != agreed && found.checksum != nil || !found.cookies.isEmpty
+        let cookies = hasNews ? merged(changes, with: found) : self.cookies
         let bytes = CookieFileFormat.encode(cookies.filter(isKept))
         try file.write(bytes)
         let written = CookieFileFormat.checksum(bytes)
@@ -77,8 +78,8 @@ extension CookieJar {
     /// What another process made of the file, and this one's changes to it.
     private func merged(_ changes: CookieChanges, with found: CookieFile.Found) -> [Cookie] {
         var store = CookieStore(found.cookies.compactMap(admitted))
-        // Where the file is gone or damaged, nobody decided to remove its cookies: those in memory are the best copy.
-        if found.checksum == nil { for cookie in cookies { store.put(cookie) } }
+        // Damage removes nothing either: what it took from the file is in memory.
+        if found.damage != nil { for cookie in cookies { store.put(cookie) } }
         changes.apply(to: &store)
         return store.cookies
     }

@@ -12,7 +12,7 @@ struct CookieEvictionTests {
     /// FAULT 35 has 10,000, which take a while in a debug build.
     static let flood = CookieProbe.runsSlowTests ? 10_000 : 1_000
 
-    @Test("A flood of cookies of 4 KB from one host leaves 180 of them and all of another's")
+    @Test("A flood of cookies of 4 KB from one host leaves 180 of them and all of another's", .fault(35))
     func limitsDomain() throws {
         jar.store(setCookie: "sid=1", from: quiet)
         let value = String(repeating: "v", count: 4_000)
@@ -22,7 +22,7 @@ struct CookieEvictionTests {
         #expect(try #require(jar.header(for: noisy)).utf8.count <= 8_192)
     }
 
-    @Test("Cookies of many hosts stop at 3,300, the crowded hosts first")
+    @Test("Cookies of many hosts stop at 3,300, the crowded hosts first", .fault(35))
     func limitsTotal() {
         for number in 0..<10 { jar.store(setCookie: "q\(number)=1", from: quiet) }
         for host in 0..<20 {
@@ -46,7 +46,7 @@ struct CookieEvictionTests {
         #expect(jar.cookies(for: path("secure")).count == 91)
     }
 
-    @Test("What does not fit into 8 KB is left out, the rest is sent in order")
+    @Test("What does not fit into 8 KB is left out, the rest is sent in order", .fault(35))
     func limitsHeader() {
         for number in 0..<4 {
             jar.store(setCookie: "c\(number)=\(String(repeating: "v", count: 4_000 - number))", from: noisy)

@@ -24,7 +24,8 @@ struct CookieFileCrashTests {
     private var path: String { folder.file.path(percentEncoded: false) }
 
     @Test(
-        "Killed before any system call of a save, the file has the old cookies or the new ones, and nothing is left over"
+        "Killed before any system call of a save, the file has the old cookies or the new ones, and nothing is left over",
+        .fault(24)
     )
     func survivesKill() async throws {
         let old = try Data(contentsOf: folder.file)
@@ -41,7 +42,7 @@ struct CookieFileCrashTests {
         }
     }
 
-    @Test("A disk that fails in a save is reported once, and leaves the file and the memory as they were")
+    @Test("A disk that fails in a save is reported once, and leaves the file and the memory as they were", .fault(25))
     func survivesError() async throws {
         let old = try Data(contentsOf: folder.file)
         let calls = try await trace().calls.filter { Self.mayFail.contains($0.name) }
@@ -61,7 +62,7 @@ struct CookieFileCrashTests {
         }
     }
 
-    @Test("What flush returned for is there after a kill")
+    @Test("What flush returned for is there after a kill", .fault(33))
     func keepsFlushed() async throws {
         for number in 0..<3 {
             let outcome = try await CookieProbe.run(["crash", path, "new\(number)", "10"])
@@ -70,7 +71,10 @@ struct CookieFileCrashTests {
         #expect(CookieJar(file: folder.file).cookies.count == Self.count + 30)
     }
 
-    @Test("A save synchronizes the file before and the directory after renaming, and nobody else may ever read it")
+    @Test(
+        "A save synchronizes the file before and the directory after renaming, and nobody else may ever read it",
+        .fault(33)
+    )
     func ordersCalls() async throws {
         let calls = try await trace().calls.filter { Self.mayFail.contains($0.name) }
         let rename = try #require(calls.firstIndex { $0.name.hasPrefix("rename") })

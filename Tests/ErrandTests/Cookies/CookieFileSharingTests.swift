@@ -18,7 +18,7 @@ struct CookieFileSharingTests {
 
     static let crowds = CookieProbe.runsSlowTests ? [(2, 1_000), (10, 330)] : [(2, 1_000)]
 
-    @Test("Processes that save in turn keep each other's cookies and deletions", arguments: crowds)
+    @Test("Processes that save in turn keep each other's cookies and deletions", .fault(27), arguments: crowds)
     func merges(processes: Int, count: Int) async throws {
         try await withThrowingTaskGroup(of: CookieProbe.Outcome.self) { group in
             for number in 0..<processes {
@@ -55,7 +55,10 @@ struct CookieFileSharingTests {
         #expect(CookieJar(file: folder.file).cookies.map(\.name) == ["d"])
     }
 
-    @Test("A stopped holder of the lock delays a save for a bounded time and no request; a dead one, nothing")
+    @Test(
+        "A stopped holder of the lock delays a save for a bounded time and no request; a dead one, nothing",
+        .fault(28)
+    )
     func waitsForLock() throws {
         let problems = Problems()
         let jar = CookieJar(file: folder.file, onError: problems.report)
@@ -83,7 +86,7 @@ struct CookieFileSharingTests {
         #expect(CookieJar(file: folder.file).cookies.count == 2)
     }
 
-    @Test("A directory that may not be written is reported once; requests work, and a later save succeeds")
+    @Test("A directory that may not be written is reported once; requests work, and a later save succeeds", .fault(31))
     func survivesReadOnlyDirectory() async throws {
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o555],
@@ -100,7 +103,11 @@ struct CookieFileSharingTests {
         #expect(try await CookieProbe.run(["save", path, "a", "300"]).lines.contains("saved"))
     }
 
-    @Test("Another user's file is neither read nor replaced", .enabled(if: CookieProbe.isRoot, "needs another user"))
+    @Test(
+        "Another user's file is neither read nor replaced",
+        .fault(31),
+        .enabled(if: CookieProbe.isRoot, "needs another user")
+    )
     func respectsOthersFile() async throws {
         try Data("secret".utf8).write(to: folder.file)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
@@ -116,6 +123,7 @@ struct CookieFileSharingTests {
 
     @Test(
         "A full disk is reported once and leaves no part of a file",
+        .fault(31),
         .enabled(if: CookieProbe.canMount, "cannot mount")
     )
     func survivesFullDisk() async throws {
@@ -129,7 +137,7 @@ struct CookieFileSharingTests {
         #expect(outcome.lines.suffix(3) == ["failed cannotWrite", "in memory 100", "cookies.txt.lock"])
     }
 
-    @Test("A process that exits saves what its jars have not")
+    @Test("A process that exits saves what its jars have not", .fault(77))
     func savesAtExit() async throws {
         _ = try await CookieProbe.run(["exit", path, "a", "10"])
         #expect(CookieJar(file: folder.file).cookies.count == 10)

@@ -90,6 +90,7 @@ struct CookieFileTests {
 
     @Test(
         "A cookie that the format cannot carry lives in memory and is reported once",
+        .fault(34),
         arguments: [
             "a=b\tc", "a\tb=c", "a=b; Path=/x\ty", "nameless", "=\(String(repeating: "#HttpOnly_", count: 3))",
         ]
@@ -106,7 +107,7 @@ struct CookieFileTests {
         #expect(CookieJar(file: folder.file).cookies.map(\.name) == ["count"])
     }
 
-    @Test("Whatever bytes a name and a value have come back, and forge no line")
+    @Test("Whatever bytes a name and a value have come back, and forge no line", .fault(34))
     func keepsBytes() throws {
         var random = SystemRandomNumberGenerator()
         let jar = CookieJar(file: folder.file, onError: problems.report)
@@ -127,6 +128,7 @@ struct CookieFileTests {
 
     @Test(
         "Only the owner may read what a jar makes, and an open file is closed to others",
+        .fault(29),
         .enabled(if: CookieProbe.isHere)
     )
     func restrictsAccess() async throws {
@@ -143,7 +145,7 @@ struct CookieFileTests {
         #expect(try mode("deep/er/cookies.txt") == 0o600)
     }
 
-    @Test("A symbolic link in the file's place is set aside; its target is neither read nor written")
+    @Test("A symbolic link in the file's place is set aside; its target is neither read nor written", .fault(30))
     func avoidsSymbolicLink() throws {
         let target = folder.url.appending(path: "target")
         let content = Data("shop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\n".utf8)

@@ -20,6 +20,7 @@ struct CookieLifeTests {
 
     @Test(
         "No life is longer than 400 days",
+        .fault(32),
         arguments: [
             "Max-Age=1000000000000000000000000000000", "Max-Age=9223372036854775808",
             "Expires=Fri, 31 Dec 9999 23:59:59 GMT",
@@ -65,7 +66,11 @@ struct CookieLifeTests {
     }
 
     // Seconds and not dates, because the description of a Date traps on some of them.
-    @Test("Any clock is survived", arguments: [0, -62_135_769_600, 1e12, 1e300, .infinity, -.infinity, .nan])
+    @Test(
+        "Any clock is survived",
+        .fault(32),
+        arguments: [0, -62_135_769_600, 1e12, 1e300, .infinity, -.infinity, .nan]
+    )
     func survivesClock(_ seconds: TimeInterval) throws {
         let date = Date(timeIntervalSince1970: seconds)
         let folder = try TemporaryFolder()
