@@ -7,7 +7,7 @@ struct RequestDraft: Sendable {
     var params: APIParams?
     var headers: HTTPHeaders = [:]
     var serializer: RequestSerializer = .json
-    var form = MultipartForm()
+    var form: MultipartForm?
     var timeout: Duration?
 
     /// The request for `service`, whose common headers and parameters are asked for now.
@@ -35,6 +35,7 @@ struct RequestDraft: Sendable {
             let text = FormEncoding.serialize(try params.pairs())
             return (.data(Data(text.utf8)), "application/x-www-form-urlencoded")
         case .multipart:
+            let form = form ?? MultipartForm()
             return (try form.body(fields: params.pairs()), "multipart/form-data; boundary=\(form.boundary)")
         case .raw(let body, let contentType):
             return (body, contentType)

@@ -35,7 +35,7 @@ extension APIManager {
         draft.headers = headers
         draft.serializer = requestSerializer
         draft.timeout = timeout
-        if case .multipart = draft.serializer { paramSource?.appendParts(to: &draft.form, for: self) }
+        if case .multipart = draft.serializer { draft.form = form() }
         if let page = try loadWillBegin(load.id, at: position) { draft.params = draft.params?.merging(page) ?? page }
         guard interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let service = try serviceForLoad()
@@ -50,6 +50,12 @@ extension APIManager {
             isLoginRequest: isLoginRequest,
             progress: reportsProgress ? load.progressHandler : nil
         )
+    }
+
+    private func form() -> MultipartForm {
+        var form = MultipartForm()
+        paramSource?.appendParts(to: &form, for: self)
+        return form
     }
 
     private func serviceForLoad() throws(APIError) -> APIService {
