@@ -9,7 +9,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     /// What a parameter may be.
     public typealias Value = any Encodable & Sendable
 
-    private enum Layer: Sendable {
+    fileprivate enum Layer: Sendable {
         case values([String: Value])
         case object(Value)
     }
@@ -71,7 +71,11 @@ extension APIParams {
     func tree(_ encoder: JSONEncoder) throws(APIError) -> JSONValue {
         var trees: [JSONValue] = []
         for layer in layers {
-            trees.append(try Self.tree(Self.encode(layer, encoder)))
+            if let tree = layer.scalarTree {
+                trees.append(tree)
+            } else {
+                trees.append(try Self.tree(Self.encode(layer, encoder)))
+            }
         }
         guard trees.count != 1 else { return trees[0] }
         return .object(try Self.merge(trees))
@@ -108,6 +112,31 @@ extension APIParams {
             return try JSONDecoder().decode(JSONValue.self, from: json)
         } catch {
             throw APIError(.paramsError, reason: "a parameter cannot be encoded", underlying: error)
+        }
+    }
+}
+
+extension APIParams.Layer {
+    /// The layer as a JSON value without the way over its text; `nil` unless it holds nothing but scalars that no strategy
+    /// of an encoder changes.
+    fileprivate var scalarTree: JSONValue? {
+        guard case .values(let values) = self else { return nil }
+        var members: [String: JSONValue] = [:]
+        for (name, value) in values {
+            guard let scalar = JSONValue(scalar: value) else { return nil }
+            members[name] = scalar
+        }
+        return .object(members)
+    }
+}
+
+extension JSONValue {
+    fileprivate init?(scalar: APIParams.Value) {
+        switch scalar {
+        case let value as String: self = .string(value)
+        case let value as Int: self = .int(Int64(value))
+        case let value as Bool: self = .bool(value)
+        default: return nil
         }
     }
 }
