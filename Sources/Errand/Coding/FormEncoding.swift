@@ -31,6 +31,7 @@ enum FormEncoding {
     }
 
     private static func escape(_ text: String) -> String {
+        guard !text.utf8.allSatisfy(\.isFormSafe) else { return text }
         var escaped: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
@@ -60,6 +61,9 @@ extension JSONValue {
 extension UInt8 {
     /// Whether the byte stands for itself in a form (URL Standard, application/x-www-form-urlencoded percent-encode set).
     fileprivate var isFormSafe: Bool {
-        isASCIIAlphanumeric || Array("*-._".utf8).contains(self)
+        switch self {
+        case UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+        default: isASCIIAlphanumeric
+        }
     }
 }

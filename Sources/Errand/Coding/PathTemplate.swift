@@ -10,9 +10,10 @@ struct PathTemplate {
 
     /// The path with its parameters, each percent-encoded as one segment.
     func filled(from params: inout Params) throws(APIError) -> String {
-        guard !text.contains("://") else {
+        guard !text.utf8.contains(UInt8(ascii: ":")) || !text.contains("://") else {
             throw APIError(.paramsError, reason: "the path \(text) is a URL; name a service for another host")
         }
+        guard text.utf8.contains(UInt8(ascii: "{")) else { return PercentEncoding.path(text) }
         var path = ""
         var rest = Substring(text)
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {

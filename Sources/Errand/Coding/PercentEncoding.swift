@@ -8,17 +8,17 @@ enum PercentEncoding {
 
     /// `text` as part of one path segment: all but unreserved characters encoded, `%` and `/` too.
     static func segment(_ text: String) -> String {
-        encode(text) { byte, _ in byte.isUnreserved }
+        guard !text.utf8.allSatisfy(\.isUnreserved) else { return text }
+        return encode(text) { byte, _ in byte.isUnreserved }
     }
 
     /// A path, perhaps with a query, that is written by hand: legal characters and triplets that are there already stay.
     static func path(_ text: String) -> String {
-        encode(text) { byte, rest in
-            byte == UInt8(ascii: "%") ? rest.isHexPair : byte.isUnreserved || pathPunctuation.contains(byte)
+        guard !text.utf8.allSatisfy({ $0.isUnreserved || $0.isPathPunctuation }) else { return text }
+        return encode(text) { byte, rest in
+            byte == UInt8(ascii: "%") ? rest.isHexPair : byte.isUnreserved || byte.isPathPunctuation
         }
     }
-
-    private static let pathPunctuation = Array("/?!$&'()*+,;=:@".utf8)
 
     private static func encode(_ text: String, keep: (UInt8, Substring.UTF8View) -> Bool) -> String {
         var encoded: [UInt8] = []
@@ -52,6 +52,19 @@ extension UInt8 {
 
     /// Whether the byte never needs encoding in a URL (RFC 3986 section 2.3).
     var isUnreserved: Bool {
-        isASCIIAlphanumeric || Array("-._~".utf8).contains(self)
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: isASCIIAlphanumeric
+        }
+    }
+
+    /// Whether the byte is one of `/?!$&'()*+,;=:@`.
+    fileprivate var isPathPunctuation: Bool {
+        switch self {
+        case UInt8(ascii: "&")...UInt8(ascii: ","), UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "!"),
+            UInt8(ascii: "$"), UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: ":"), UInt8(ascii: "@"):
+            true
+        default: false
+        }
     }
 }

@@ -60,16 +60,14 @@ public struct APIService: Sendable {
 extension APIService {
     /// The URL of an encoded path below ``baseURL``.
     func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
-        var text = baseURL.absoluteString
-        var inherited: Substring = ""
-        if let mark = text.firstIndex(where: { $0 == "?" || $0 == "#" }) {
-            inherited = text[mark...].prefix { $0 != "#" }
-            text = String(text[..<mark])
-        }
-        while text.hasSuffix("/") { text.removeLast() }
-        if !path.isEmpty { text += path.hasPrefix("/") ? path : "/" + path }
-        for part in [String(inherited.dropFirst()), FormEncoding.serialize(query)] where !part.isEmpty {
-            text += (text.contains("?") ? "&" : "?") + part
+        let base = baseURL.absoluteString
+        let end = base.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? base.endIndex
+        let inherited = base.utf8[end...].prefix { $0 != UInt8(ascii: "#") }.dropFirst()
+        var text = String(base[..<end])
+        while text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
+        if !path.isEmpty { text += path.utf8.first == UInt8(ascii: "/") ? path : "/" + path }
+        for part in [String(Substring(inherited)), FormEncoding.serialize(query)] where !part.isEmpty {
+            text += (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + part
         }
         guard let url = URL(string: text), url.host != nil else {
             throw APIError(.paramsError, reason: "the path \(path) makes no URL below the service's base URL")
