@@ -24,7 +24,11 @@ struct EnvelopeHead: DecodableWithConfiguration, Sendable {
 
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
         let container = try decoder.container(keyedBy: AnyCodingKey.self)
-        code = try container.code(forKey: container.key(envelope.codeKey))
+        self.init(code: try container.code(of: envelope), in: container, of: envelope)
+    }
+
+    fileprivate init(code: Int, in container: KeyedDecodingContainer<AnyCodingKey>, of envelope: Envelope) {
+        self.code = code
         message = try? container.decodeIfPresent(String.self, forKey: container.key(envelope.messageKey))
     }
 }
@@ -36,12 +40,12 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
     case failure(EnvelopeHead)
 
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
-        let head = try EnvelopeHead(from: decoder, configuration: envelope)
-        guard envelope.successCodes.contains(head.code) else {
-            self = .failure(head)
+        let container = try decoder.container(keyedBy: AnyCodingKey.self)
+        let code = try container.code(of: envelope)
+        guard envelope.successCodes.contains(code) else {
+            self = .failure(EnvelopeHead(code: code, in: container, of: envelope))
             return
         }
-        let container = try decoder.container(keyedBy: AnyCodingKey.self)
         let key = container.key(envelope.dataKey)
         guard container.contains(key) else {
             self = .successWithoutData
@@ -60,7 +64,8 @@ extension KeyedDecodingContainer<AnyCodingKey> {
         return AnyCodingKey(words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined())
     }
 
-    fileprivate func code(forKey key: AnyCodingKey) throws -> Int {
+    fileprivate func code(of envelope: Envelope) throws -> Int {
+        let key = key(envelope.codeKey)
         do {
             return try decode(Int.self, forKey: key)
         } catch {
