@@ -31,7 +31,7 @@ extension BaseAPIRequest {
         // An older answer never replaces a newer one, and a cancel is no news.
         guard id > newestEnding ?? RequestID(rawValue: 0), result.error?.type != .cancelled else { return }
         newestEnding = id
-        error = result.error
+        if error != nil || result.error != nil { error = result.error }
         rawResponse = response
         if case .success(let content) = result { self.content = content }
     }
