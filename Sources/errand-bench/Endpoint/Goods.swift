@@ -16,8 +16,6 @@ extension Goods {
     static let answerBytes = [UInt8](answer.utf8)
     /// Where it is; the parameters stand in the query.
     static let path = "/mall/shopList"
-    /// How many connections each of the compared may open.
-    static let connections = TransportConfiguration().connectionsPerHost
 
     /// An answer as those decode it who know of no layer.
     private struct Enveloped: Decodable {

@@ -10,7 +10,7 @@ import Foundation
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)
         Core.pin(to: .client)
-        let workload = workload()
+        let workload = try workload()
         while let line = readLine() {
             let order = try JSONDecoder().decode(Order.self, from: Data(line.utf8))
             let measurement = try await workload.run(order)
@@ -18,12 +18,12 @@ import Foundation
         }
     }
 
-    private func workload() -> any Workload {
+    private func workload() throws -> any Workload {
         let service = APIService(baseURL: url)
         let goods = url.appending(path: Goods.path).appending(queryItems: [URLQueryItem(name: "category", value: "7")])
         return switch row {
-        case .layer: MeasuredLoop(loop: LayerLoop(service))
-        case .proxy: MeasuredLoop(loop: ProxyLoop(goods))
+        case .layer: try MeasuredLoop(loop: LayerLoop(service))
+        case .proxy: try MeasuredLoop(loop: ProxyLoop(goods))
         case .floor: MeasuredLoop(loop: FloorLoop(goods, decodes: true))
         case .floorRaw: MeasuredLoop(loop: FloorLoop(goods, decodes: false))
         case .urlSession: MeasuredLoop(loop: URLSessionLoop(goods, isAsync: false))
@@ -32,7 +32,7 @@ import Foundation
         case .download: Download(url: url)
         case .cancel: Cancelling(url: url)
         case .idle: Idling(url: url)
-        case .soak: Soak(loop: LayerLoop(service))
+        case .soak: try Soak(loop: LayerLoop(service))
         case .cookies: CookieCosts()
         }
     }

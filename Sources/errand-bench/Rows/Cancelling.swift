@@ -7,7 +7,7 @@ struct Cancelling: Workload {
 
     func run(_ order: Order) async throws -> Measurement {
         let witness = CancelWitness()
-        let proxy = APIProxy(service: APIService(baseURL: url), transport: try transport())
+        let proxy = APIProxy(service: APIService(baseURL: url), transport: try Connections.transport())
         let request = HangingRequest(delegate: witness, proxy: proxy)
         for _ in 0..<order.requests { request.loadData() }
         // Until the transport has taken them all in.
@@ -23,17 +23,6 @@ struct Cancelling: Workload {
             "cancelled": Double(witness.cancelled), "late_callbacks": Double(witness.others),
             "peak_rss_mb": Memory.peak,
         ]
-    }
-
-    private func transport() throws -> any HTTPTransport {
-        #if os(Linux)
-        var configuration = TransportConfiguration()
-        configuration.connectionsPerHost = 512
-        configuration.connections = 512
-        return try CurlTransport(configuration)
-        #else
-        return DefaultTransport.make()
-        #endif
     }
 }
 

@@ -17,8 +17,8 @@ final class FloorLoop: RequestLoop {
 
     func run(requests: Int, concurrency: Int) async throws {
         guard let multi else { throw BenchFailure("there is no libcurl") }
-        while idle.count < min(concurrency, Goods.connections) { idle.append(try FloorTransfer(url)) }
-        let transfers = idle.prefix(min(concurrency, Goods.connections))
+        while idle.count < concurrency { idle.append(try FloorTransfer(url)) }
+        let transfers = idle.prefix(concurrency)
         var (toBegin, toEnd) = (requests, requests)
         for transfer in transfers.prefix(requests) {
             toBegin -= 1

@@ -8,8 +8,8 @@ import Errand
     private var toEnd = 0
     private var continuation: CheckedContinuation<Void, any Error>?
 
-    init(_ service: APIService) {
-        proxy = APIProxy(service: service)
+    init(_ service: APIService) throws {
+        proxy = APIProxy(service: service, transport: try Connections.transport())
     }
 
     func run(requests count: Int, concurrency: Int) async throws {

@@ -3,10 +3,11 @@ import Foundation
 
 /// `APIProxy.send` from a task for each request in flight.
 struct ProxyLoop: RequestLoop {
-    private let proxy = APIProxy()
+    private let proxy: APIProxy
     private let request: HTTPRequest
 
-    init(_ url: URL) {
+    init(_ url: URL) throws {
+        proxy = APIProxy(transport: try Connections.transport())
         request = HTTPRequest(.get, url)
     }
 

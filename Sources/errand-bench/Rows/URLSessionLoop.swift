@@ -16,7 +16,7 @@ struct URLSessionLoop: RequestLoop {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
-        configuration.httpMaximumConnectionsPerHost = Goods.connections
+        configuration.httpMaximumConnectionsPerHost = Connections.limit
         session = URLSession(configuration: configuration)
         self.url = url
         self.isAsync = isAsync
