@@ -150,6 +150,7 @@ struct CancelTests {
 @MainActor func sentinel(_ proxy: APIProxy) async {
     let screen = Screen()
     let request = TextRequest(delegate: screen, proxy: proxy)
+    request.path = "/sentinel"
     for _ in 0..<3 {
         proxy.cancelRequest(request.loadData())
         _ = await screen.ending()

@@ -14,8 +14,8 @@ final class ClosureTransport: HTTPTransport {
         self.answer = answer
     }
 
-    /// Everything that was sent, in its order.
-    var requests: [HTTPRequest] { sent.withLock { $0 } }
+    /// Everything that was sent, in its order, but for the loads of `sentinel`.
+    var requests: [HTTPRequest] { sent.withLock { $0 }.filter { $0.url.lastPathComponent != "sentinel" } }
 
     func send(
         _ request: HTTPRequest,
