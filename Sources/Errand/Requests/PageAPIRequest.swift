@@ -1,9 +1,9 @@
 public import Observation
 
-/// A request whose answers are pages of one list: ``PagedManager/reload()``, ``PagedManager/loadNextPage()``, ``items``.
+/// A request whose answers are pages of one list: ``APIManager/reload()``, ``APIManager/loadNextPage()``, ``items``.
 ///
 /// A screen gives parameters alone; the strategy adds those of the page. A refresh beats an append; a failed refresh keeps
-/// the items and the position; a failed append keeps the position, and ``PagedManager/retry()`` asks for that page again. The
+/// the items and the position; a failed append keeps the position, and ``APIManager/retry()`` asks for that page again. The
 /// delegate, where there is one, hears of each page's ending as of any other load's, after the list has changed.
 @MainActor @Observable open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager {
     /// What an answer is decoded to.
