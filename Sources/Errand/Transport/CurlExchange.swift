@@ -1,5 +1,6 @@
 #if os(Linux)
 import Foundation
+import Synchronization
 
 /// One request on its way: what libcurl reads from it, what it writes to it, and how it ended.
 // The caller makes it, the loop's thread alone uses it from its submission to its end, the caller reads it after that.
@@ -23,7 +24,7 @@ final class CurlExchange: @unchecked Sendable {
     var host: CurlHost?
     /// The place among the running exchanges.
     var index = 0
-    /// Resumed once, when the exchange has ended.
+    /// Resumed once, by ``handOver()``.
     var continuation: UnsafeContinuation<Void, Never>?
     private(set) var upload: CurlUpload
     private(set) var attempts = 0
@@ -33,6 +34,7 @@ final class CurlExchange: @unchecked Sendable {
     private var deadlines: CurlDeadlines
     private var alarm: CurlAlarm?
     private var hasEarlyAnswer = false
+    private let isHandedOver = Atomic(false)
     /// How long a server may read on without a word when it has answered before it had the whole body.
     private static let earlyAnswerPatience: CurlClock.Instant = 500_000_000
 
@@ -134,10 +136,18 @@ final class CurlExchange: @unchecked Sendable {
         _ = attempt { exchange throws(TransportError) in try exchange.answer.end() }
     }
 
-    /// The answer, once the exchange has ended.
+    /// Gives the exchange back to its caller; the last thing that the loop does with it.
+    func handOver() {
+        // The thread sanitizer does not see what a continuation orders, but it sees this.
+        isHandedOver.store(true, ordering: .releasing)
+        continuation?.resume()
+    }
+
+    /// The answer, once the exchange has been handed over.
     ///
     /// - Throws: The reason why there is none.
     func response() throws(TransportError) -> HTTPResponse {
+        precondition(isHandedOver.load(ordering: .acquiring), "an exchange is asked for its answer before its end")
         if let failure { throw failure }
         return try answer.response()
     }

@@ -181,7 +181,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func handOver() {
-        for exchange in ended { exchange.continuation?.resume() }
+        for exchange in ended { exchange.handOver() }
         ended.removeAll(keepingCapacity: true)
     }
 

@@ -3,6 +3,8 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import Errand
+
 /// A program of the machine that a test runs, and that ends with the test.
 final class TestProgram: Sendable {
     private let process: Mutex<Process>
