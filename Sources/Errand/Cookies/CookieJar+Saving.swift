@@ -14,7 +14,7 @@ extension CookieJar {
     /// - Throws: Why the file could not be written; the jar goes on trying.
     public func flush() throws(CookieFileError) {
         guard let file else { return }
-        let result = saving.sync { save(to: file) }
+        guard let result = saving.sync(execute: { save(to: file) }) else { return }
         tell(of: result)
         _ = try result.get()
     }
@@ -32,7 +32,7 @@ extension CookieJar {
     private func saveAsScheduled() {
         guard let file else { return }
         state.withLock { $0.endSchedule() }
-        tell(of: save(to: file))
+        save(to: file).map(tell)
     }
 
     private func tell(of result: Result<[CookieFileError], CookieFileError>) {
@@ -42,10 +42,12 @@ extension CookieJar {
         }
     }
 
-    /// Makes the file say what the jar does, and returns what was in the way without preventing it.
-    private func save(to file: CookieFile) -> Result<[CookieFileError], CookieFileError> {
+    /// Makes the file say what the jar does.
+    ///
+    /// - Returns: What was in the way without preventing it; `nil` when there was nothing to do.
+    private func save(to file: CookieFile) -> Result<[CookieFileError], CookieFileError>? {
         let (changes, agreed) = state.withLock { $0.takeChanges() }
-        guard !changes.isEmpty else { return .success([]) }
+        guard !changes.isEmpty else { return nil }
         do {
             return .success(try file.locked { () throws(CookieFileError) in try merge(changes, agreed, into: file) })
         } catch {
@@ -64,11 +66,11 @@ extension CookieJar {
     ) throws(CookieFileError) -> [CookieFileError] {
         let found = try file.findTidily(at: opened, known: agreed)
         // The jar has it all where the file is as the jar left it, or gone: nobody decides anything by losing a file.
-        let hasNews = found.checksum != agreed && found.checksum != nil || !found.cookies.isEmpty
+        let hasNews = (found.checksum != nil && found.checksum != agreed) || !found.cookies.isEmpty
         let cookies = hasNews ? merged(changes, with: found) : self.cookies
         let bytes = CookieFileFormat.encode(cookies.filter(isKept))
-        try file.write(bytes)
         let written = CookieFileFormat.checksum(bytes)
+        if written != found.checksum { try file.write(bytes) }
         state.withLock { state in
             state.agree(on: cookies, read: found.checksum, written: written) { !isKept($0) }
         }

@@ -11,7 +11,8 @@ import Synchronization
 /// exits, though not when a signal ends it. Several processes, and several jars of one, may share a file: each save
 /// takes over what others stored and removed. The file is a Netscape `cookies.txt`, which curl and others read and
 /// write. It is replaced as a whole and readable by its owner alone. A damaged file, a directory or a symbolic link in
-/// its place is renamed to `<name>.corrupt-1` and so on, never written to and never deleted.
+/// its place is renamed to `<name>.corrupt-1` and so on, never written to and never deleted. The empty `<name>.lock`
+/// beside it is what processes take turns with.
 ///
 /// ```swift
 /// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))

@@ -4,6 +4,7 @@ import Foundation
 struct SetCookie {
     /// How long a cookie may live at most, whatever it asks for.
     static let longestLife: TimeInterval = 400 * 86_400
+    /// Bytes of name and value together.
     static let longestPair = 4096
     private static let longestAttribute = 1024
 

@@ -71,6 +71,17 @@ struct CookieFileCrashTests {
         #expect(CookieJar(file: folder.file).cookies.count == Self.count + 30)
     }
 
+    @Test("A logout is on the disk when it returns, and on a full disk too", .fault(33))
+    func keepsLogout() async throws {
+        let old = try Data(contentsOf: folder.file)
+        for fault in [[], ["-e", "inject=write:error=ENOSPC"] + SaveTrace.options(for: folder.file)] {
+            try old.write(to: folder.file)
+            let outcome = try await CookieProbe.run(["clear", path], under: ["strace", "-o", "/dev/null"] + fault)
+            #expect(outcome.lines.last == "cleared")
+            #expect(CookieJar(file: folder.file).cookies.isEmpty)
+        }
+    }
+
     @Test(
         "A save synchronizes the file before and the directory after renaming, and nobody else may ever read it",
         .fault(33)

@@ -180,6 +180,21 @@ struct CookieFileTests {
         #expect(CookieJar(file: folder.file).cookies.count == 2)
     }
 
+    @Test("A change that is taken back causes no write")
+    func noticesNoChange() throws {
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "a=1", from: url)
+        try jar.flush()
+        let path = folder.file.path(percentEncoded: false)
+        let before = try FileManager.default.attributesOfItem(atPath: path)
+        jar.store(setCookie: "a=2", from: url)
+        jar.store(setCookie: "a=1", from: url)
+        try jar.flush()
+        let after = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(before[.systemFileNumber] as? Int == after[.systemFileNumber] as? Int)
+        #expect(before[.modificationDate] as? Date == after[.modificationDate] as? Date)
+    }
+
     @Test("A save comes by itself, shortly after a change")
     func savesByItself() async throws {
         let jar = CookieJar(file: folder.file)
