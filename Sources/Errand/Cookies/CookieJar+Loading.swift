@@ -15,10 +15,7 @@ extension CookieJar {
     ///
     /// A domain may have become a public suffix since; then the cookie goes to that host alone.
     func admitted(_ cookie: Cookie) -> Cookie? {
-        guard sessionCookies == .keep || cookie.expires != nil,
-            cookie.keepsPromiseOfName(hasPathAttribute: true),
-            cookie.nameBytes.count + cookie.valueBytes.count <= SetCookie.longestPair
-        else { return nil }
+        guard sessionCookies == .keep || cookie.expires != nil, SetCookie.canBring(cookie) else { return nil }
         var cookie = cookie
         cookie.isHostOnly = cookie.isHostOnly || suffixes.isPublicSuffix(cookie.domain)
         return cookie

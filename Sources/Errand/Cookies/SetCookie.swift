@@ -33,6 +33,13 @@ struct SetCookie {
         return min(asked, date + Self.longestLife)
     }
 
+    /// Whether a line exists that asks for this name and value.
+    static func canBring(_ cookie: Cookie) -> Bool {
+        let (name, value) = (cookie.nameBytes, cookie.valueBytes)
+        return name.count + value.count <= longestPair && cookie.keepsPromiseOfName(hasPathAttribute: true)
+            && !name.contains(UInt8(ascii: "=")) && !(name + value).contains(UInt8(ascii: ";"))
+    }
+
     /// A pair without `=` is a value without a name.
     private static func pair(_ part: ArraySlice<UInt8>) -> (name: [UInt8], value: [UInt8]) {
         guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return ([], Array(part.trimmed)) }

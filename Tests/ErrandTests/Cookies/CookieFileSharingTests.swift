@@ -75,6 +75,16 @@ struct CookieFileSharingTests {
         #expect(CookieJar(file: folder.file).cookies.count == 1)
     }
 
+    @Test("A save that failed is tried again without being asked", .fault(31), .enabled(if: CookieProbe.runsSlowTests))
+    func retries() async throws {
+        let jar = CookieJar(file: folder.file)
+        let holder = try LockHolder(of: folder.file)
+        jar.store(setCookie: "a=1", from: url)
+        #expect(throws: CookieFileError.self) { try jar.flush() }
+        holder.kill()
+        while CookieJar(file: folder.file).cookies.isEmpty { try await Task.sleep(for: .milliseconds(50)) }
+    }
+
     @Test("A file that was deleted meanwhile comes back with the next save")
     func restores() throws {
         let jar = CookieJar(file: folder.file)

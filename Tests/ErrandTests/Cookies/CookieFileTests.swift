@@ -54,6 +54,8 @@ struct CookieFileTests {
                 + "shop.example.org\tFALSE\t/\tFALSE\t1\tpast\t1\r\n"
                 + "shop.example.org\tFALSE\t/\tFALSE\t0\t__Host-false\t1\r\n"
                 + ".org\tTRUE\t/\tFALSE\t0\twide\t1\r\n"
+                + "shop.example.org\tFALSE\t/\tFALSE\t0\tforged\t1; sid=2\r\n"
+                + "shop.example.org\tFALSE\t/\tFALSE\t0\tforged=1\t2\r\n"
         )
         let jar = CookieJar(file: folder.file, onError: problems.report)
         #expect(problems.kinds.isEmpty)
