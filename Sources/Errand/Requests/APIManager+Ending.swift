@@ -19,7 +19,7 @@ extension APIManager {
 extension BaseAPIRequest {
     /// Records how a load ended, before anybody is told.
     func settle(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
-        loads.removeAll { $0 == id }
+        forget(id)
         record(id, result, response)
         loadDidEnd(id, result, response)
         let told = callers.filter { $0.id == id }

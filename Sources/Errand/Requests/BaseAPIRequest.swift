@@ -92,7 +92,7 @@ extension BaseAPIRequest {
     /// The delegate hears of it after this has returned.
     public func cancelRequest(_ id: RequestID) {
         guard loads.contains(id) else { return }
-        loads.removeAll { $0 == id }
+        forget(id)
         proxy.cancelRequest(id)
     }
 
@@ -101,6 +101,12 @@ extension BaseAPIRequest {
     /// The delegate hears of it after this has returned, once for each load.
     public func cancelAllRequests() {
         for id in loads { cancelRequest(id) }
+    }
+
+    /// Takes a load off the list; the oldest end first, as a rule, so it is found at once.
+    func forget(_ id: RequestID) {
+        guard let index = loads.firstIndex(of: id) else { return }
+        loads.remove(at: index)
     }
 }
 
