@@ -21,7 +21,8 @@ struct Ratio {
     /// The comparisons that say something.
     static func all(of results: [RowResult]) -> [Ratio] {
         let pairs: [(Row, Row)] = [
-            (.layer, .floor), (.layer, .urlSession), (.layer, .urlSessionAsync), (.floor, .urlSession), (.proxy, .floorRaw),
+            (.layer, .floor), (.layer, .urlSession), (.layer, .urlSessionAsync), (.floor, .urlSession),
+            (.proxy, .floorRaw),
         ]
         let paired = pairs.flatMap { first, second in
             results.filter { $0.row == first }.compactMap { result in

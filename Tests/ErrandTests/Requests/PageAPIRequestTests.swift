@@ -73,7 +73,7 @@ struct PageAPIRequestTests {
         #expect(list.hasMore)
     }
 
-    @Test func `Asking a hundred times while a page is under way sends one request`() async {
+    @Test(.fault(49)) func `Asking a hundred times while a page is under way sends one request`() async {
         let list = numbers()
         list.reload()
         let reloading = list.loadNextPage()
@@ -86,7 +86,7 @@ struct PageAPIRequestTests {
         #expect(list.items.count == 20)
     }
 
-    @Test func `When page 3 fails its position is kept, and retry asks for page 3 alone`() async {
+    @Test(.fault(48)) func `When page 3 fails its position is kept, and retry asks for page 3 alone`() async {
         let list = numbers()
         for _ in 0..<2 {
             list.loadNextPage()
@@ -124,7 +124,7 @@ struct PageAPIRequestTests {
         #expect(list.items == Array(0..<10))
     }
 
-    @Test func `A refresh beats an append, whose late page is dropped`() async {
+    @Test(.fault(49)) func `A refresh beats an append, whose late page is dropped`() async {
         let list = numbers()
         list.reload()
         #expect(await screen.ending() == .success)
@@ -152,7 +152,7 @@ struct PageAPIRequestTests {
         #expect(list.items == Array(0..<20))
     }
 
-    @Test func `A total that is too small ends the list, once`() async {
+    @Test(.fault(47)) func `A total that is too small ends the list, once`() async {
         let list = numbers()
         server.announce(total: 5)
         list.reload()
@@ -162,7 +162,7 @@ struct PageAPIRequestTests {
         #expect(list.items.count == 10)
     }
 
-    @Test func `A total that is too large ends the list with its empty page`() async {
+    @Test(.fault(47)) func `A total that is too large ends the list with its empty page`() async {
         let list = numbers()
         server.announce(total: 1000)
         while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }

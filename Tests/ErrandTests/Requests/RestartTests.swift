@@ -20,7 +20,7 @@ struct RestartTests {
         )
     }
 
-    @Test func `cancelPrevious cancels the older load`() async {
+    @Test(.fault(20)) func `cancelPrevious cancels the older load`() async {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         let first = request.loadData()
@@ -32,7 +32,7 @@ struct RestartTests {
         #expect(screen.events == [.cancel, .success])
     }
 
-    @Test func `ignoreNew sends nothing and returns the ID of the load that runs`() async {
+    @Test(.fault(20)) func `ignoreNew sends nothing and returns the ID of the load that runs`() async {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         request.ownRestartPolicy = .ignoreNew
@@ -67,7 +67,7 @@ struct RestartTests {
         #expect(await screen.ending() == .success)
     }
 
-    @Test func `concurrent delivers each answer, and an older never replaces a newer`() async {
+    @Test(.fault(20)) func `concurrent delivers each answer, and an older never replaces a newer`() async {
         let gates = [Latch(), Latch()]
         let proxy = proxy(gates)
         let request = GoodsRequest(delegate: screen, proxy: proxy)

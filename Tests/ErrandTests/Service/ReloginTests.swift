@@ -37,7 +37,7 @@ struct ReloginTests {
         ClosureTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : refusal.answer }
     }
 
-    @Test(arguments: Refusal.allCases)
+    @Test(.fault(37), .fault(46), arguments: Refusal.allCases)
     func `Many expired loads share one relogin, and each is sent once more`(_ refusal: Refusal) async {
         let transport = transport(refusal)
         let proxy = proxy(transport)
@@ -51,7 +51,7 @@ struct ReloginTests {
         #expect(transport.requests.filter { $0.headers["X-Token"] == "t1" }.count == 20)
     }
 
-    @Test(arguments: Refusal.allCases)
+    @Test(.fault(38), .fault(46), arguments: Refusal.allCases)
     func `When relogin fails each waiter fails once, and the next load may try again`(_ refusal: Refusal) async {
         let proxy = proxy(transport(refusal, valid: "t2"))
         account.fails = true
@@ -72,7 +72,7 @@ struct ReloginTests {
         #expect(account.logins == 2)
     }
 
-    @Test(arguments: Refusal.allCases)
+    @Test(.fault(39), .fault(46), arguments: Refusal.allCases)
     func `A replay that is refused again ends as loginExpired`(_ refusal: Refusal) async {
         let transport = transport(refusal, valid: "never")
         let request = GoodsRequest(delegate: screen, proxy: proxy(transport))
@@ -82,7 +82,7 @@ struct ReloginTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `A late refusal of the old login is replayed without another relogin`() async {
+    @Test(.fault(40)) func `A late refusal of the old login is replayed without another relogin`() async {
         let gate = Latch()
         let slow = ClosureTransport { request throws(TransportError) in
             if request.url.path.hasSuffix("late"), request.headers["X-Token"] == "t0" { try await gate.wait() }
@@ -117,7 +117,7 @@ struct ReloginTests {
         #expect(transport.requests.count == 3)
     }
 
-    @Test func `A waiter that is cancelled ends at once and is not sent again`() async {
+    @Test(.fault(44)) func `A waiter that is cancelled ends at once and is not sent again`() async {
         let gate = Latch()
         account.gate = gate
         let transport = transport(.status)
