@@ -26,7 +26,7 @@ let package = Package(
         .executableTarget(name: "cookie-probe", dependencies: ["Errand"], swiftSettings: strict),
         .testTarget(
             name: "ErrandTests",
-            dependencies: ["Errand", "FixtureServer", "cookie-probe"],
+            dependencies: ["Errand", "FixtureServer", "cookie-probe", "errand-bench"],
             exclude: ["Documentation/Prelude.txt"],
             swiftSettings: strict
         ),

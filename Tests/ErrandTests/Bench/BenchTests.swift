@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@Suite("The bench's command line", .takesTurns, .timeLimit(.minutes(1)))
+struct BenchTests {
+    @Test func `Help names every row`() async throws {
+        let ending = try await bench("--help")
+        #expect(ending.status == 0)
+        for row in ["layer", "proxy", "floor", "urlsession", "upload", "cancel", "idle", "soak", "cookies"] {
+            #expect(ending.output.contains("\n  \(row)"))
+        }
+    }
+
+    @Test(arguments: [["--nonsense"], ["lair"], ["--rounds"], ["--rounds", "0"], ["--concurrency", "1,x"], ["work"]])
+    func `Wrong arguments are one line and status 64`(arguments: [String]) async throws {
+        let ending = try await bench(arguments)
+        #expect(ending.status == 64)
+        #expect(ending.output.isEmpty)
+        #expect(ending.complaint.hasPrefix("errand-bench: "))
+        #expect(ending.complaint.split(separator: "\n").count == 1)
+    }
+
+    @Test func `A row runs alone and is one object of JSON for each concurrency`() async throws {
+        let ending = try await bench("layer", "--json", "--quick", "--rounds", "1")
+        #expect(ending.status == 0, "\(ending.complaint)")
+        let rows = try ending.output.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(rows.map { $0["row"] as? String } == ["layer", "layer"])
+        #expect(rows.map { $0["concurrency"] as? Int } == [1, 16])
+        for field in ["requests_per_s", "cpu_us_per_request", "peak_rss_mb", "rss_growth_mb"] {
+            #expect(rows.allSatisfy { $0[field] is NSNumber }, "\(field)")
+        }
+    }
+
+    private typealias Ending = (status: Int32, output: String, complaint: String)
+
+    private func bench(_ arguments: String...) async throws -> Ending { try await bench(arguments) }
+
+    private func bench(_ arguments: [String]) async throws -> Ending {
+        let (process, output, complaint) = (Process(), Pipe(), Pipe())
+        process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appending(path: "errand-bench")
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = complaint
+        let status = try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
+        return (status, try text(output), try text(complaint))
+    }
+
+    private func text(_ pipe: Pipe) throws -> String {
+        String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    }
+}
