@@ -1,8 +1,6 @@
-import Synchronization
-
 /// Lets a few at a time through, first come, first served; the others wait without a thread.
 package final class Turnstile: Sendable {
-    private struct State {
+    private struct State: Sendable {
         var free: Int
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
@@ -10,11 +8,11 @@ package final class Turnstile: Sendable {
     /// The one that all tests of this process share which use sockets, clocks or much of the processor.
     package static let tests = Turnstile(letting: 2)
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     /// Creates a turnstile that lets `count` through at a time.
     package init(letting count: Int) {
-        state = Mutex(State(free: count))
+        state = Guarded(State(free: count))
     }
 
     /// Waits for a turn and runs `body` in it.
