@@ -1,8 +1,13 @@
 import Foundation
 
-/// A folder that is removed with the value.
+/// A folder that is removed with the value, and with the process where a jar's last save makes it anew.
 final class TemporaryFolder: Sendable {
-    let url = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
+    private static let root: URL = {
+        atexit { try? FileManager.default.removeItem(at: TemporaryFolder.root) }
+        return FileManager.default.temporaryDirectory.appending(path: "errand-tests-\(getpid())")
+    }()
+
+    let url = root.appending(path: UUID().uuidString)
     var file: URL { url.appending(path: "cookies.txt") }
 
     init() throws {
