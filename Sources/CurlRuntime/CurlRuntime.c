@@ -216,6 +216,25 @@ int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function f
     return curl.easy_setopt(easy, option, function);
 }
 
+static _Atomic(curlrt_tell_function) heard = NULL;
+
+/// Most of what libcurl tells matters to nobody, and it tells a lot.
+static int tell(curlrt_easy *easy, int kind, const char *bytes, size_t count, void *context) {
+    (void)easy;
+    static const char *const words[] = {"Stream ID: ", "OPENED stream", "GOAWAY"};
+    curlrt_tell_function hear = atomic_load(&heard);
+    if (kind != 0 || !hear) return 0;
+    for (size_t index = 0; index < sizeof words / sizeof *words; index++) {
+        if (memmem(bytes, count, words[index], strlen(words[index]))) hear(bytes, count, context);
+    }
+    return 0;
+}
+
+int curlrt_easy_set_tell(curlrt_easy *easy, int option, curlrt_tell_function function) {
+    atomic_store(&heard, function);
+    return curl.easy_setopt(easy, option, tell);
+}
+
 static int open_socket(void *context, int purpose, socket_address *wanted) {
     (void)context;
     (void)purpose;

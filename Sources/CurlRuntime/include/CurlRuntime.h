@@ -24,6 +24,9 @@ typedef int (*curlrt_seek_function)(void *context, int64_t offset, int origin);
 /// Hears that a connection is ready for the request; 0 goes on, 1 ends the transfer.
 typedef int (*curlrt_ready_function)(void *context, char *remote, char *local, int remote_port, int local_port);
 
+/// Hears a line of what libcurl tells about an HTTP/2 connection: a stream that begins, or the server's `GOAWAY`.
+typedef void (*curlrt_tell_function)(const char *bytes, size_t count, void *context);
+
 /// Binds libcurl once for the whole process; `NULL` when it is usable, otherwise the reason why it is not.
 ///
 /// Safe on any thread. `ERRAND_HIDE_LIBCURL=1` in the environment makes it unusable.
@@ -59,6 +62,9 @@ int curlrt_easy_set_pointer(curlrt_easy *easy, int option, const void *value);
 int curlrt_easy_set_transfer(curlrt_easy *easy, int option, curlrt_transfer_function function);
 int curlrt_easy_set_seek(curlrt_easy *easy, int option, curlrt_seek_function function);
 int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function function);
+
+/// Sets the same function for all handles.
+int curlrt_easy_set_tell(curlrt_easy *easy, int option, curlrt_tell_function function);
 
 /// Makes every socket of `easy` close-on-exec.
 int curlrt_easy_close_sockets_on_exec(curlrt_easy *easy);

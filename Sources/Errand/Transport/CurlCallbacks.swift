@@ -31,8 +31,14 @@ let curlRewindsBody: CurlSeekFunction = { context, offset, origin in
 }
 
 /// Tells that the request is about to go out on a connection.
-let curlIsReady: CurlReadyFunction = { context, _, _, _, _ in
-    exchange(context)?.connectionIsReady() == true ? 0 : 1
+let curlIsReady: CurlReadyFunction = { context, _, _, _, port in
+    exchange(context)?.begin(onPort: port) == true ? 0 : 1
+}
+
+/// Tells in words what happens on an HTTP/2 connection.
+let curlTells: CurlTellFunction = { bytes, count, context in
+    let line = String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+    if let word = CurlWord(line) { exchange(context)?.hear(word) }
 }
 
 private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {

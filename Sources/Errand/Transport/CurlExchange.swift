@@ -28,6 +28,8 @@ final class CurlExchange: @unchecked Sendable {
     var continuation: UnsafeContinuation<Void, Never>?
     private(set) var upload: CurlUpload
     private(set) var attempts = 0
+    private var allowedAttempts: Int
+    private var stream = CurlStream(port: 0)
 
     private var answer: CurlAnswer
     private var failure: TransportError?
@@ -49,6 +51,7 @@ final class CurlExchange: @unchecked Sendable {
         url = request.url.absoluteString
         origin = url.origin
         headerList = CurlHeaderList(request.headers)
+        allowedAttempts = request.method.isIdempotent ? 2 : 1
         upload = try CurlUpload(request, progress: progress)
         answer = CurlAnswer(to: request, progress: progress)
         deadlines = CurlDeadlines(request)
@@ -66,16 +69,32 @@ final class CurlExchange: @unchecked Sendable {
 
     // MARK: libcurl's questions
 
-    /// Hears that a connection is ready for the request; `false` ends the exchange.
-    func connectionIsReady() -> Bool {
+    /// Hears that the request is about to go out on a connection; `false` ends the exchange.
+    func begin(onPort port: Int32) -> Bool {
         attempt { exchange throws(TransportError) in
+            if exchange.isRefused { exchange.allowedAttempts += 1 }
             exchange.attempts += 1
-            // At the second attempt, a server that took the first one without an answer may have acted on it.
-            guard exchange.attempts == 1 || exchange.request.method.isIdempotent && exchange.attempts == 2 else {
+            exchange.stream = CurlStream(port: port)
+            // A server that took the request before, and ended without an answer, may have acted on it.
+            guard exchange.attempts <= exchange.allowedAttempts else {
                 throw TransportError(.connectionLost, "the connection ended before an answer began")
             }
         }
     }
+
+    /// Hears what libcurl tells about the connection.
+    func hear(_ word: CurlWord) {
+        switch word {
+        case .begins(let number):
+            stream.number = number
+            host?.lastStreams.begin(stream)
+        case .lastStream(let number):
+            host?.lastStreams.end(stream.port, at: number)
+        }
+    }
+
+    /// Whether the server has told that it did not look at the last attempt.
+    private var isRefused: Bool { host?.lastStreams.areBefore(stream) == true }
 
     /// Takes one header line; `false` ends the exchange.
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
@@ -96,7 +115,7 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Goes back to the first byte of the request's body; `false` ends the exchange.
     func rewind() -> Bool {
-        upload.rewind()
+        upload.rewind(isRefused || request.method.isIdempotent)
     }
 
     private func attempt(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {

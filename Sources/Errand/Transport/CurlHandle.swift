@@ -50,14 +50,18 @@ final class CurlHandle {
         hearsOfConnections && exchange.attempts <= 1
     }
 
-    /// What went wrong, in libcurl's words where they help.
-    func error(_ code: CurlCode) -> TransportError {
+    /// Why `exchange` failed, in libcurl's words where they help.
+    func error(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
         let kind = code.kind(systemError: easy.number(.systemError))
         guard kind != .responseTooLarge else {
             return TransportError(kind, "a header line or the header block is larger than libcurl takes")
         }
+        let neverConnected = hearsOfConnections && exchange.attempts == 0
         let text = String(cString: errorText)
-        return TransportError(kind, text.isEmpty ? CurlLibrary.text(of: code.rawValue) : text)
+        return TransportError(
+            kind == .connectionLost && neverConnected ? .cannotConnect : kind,
+            text.isEmpty ? CurlLibrary.text(of: code.rawValue) : text
+        )
     }
 }
 #endif

@@ -157,6 +157,11 @@ struct CurlEasy: Equatable {
         curlrt_easy_set_ready(pointer, option.number, function) == 0
     }
 
+    /// Sets the function that hears what libcurl tells while ``CurlOption/tells`` is on.
+    func set(_ option: CurlOption<CurlTellFunction>, _ function: CurlTellFunction) {
+        _ = curlrt_easy_set_tell(pointer, option.number, function)
+    }
+
     /// Keeps the sockets from programs that the process starts.
     func closeSocketsOnExec() {
         _ = curlrt_easy_close_sockets_on_exec(pointer)

@@ -130,7 +130,7 @@ final class CurlLoop: @unchecked Sendable {
             guard let context = easy.context else { continue }
             let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
             guard let exchange = handle.exchange else { continue }
-            code == .success ? exchange.succeed() : exchange.fail(handle.error(code))
+            code == .success ? exchange.succeed() : exchange.fail(handle.error(code, of: exchange))
             retire(exchange, handle)
         }
     }

@@ -12,6 +12,9 @@ typealias CurlReadyFunction =
         UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32, Int32
     ) -> Int32
 
+/// Hears a line of what libcurl tells about an HTTP/2 connection.
+typealias CurlTellFunction = @convention(c) (UnsafePointer<CChar>?, Int, UnsafeMutableRawPointer?) -> Void
+
 /// One option of a transfer: its name and number in libcurl's ABI and the type of its value.
 struct CurlOption<Value> {
     /// The name behind `CURLOPT_`.
@@ -38,9 +41,9 @@ extension CurlOption where Value == Int {
     static var pathAsIs: Self { Self("PATH_AS_IS", 234) }
     static var protocols: Self { Self("PROTOCOLS", 181) }
     static var suppressConnectHeaders: Self { Self("SUPPRESS_CONNECT_HEADERS", 265) }
+    static var tells: Self { Self("VERBOSE", 41) }
     static var tlsVersion: Self { Self("SSLVERSION", 32) }
     static var upload: Self { Self("UPLOAD", 46) }
-    static var uploadBuffer: Self { Self("UPLOAD_BUFFERSIZE", 280) }
     static var waitForMultiplex: Self { Self("PIPEWAIT", 237) }
 }
 
@@ -72,6 +75,7 @@ extension CurlOption where Value == UnsafeRawPointer {
     static var readContext: Self { Self("READDATA", 10009) }
     static var readyContext: Self { Self("PREREQDATA", 10313) }
     static var seekContext: Self { Self("SEEKDATA", 10168) }
+    static var tellContext: Self { Self("DEBUGDATA", 10095) }
     static var writeContext: Self { Self("WRITEDATA", 10001) }
 }
 
@@ -87,6 +91,10 @@ extension CurlOption where Value == CurlSeekFunction {
 
 extension CurlOption where Value == CurlReadyFunction {
     static var ready: Self { Self("PREREQFUNCTION", 20312) }
+}
+
+extension CurlOption where Value == CurlTellFunction {
+    static var tell: Self { Self("DEBUGFUNCTION", 20094) }
 }
 
 /// One option of a set of transfers, by its number in libcurl's ABI.
@@ -105,8 +113,6 @@ struct CurlInfo {
 
     /// The `errno` of the last failed connect (`CURLINFO_OS_ERRNO`).
     static let systemError = CurlInfo(number: 0x20_0000 + 25)
-    /// The connections that were opened for the transfer (`CURLINFO_NUM_CONNECTS`).
-    static let newConnections = CurlInfo(number: 0x20_0000 + 26)
     /// The HTTP version of the answer, 3 for HTTP/2 (`CURLINFO_HTTP_VERSION`).
     static let httpVersion = CurlInfo(number: 0x20_0000 + 46)
 }

@@ -77,6 +77,8 @@ final class CurlHost {
     fileprivate(set) var running = 0
     fileprivate(set) var isMultiplexed = false
     fileprivate(set) var waiting = CurlWaitingLine()
+    /// What its servers have told about streams that they refuse.
+    var lastStreams = CurlLastStreams()
 
     fileprivate var isIdle: Bool { running == 0 && waiting.isEmpty }
 

@@ -8,6 +8,7 @@ extension CurlEasy {
         set(.write, curlTakesBody)
         set(.read, curlWantsBody)
         set(.seek, curlRewindsBody)
+        set(.tell, curlTells)
         return set(.ready, curlIsReady)
     }
 
@@ -19,6 +20,7 @@ extension CurlEasy {
         set(.readContext, context)
         set(.seekContext, context)
         set(.readyContext, context)
+        set(.tellContext, context)
     }
 
     /// Sets what is the same for every exchange of a transport.
@@ -27,6 +29,7 @@ extension CurlEasy {
         set(.protocols, 3)
         set(.acceptHTTP09, 0)
         set(.pathAsIs, 1)
+        set(.idleConnectionAge, Int(configuration.idleConnectionAge.components.seconds))
         set(.suppressConnectHeaders, 1)
         set(.leaveResolver, 1)
         set(.connectTimeout, Int(configuration.connectTimeout.nanoseconds / 1_000_000))
@@ -64,6 +67,7 @@ extension CurlEasy {
         set(.headers, exchange.headerList.first)
         set(.httpVersion, isSecure ? 4 : 2)
         set(.waitForMultiplex, isSecure ? 1 : 0)
+        set(.tells, exchange.host?.isMultiplexed == true ? 1 : 0)
         applyBody(of: exchange)
         set(.method, request.method.rawValue)
     }

@@ -12,7 +12,6 @@ struct CurlUpload: ~Copyable {
     let memory: UnsafeRawBufferPointer?
     private var reader: HTTPBodyReader
     private let progress: TransferProgress.Handler?
-    private let isRepeatable: Bool
     private var sentBytes: Int64 = 0
 
     /// Whether some of the bytes have still to go out, part by part.
@@ -30,7 +29,6 @@ struct CurlUpload: ~Copyable {
         totalBytes = reader.totalBytes
         self.reader = reader
         self.progress = progress
-        isRepeatable = request.method.isIdempotent
     }
 
     deinit {
@@ -49,8 +47,8 @@ struct CurlUpload: ~Copyable {
         return count
     }
 
-    /// Goes back to the first byte; `false` when the server may have acted on the bytes that have gone out.
-    mutating func rewind() -> Bool {
+    /// Goes back to the first byte; `false` when bytes have gone out that `isRepeatable` forbids to send again.
+    mutating func rewind(_ isRepeatable: Bool) -> Bool {
         guard isRepeatable || sentBytes == 0 else { return false }
         reader.rewind()
         sentBytes = 0

@@ -18,6 +18,10 @@ public struct TransportConfiguration: Sendable {
     public var connections = 128
     /// How long a new connection may take, TLS included; 30 s by default.
     public var connectTimeout: Duration = .seconds(30)
+    /// How long a connection may lie idle and still be used again, in whole seconds; 50 s by default.
+    ///
+    /// Common servers and balancers close after 60 or 75 s; a request that meets that moment fails unless it is idempotent.
+    public var idleConnectionAge: Duration = .seconds(50)
     /// Which proxy carries the requests; the environment's by default.
     public var proxy = Proxy.environment
     /// How the server is made sure of, and who the client is.

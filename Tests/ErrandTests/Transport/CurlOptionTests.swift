@@ -28,17 +28,23 @@ struct CurlOptionTests {
 
     private static let numbers = [
         CurlOption<Int>.acceptHTTP09, .connectTimeout, .get, .httpVersion, .leaveResolver, .noBody, .noSignal,
-        .pathAsIs, .protocols, .suppressConnectHeaders, .tlsVersion, .upload, .waitForMultiplex,
+        .pathAsIs, .protocols, .suppressConnectHeaders, .tells, .tlsVersion, .idleConnectionAge, .freshConnection,
+        .upload, .waitForMultiplex,
     ].map(pair)
     private static let sizes = [CurlOption<Int64>.postSize, .uploadSize].map(pair)
-    private static let texts = [CurlOption<String>.method, .proxy, .unixSocketPath, .url].map(pair)
+    private static let texts = [
+        CurlOption<String>.certificateAuthorityDirectory, .certificateAuthorityFile, .clientCertificate,
+        .clientCertificateType, .clientKey, .clientKeyPassword, .method, .pinnedPublicKeys, .proxy, .unixSocketPath,
+        .url,
+    ].map(pair)
     private static let pointers = [
         CurlOption<UnsafeRawPointer>.context, .errorBuffer, .headerContext, .headers, .post, .readContext,
-        .readyContext, .seekContext, .writeContext,
+        .readyContext, .seekContext, .tellContext, .writeContext,
     ].map(pair)
     private static let functions =
         [CurlOption<CurlTransferFunction>.header, .read, .write].map(pair)
         + [CurlOption<CurlSeekFunction>.seek].map(pair) + [CurlOption<CurlReadyFunction>.ready].map(pair)
+        + [CurlOption<CurlTellFunction>.tell].map(pair)
 
     private static func pair<Value>(_ option: CurlOption<Value>) -> Pair {
         (option.name, option.number)
