@@ -71,6 +71,34 @@ struct CurlProcessTests {
         return String(decoding: bytes[..<count], as: UTF8.self).components(separatedBy: "socket:").count
     }
 
+    @Test func `A process without free descriptors recovers`() async {
+        await #expect(processExitsWith: .success) {
+            let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(1)) }
+            let transport = try CurlTransport()
+            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            let kinds = await withTaskGroup(of: TransportError.Kind?.self) { group in
+                for number in 0..<1_000 {
+                    let url = server.url("/", host: "127.0.0.\(1 + number % 20)")
+                    group.addTask { await Self.failure(transport, url) }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(kinds.count == 1_000)
+            #expect(kinds.allSatisfy { [nil, .cannotConnect, .connectionLost, .noNetwork].contains($0) })
+            #expect(await Self.failure(transport, server.url("/")) == nil)
+        }
+    }
+
+    private static func failure(_ transport: CurlTransport, _ url: URL) async -> TransportError.Kind? {
+        do throws(TransportError) {
+            _ = try await transport.send(HTTPRequest(.get, url))
+            return nil
+        } catch {
+            return error.kind
+        }
+    }
+
     @Test func `A broken connection is no signal`() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_DFL)

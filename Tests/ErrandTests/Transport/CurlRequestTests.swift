@@ -132,6 +132,21 @@ struct CurlRequestTests {
         #expect(server.totalConnections == 1)
     }
 
+    @Test func `A fragment stays here, and a long query arrives`() async throws {
+        let query = String(repeating: "x", count: 20_000)
+        let recorded = try await recorded(HTTPRequest(.get, server.url("/a?\(query)#b")))
+        #expect(recorded.target == "/a?\(query)")
+    }
+
+    @Test func `A server is asked before the body is sent, when the request says so`() async throws {
+        let body = HTTPBody.data(Data(repeating: 1, count: 2_000_000))
+        let recorded = try await recorded(
+            HTTPRequest(.put, server.url("/"), headers: ["Expect": "100-continue"], body: body)
+        )
+        #expect(recorded.header("Expect") == "100-continue")
+        #expect(recorded.bodyCount == 2_000_000)
+    }
+
     @Test func `A request that could forge another one is refused`() async throws {
         let request = HTTPRequest(.get, server.url("/"), headers: ["X-A": "1\r\nX-B: 2"])
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
