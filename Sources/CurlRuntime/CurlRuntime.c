@@ -4,6 +4,7 @@
 
 #include "CurlRuntime.h"
 
+// Longer than our other files, because the table of functions below is static: whatever calls them stands here.
 #if defined(__linux__)
 
 #include <dirent.h>
