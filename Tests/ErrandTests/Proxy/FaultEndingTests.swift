@@ -39,8 +39,17 @@ struct FaultEndingTests {
         private var drip: Answer.Step { .repeatForever(Array("x".utf8), every: .milliseconds(200)) }
     }
 
-    @Test(arguments: TransportKind.allCases, Fault.allCases)
+    @Test(arguments: TransportKind.allCases, Fault.allCases.filter { $0 != .headersDrip })
     func `One ending, and nothing after it`(_ kind: TransportKind, _ fault: Fault) async throws {
+        try await expectOneEnding(kind, fault)
+    }
+
+    @Test(.fault(4), arguments: TransportKind.survivingCutHeads)
+    func `One ending inside the header block`(_ kind: TransportKind) async throws {
+        try await expectOneEnding(kind, .headersDrip)
+    }
+
+    private func expectOneEnding(_ kind: TransportKind, _ fault: Fault) async throws {
         let server = try fault.start()
         let proxy = APIProxy(service: APIService(baseURL: server.baseURL), transport: try kind.make())
         let screen = Screen()

@@ -12,6 +12,16 @@ enum TransportKind: CaseIterable, Sendable {
     static let allCases: [TransportKind] = [.urlSession]
     #endif
 
+    /// Those that survive a deadline or a cancel inside the header block: URLSession on Linux ends the process when the
+    /// connection closes there, which it may before a cancel has taken effect.
+    static var survivingCutHeads: [TransportKind] {
+        #if os(Linux)
+        [.curl]
+        #else
+        allCases
+        #endif
+    }
+
     /// A transport of this kind with connections of its own.
     func make() throws -> any HTTPTransport {
         #if os(Linux)
