@@ -18,9 +18,9 @@ struct CurlAnswer: ~Copyable {
         self.progress = progress
     }
 
-    /// Whether the body is known to be complete, before libcurl says so.
-    var isWhole: Bool {
-        block.isComplete && (!hasBody || announcedBytes == receivedBytes)
+    /// Whether the answer came over HTTP/2 and is known to be complete, before libcurl says so.
+    var isWholeOverHTTP2: Bool {
+        block.isComplete && block.isHTTP2 && (!hasBody || announcedBytes == receivedBytes)
     }
 
     private var hasBody: Bool {

@@ -132,7 +132,7 @@ final class CurlExchange: @unchecked Sendable {
 
     /// libcurl 7.88 waits for ever when an HTTP/2 server has answered and no longer takes the rest of the body.
     private func noteEarlyAnswer() {
-        guard !hasEarlyAnswer, upload.isUnderWay, answer.isWhole else { return }
+        guard !hasEarlyAnswer, upload.isUnderWay, answer.isWholeOverHTTP2 else { return }
         hasEarlyAnswer = true
         deadlines.limitSilence(Self.earlyAnswerPatience)
         alarm?.set(deadlines.next)

@@ -20,6 +20,9 @@ struct CurlHeaderBlock {
     /// Whether the block that has just ended is a `101`, behind which no HTTP follows.
     var isSwitchingProtocols: Bool { part == .statusLine && status == 101 }
 
+    /// Whether the status line is that of HTTP/2.
+    var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
+
     /// Takes one line with its end of line.
     mutating func append(_ line: UnsafeRawBufferPointer) {
         receivedBytes += line.count

@@ -36,9 +36,7 @@ final class CurlLoop: @unchecked Sendable {
         multi.set(.connectionsPerHost, configuration.connectionsPerHost)
         multi.set(.connections, configuration.connections)
         multi.set(.keptConnections, configuration.connections)
-        let thread = Thread { self.run() }
-        thread.name = "errand.curl"
-        thread.start()
+        Thread { self.run() }.start()
     }
 
     // MARK: Any thread
@@ -70,6 +68,7 @@ final class CurlLoop: @unchecked Sendable {
     // MARK: The loop's thread
 
     private func run() {
+        Thread.current.name = "errand.curl"
         CurlLibrary.blockBrokenPipeSignal()
         while turn() {}
         CurlLibrary.work(close)
@@ -165,7 +164,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private func retire(_ exchange: CurlExchange, _ handle: CurlHandle) {
         let version = handle.easy.number(.httpVersion)
-        queue.leave(exchange, isMultiplexed: version == 0 ? nil : version >= 3)
+        queue.leave(exchange, isMultiplexed: version == 0 ? nil : version >= CurlValue.http2)
         multi.remove(handle.easy)
         handle.end()
         if handle.isReusable(after: exchange) { idle.append(handle) }

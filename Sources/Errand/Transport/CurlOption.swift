@@ -97,6 +97,22 @@ extension CurlOption where Value == CurlTellFunction {
     static var tell: Self { Self("DEBUGFUNCTION", 20094) }
 }
 
+/// Values of options, by their numbers in libcurl's ABI.
+enum CurlValue {
+    /// `http` and `https`.
+    static let webProtocols = 1 | 2
+    /// HTTP/1.1 alone.
+    static let http1 = 2
+    /// HTTP/2, as ``CurlInfo/httpVersion`` tells it.
+    static let http2 = 3
+    /// HTTP/2 over TLS where the server offers it, HTTP/1.1 otherwise.
+    static let http2OverTLS = 4
+    /// TLS 1.2 or later.
+    static let tls1_2 = 6
+    /// TLS 1.3 or later.
+    static let tls1_3 = 7
+}
+
 /// One option of a set of transfers, by its number in libcurl's ABI.
 enum CurlMultiOption: Int32 {
     /// How many connections are kept open without a transfer (`CURLMOPT_MAXCONNECTS`).
@@ -113,7 +129,7 @@ struct CurlInfo {
 
     /// The `errno` of the last failed connect (`CURLINFO_OS_ERRNO`).
     static let systemError = CurlInfo(number: 0x20_0000 + 25)
-    /// The HTTP version of the answer, 3 for HTTP/2 (`CURLINFO_HTTP_VERSION`).
+    /// The HTTP version of the answer, 0 for none (`CURLINFO_HTTP_VERSION`).
     static let httpVersion = CurlInfo(number: 0x20_0000 + 46)
 }
 #endif

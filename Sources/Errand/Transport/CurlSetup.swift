@@ -26,7 +26,7 @@ extension CurlEasy {
     /// Sets what is the same for every exchange of a transport.
     func apply(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
         set(.noSignal, 1)
-        set(.protocols, 3)
+        set(.protocols, CurlValue.webProtocols)
         set(.acceptHTTP09, 0)
         set(.pathAsIs, 1)
         set(.idleConnectionAge, Int(configuration.idleConnectionAge.components.seconds))
@@ -47,7 +47,7 @@ extension CurlEasy {
     }
 
     private func apply(_ configuration: TLSConfiguration) {
-        set(.tlsVersion, configuration.minimumVersion == .v1_3 ? 7 : 6)
+        set(.tlsVersion, configuration.minimumVersion == .v1_3 ? CurlValue.tls1_3 : CurlValue.tls1_2)
         if !configuration.pinnedPublicKeys.isEmpty {
             set(.pinnedPublicKeys, configuration.pinnedPublicKeys.joined(separator: ";"))
         }
@@ -65,7 +65,7 @@ extension CurlEasy {
         let isSecure = request.url.scheme?.lowercased() == "https"
         set(.url, exchange.url)
         set(.headers, exchange.headerList.first)
-        set(.httpVersion, isSecure ? 4 : 2)
+        set(.httpVersion, isSecure ? CurlValue.http2OverTLS : CurlValue.http1)
         set(.waitForMultiplex, isSecure ? 1 : 0)
         set(.tells, exchange.host?.isMultiplexed == true ? 1 : 0)
         applyBody(of: exchange)

@@ -1,7 +1,18 @@
 #if os(Linux)
 import Foundation
 
-/// The transport of Linux: libcurl, which is in the process already, on one thread of its own.
+/// The transport of Linux: the libcurl that is in the process already, on one thread of its own.
+///
+/// - HTTP/1.1 with kept connections, HTTP/2 over TLS; `http` and `https` alone.
+/// - Requests to one host start in the order in which they were sent; those above the caps of
+///   ``TransportConfiguration`` wait, and their `timeout` runs while they wait.
+/// - Bodies in gzip, deflate, Brotli and Zstandard are decoded, the header lines stay as they came. A body in a coding
+///   that is not known stays coded; one that was cut is no answer.
+/// - Progress of a download counts decoded bytes; the whole is known when the answer announces it and is not coded.
+/// - When a kept connection dies before an answer begins, an idempotent request is sent once more; any other request only
+///   if the server has told that it did not look at it.
+/// - `Content-Length`, `Transfer-Encoding` and `Host` among a request's header lines are left out.
+/// - One header line may have 100 KB, whatever the limits say.
 public final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 
@@ -27,7 +38,7 @@ public final class CurlTransport: HTTPTransport {
     /// Why there can be no `CurlTransport` in this process; `nil` when there can.
     public static var unavailableReason: String? { CurlLibrary.unavailableReason }
 
-    /// Sends a request.
+    /// Sends a request; see ``HTTPTransport/send(_:progress:)``.
     public func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil

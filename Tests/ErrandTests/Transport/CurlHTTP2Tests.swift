@@ -1,4 +1,5 @@
 #if os(Linux)
+import FixtureServer
 import Foundation
 import Testing
 
@@ -13,9 +14,9 @@ struct CurlHTTP2Tests {
     private let transport: CurlTransport
     private let url: URL
 
-    init() throws {
+    init() async throws {
         authority = try TestAuthority()
-        let port = UInt16.random(in: 20_000..<60_000)
+        let port = try Self.freePort()
         let file = authority.directory.appendingPathComponent("nginx.conf")
         try Self.configuration(port).write(to: file, atomically: true, encoding: .utf8)
         let directory = authority.directory.path
@@ -24,6 +25,22 @@ struct CurlHTTP2Tests {
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
         transport = try CurlTransport(configuration)
+        try await waitForServer()
+    }
+
+    /// A port that was free a moment ago.
+    private static func freePort() throws -> UInt16 {
+        let server = try FixtureServer.start { _ in .hang }
+        defer { server.stop() }
+        return server.port
+    }
+
+    private func waitForServer() async throws {
+        let pid = authority.directory.appendingPathComponent("nginx.pid")
+        while !FileManager.default.fileExists(atPath: pid.path) {
+            try #require(program.isRunning, "nginx has ended")
+            await Task.yield()
+        }
     }
 
     private static func configuration(_ port: UInt16) -> String {
@@ -43,15 +60,8 @@ struct CurlHTTP2Tests {
         """
     }
 
-    private func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        while true {
-            do throws(TransportError) {
-                return try await transport.send(request)
-            } catch {
-                guard error.kind == .cannotConnect else { throw error }
-                await Task.yield()
-            }
-        }
+    private func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        try await transport.send(request)
     }
 
     private func words(_ response: HTTPResponse) -> [Substring] {

@@ -48,6 +48,9 @@ final class TestProgram: Sendable {
         process.withLock { $0.terminate() }
     }
 
+    /// Whether the program has not ended.
+    var isRunning: Bool { process.withLock { $0.isRunning } }
+
     /// Reads what the program prints until a line begins with `prefix`, and returns the rest of that line.
     func line(behind prefix: String) throws -> String {
         var text = ""
