@@ -3,6 +3,8 @@ import Foundation
 
 /// The answer of one exchange while it comes in: header lines, then the body, which is decoded and kept.
 struct CurlAnswer: ~Copyable {
+    private static let codingLimit = 5
+
     private let request: HTTPRequest
     private let progress: TransferProgress.Handler?
     private var block = CurlHeaderBlock()
@@ -76,6 +78,9 @@ struct CurlAnswer: ~Copyable {
         guard writer == nil else { return }
         announcedBytes = try block.contentLength()
         let codings = block.elements("content-encoding")
+        guard codings.count <= Self.codingLimit else {
+            throw TransportError(.badResponse, "the body is coded more than \(Self.codingLimit) times")
+        }
         decoders = codings.compactMap { ContentCoding(named: $0) }.compactMap { ContentDecoder($0) }
         totalBytes = decoders.isEmpty && hasBody ? announcedBytes : nil
         writer = try HTTPBodyWriter(request, status: block.status, expected: totalBytes)

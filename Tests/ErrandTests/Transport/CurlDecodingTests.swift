@@ -116,6 +116,11 @@ struct CurlDecodingTests {
         littleEndian(UInt32(bytes.count - 1) << 4 | 1 << 20, bytes: 3) + bytes + [3]
     }
 
+    @Test func `A body that is coded many times is a bad answer`() async {
+        let codings = Array(repeating: "gzip", count: 6).joined(separator: ", ")
+        #expect(await failure(codings, Gzip.encode([])) == .badResponse)
+    }
+
     @Test func `A body in a coding that nobody knows stays as it is`() async throws {
         #expect(try await send("utf-8", .write("hello")).body == Data("hello".utf8))
     }
