@@ -50,9 +50,9 @@ final class CurlExchange: @unchecked Sendable {
         self.request = request
         url = request.url.absoluteString
         origin = url.origin
-        headerList = CurlHeaderList(request.headers)
         allowedAttempts = request.method.isIdempotent ? 2 : 1
         upload = try CurlUpload(request, progress: progress)
+        headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)
         answer = CurlAnswer(to: request, progress: progress)
         deadlines = CurlDeadlines(request)
     }

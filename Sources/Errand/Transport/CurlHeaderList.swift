@@ -10,29 +10,28 @@ struct CurlHeaderList: ~Copyable {
     }
 
     /// The list for libcurl, which reads it until the transfer has ended.
-    let first: UnsafeRawPointer
+    let first: UnsafeRawPointer?
 
-    /// Lays out `headers`, tells which content codings are understood, and keeps libcurl from adding an `Expect` or a
-    /// `Content-Type` of its own.
-    init(_ headers: HTTPHeaders) {
+    /// Lays out `headers`, and keeps libcurl from adding an `Expect` or a `Content-Type` of its own to a body.
+    ///
+    /// libcurl looks through the whole list a dozen times, so that every line less counts.
+    init(_ headers: HTTPHeaders, hasBody: Bool) {
         var lines = Lines()
         for field in headers where !field.isFraming {
             lines.append(field)
         }
-        for name in ["Expect", "Content-Type"] where !headers.contains(where: { $0.isNamed(name) }) {
+        for name in ["Expect", "Content-Type"] where hasBody && !headers.contains(where: { $0.isNamed(name) }) {
             lines.append(absent: name)
-        }
-        if !ContentCoding.accepted.isEmpty, !headers.contains(where: { $0.isNamed("Accept-Encoding") }) {
-            lines.append(HTTPField("Accept-Encoding", ContentCoding.accepted))
         }
         first = Self.lay(lines)
     }
 
     deinit {
-        first.deallocate()
+        first?.deallocate()
     }
 
-    private static func lay(_ lines: Lines) -> UnsafeRawPointer {
+    private static func lay(_ lines: Lines) -> UnsafeRawPointer? {
+        guard !lines.starts.isEmpty else { return nil }
         let nodeBytes = lines.starts.count * MemoryLayout<Node>.stride
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: nodeBytes + lines.text.count,
@@ -57,14 +56,13 @@ private struct Lines {
     mutating func append(_ field: HTTPField) {
         starts.append(text.count)
         text.append(contentsOf: field.name.utf8)
-        let value = field.bytes
         // libcurl reads "Name:" and a blank value as "leave this header out", "Name;" as "send it empty".
-        guard value.contains(where: { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) else {
+        guard field.value.utf8.contains(where: { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) else {
             text.append(contentsOf: [UInt8(ascii: ";"), 0])
             return
         }
         text.append(contentsOf: [UInt8(ascii: ":"), UInt8(ascii: " ")])
-        text.append(contentsOf: value)
+        field.appendBytes(to: &text)
         text.append(0)
     }
 

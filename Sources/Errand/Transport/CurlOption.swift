@@ -30,6 +30,7 @@ struct CurlOption<Value> {
 
 extension CurlOption where Value == Int {
     static var acceptHTTP09: Self { Self("HTTP09_ALLOWED", 285) }
+    static var contentDecoding: Self { Self("HTTP_CONTENT_DECODING", 158) }
     static var connectTimeout: Self { Self("CONNECTTIMEOUT_MS", 156) }
     static var freshConnection: Self { Self("FRESH_CONNECT", 74) }
     static var get: Self { Self("HTTPGET", 80) }
@@ -53,6 +54,7 @@ extension CurlOption where Value == Int64 {
 }
 
 extension CurlOption where Value == String {
+    static var acceptEncoding: Self { Self("ACCEPT_ENCODING", 10102) }
     static var certificateAuthorityDirectory: Self { Self("CAPATH", 10097) }
     static var certificateAuthorityFile: Self { Self("CAINFO", 10065) }
     static var clientCertificate: Self { Self("SSLCERT", 10025) }

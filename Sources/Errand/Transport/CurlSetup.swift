@@ -31,6 +31,8 @@ extension CurlEasy {
         set(.pathAsIs, 1)
         set(.idleConnectionAge, Int(configuration.idleConnectionAge.components.seconds))
         set(.suppressConnectHeaders, 1)
+        set(.acceptEncoding, ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted)
+        set(.contentDecoding, 0)
         set(.leaveResolver, 1)
         set(.connectTimeout, Int(configuration.connectTimeout.nanoseconds / 1_000_000))
         closeSocketsOnExec()

@@ -14,6 +14,9 @@ struct CurlUpload: ~Copyable {
     private let progress: TransferProgress.Handler?
     private var sentBytes: Int64 = 0
 
+    /// Whether there is a body, be it one of no bytes.
+    var hasBody: Bool { memory != nil || totalBytes > 0 }
+
     /// Whether some of the bytes have still to go out, part by part.
     var isUnderWay: Bool { memory == nil && sentBytes < totalBytes }
 

@@ -30,6 +30,12 @@ public struct HTTPField: Sendable {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
     }
 
+    /// Adds the value's bytes as they stand on the wire.
+    func appendBytes(to list: inout [UInt8]) {
+        guard isLatin1 else { return list.append(contentsOf: value.utf8) }
+        list.append(contentsOf: bytes)
+    }
+
     /// Whether this field has `name`, in any case.
     public func isNamed(_ name: String) -> Bool {
         self.name.utf8.count == name.utf8.count

@@ -32,7 +32,7 @@ extension HTTPField {
         guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else {
             throw TransportError(.invalidRequest, "a header name is not a token")
         }
-        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
             throw TransportError(.invalidRequest, "the value of the header \(name) holds a control character")
         }
     }

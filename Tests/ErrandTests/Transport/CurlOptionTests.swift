@@ -27,13 +27,15 @@ struct CurlOptionTests {
     private typealias Pair = (name: String, number: Int32)
 
     private static let numbers = [
-        CurlOption<Int>.acceptHTTP09, .connectTimeout, .get, .httpVersion, .leaveResolver, .noBody, .noSignal,
+        CurlOption<Int>.acceptHTTP09, .connectTimeout, .contentDecoding, .get, .httpVersion, .leaveResolver, .noBody,
+        .noSignal,
         .pathAsIs, .protocols, .suppressConnectHeaders, .tells, .tlsVersion, .idleConnectionAge, .freshConnection,
         .upload, .waitForMultiplex,
     ].map(pair)
     private static let sizes = [CurlOption<Int64>.postSize, .uploadSize].map(pair)
     private static let texts = [
-        CurlOption<String>.certificateAuthorityDirectory, .certificateAuthorityFile, .clientCertificate,
+        CurlOption<String>.acceptEncoding, .certificateAuthorityDirectory, .certificateAuthorityFile,
+        .clientCertificate,
         .clientCertificateType, .clientKey, .clientKeyPassword, .method, .pinnedPublicKeys, .proxy, .unixSocketPath,
         .url,
     ].map(pair)
