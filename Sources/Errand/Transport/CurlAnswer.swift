@@ -38,6 +38,7 @@ struct CurlAnswer: ~Copyable {
             let reason = "the header block is larger than \(request.limits.headerBytes) bytes"
             throw TransportError(.responseTooLarge, reason)
         }
+        guard block.status >= 100 else { throw TransportError(.badResponse, "the status line has no status code") }
         guard !block.isSwitchingProtocols else {
             throw TransportError(.badResponse, "the server switched to another protocol unasked")
         }

@@ -41,10 +41,12 @@ struct CurlHeaderBlock {
         }
     }
 
-    /// The status code, 0 when the status line has none.
+    /// The status code, 0 when the status line does not have one of three digits.
     var status: Int {
         guard let space = bytes.firstIndex(of: Byte.space) else { return 0 }
-        return bytes[(space + 1)...].prefix(3).reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
+        let digits = bytes[(space + 1)...].prefix(while: \.isDigit)
+        guard digits.count == 3 else { return 0 }
+        return digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
     }
 
     /// The lines in their order, duplicates kept.

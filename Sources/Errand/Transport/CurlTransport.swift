@@ -12,7 +12,7 @@ import Foundation
 /// - When a kept connection dies before an answer begins, an idempotent request is sent once more; any other request only
 ///   if the server has told that it did not look at it.
 /// - `Content-Length`, `Transfer-Encoding` and `Host` among a request's header lines are left out.
-/// - One header line may have 100 KB, whatever the limits say.
+/// - One header line may have 100 KB, and a header block 300 KB and 5,000 lines, whatever the limits say.
 public final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 

@@ -193,9 +193,10 @@ struct CurlAnswerTests {
     }
 
     @Test func `A head may be large within its limit`() async throws {
-        let lines = String(repeating: "X-More: and more and more\r\n", count: 9_000)
+        let line = "X-More: " + String(repeating: "m", count: 90) + "\r\n"
+        let lines = String(repeating: line, count: 2_500)
         let response = try await send(.write("HTTP/1.1 200 OK\r\n" + lines + "Content-Length: 0\r\n\r\n"))
-        #expect(response.headers.count == 9_001)
+        #expect(response.headers.count == 2_501)
     }
 
     @Test func `A body in memory has a limit, announced or not`() async {
