@@ -61,10 +61,13 @@ struct CurlConnectionTests {
         let transport = try Self.transport()
         _ = try await transport.send(HTTPRequest(.get, server.url("/first")))
         let body: HTTPBody = bodyBytes == 0 ? .empty : .data(Data(repeating: 65, count: bodyBytes))
-        let error = await #expect(throws: TransportError.self) {
-            try await transport.send(HTTPRequest(.post, server.url("/second"), body: body))
+        do {
+            // Before 7.80, libcurl cannot be kept from repeating a request but by a connection of its own.
+            _ = try await transport.send(HTTPRequest(.post, server.url("/second"), body: body))
+            #expect(CurlLibrary.versionNumber < 0x07_5000)
+        } catch {
+            #expect(error.kind == .connectionLost)
         }
-        #expect(error?.kind == .connectionLost)
         _ = try await transport.send(HTTPRequest(.get, server.url("/third")))
         #expect(server.requests.filter { $0.method == "POST" }.count <= 1)
         #expect(server.requests.last?.path == "/third")
