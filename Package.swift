@@ -11,22 +11,24 @@ let package = Package(
     name: "errand",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
-        .library(name: "Errand", targets: ["Errand"])
+        .library(name: "Errand", targets: ["Errand"]),
+        .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
     ],
     targets: [
         .target(name: "Errand", dependencies: ["CurlRuntime"], swiftSettings: strict),
+        .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: strict),
         .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FixtureServer", swiftSettings: strict),
         .executableTarget(name: "shop", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
         .executableTarget(
             name: "errand-bench",
-            dependencies: ["Errand", "FixtureServer", "CurlRuntime"],
+            dependencies: ["Errand", "ErrandTesting", "FixtureServer", "CurlRuntime"],
             swiftSettings: strict
         ),
         .executableTarget(name: "cookie-probe", dependencies: ["Errand"], swiftSettings: strict),
         .testTarget(
             name: "ErrandTests",
-            dependencies: ["Errand", "FixtureServer", "cookie-probe", "errand-bench"],
+            dependencies: ["Errand", "ErrandTesting", "FixtureServer", "cookie-probe", "errand-bench"],
             exclude: ["Documentation/Prelude.txt"],
             swiftSettings: strict
         ),

@@ -6,15 +6,15 @@ import Foundation
 /// On Linux the sanitizer does not see how threads that wait for a `Mutex` hand it on, and reports races that are none; it
 /// understands the lock in here.
 // `lock` is held whenever `value` is touched.
-final class Mutex<Value: ~Copyable>: @unchecked Sendable {
+package final class Mutex<Value: ~Copyable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
 
-    init(_ value: consuming sending Value) {
+    package init(_ value: consuming sending Value) {
         self.value = value
     }
 
-    func withLock<Result: ~Copyable, Failure: Error>(
+    package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         lock.lock()

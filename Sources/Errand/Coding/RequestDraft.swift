@@ -9,6 +9,10 @@ struct RequestDraft: Sendable {
     var serializer: RequestSerializer = .json
     var form: MultipartForm?
     var timeout: Duration?
+    var idempotencyKey: String?
+
+    /// Whether sending it twice does no harm.
+    var isRepeatable: Bool { method.isIdempotent || idempotencyKey != nil }
 
     /// The request for `service`, whose common headers and parameters are asked for now.
     func request(for service: APIService) throws(APIError) -> HTTPRequest {
@@ -18,6 +22,7 @@ struct RequestDraft: Sendable {
         let url = try service.url(path: path, query: params.queryPairs())
         var request = HTTPRequest(method, url, headers: service.commonHeaders().overridden(by: headers), body: body)
         if let contentType, request.headers["Content-Type"] == nil { request.headers["Content-Type"] = contentType }
+        if let idempotencyKey { request.headers["Idempotency-Key"] = idempotencyKey }
         request.timeout = timeout ?? service.timeout
         request.idleTimeout = service.idleTimeout
         request.limits = service.limits

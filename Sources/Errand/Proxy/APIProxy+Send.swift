@@ -3,8 +3,8 @@ import Foundation
 extension APIProxy {
     /// Sends a plain request, for code without a screen.
     ///
-    /// Cookies are sent and stored and redirects followed; the service's envelope, headers and relogin play no part. The
-    /// call is in ``activeRequests`` and can be cancelled by ID, and by cancelling the task.
+    /// Cookies are sent and stored and redirects followed; the service's envelope, headers, retries and relogin play no
+    /// part. The call queues like a load of normal priority, is in ``activeRequests`` and can be cancelled by ID, and by cancelling the task.
     ///
     /// - Parameters:
     ///   - request: What to send.
@@ -49,7 +49,11 @@ extension APIProxy {
         _ progress: TransferProgress.Handler?
     ) async -> Result<APIResponse, APIError> {
         do throws(APIError) {
-            return .success(try await exchange(request, for: defaultService, progress: progress))
+            let place = RequestQueue.Place(host: request.url.authority, priority: .normal)
+            let response = try await inTurn(place) { () async throws(APIError) in
+                try await exchange(request, for: defaultService, progress: progress)
+            }
+            return .success(response)
         } catch {
             return .failure(error)
         }

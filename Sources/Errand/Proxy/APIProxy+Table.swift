@@ -7,8 +7,10 @@ extension APIProxy {
     }
 
     /// Begins the work of an open load, away from the caller's actor, unless it has been cancelled.
-    func run(_ id: RequestID, _ work: @escaping @Sendable () async -> Void) {
-        guard isActive(id) else { return }
+    ///
+    /// From here on the load belongs to `session`, and ends with it.
+    func run(_ id: RequestID, in session: ObjectIdentifier? = nil, _ work: @escaping @Sendable () async -> Void) {
+        guard state.withLock({ $0.loads[id]?.setSession(session) }) != nil else { return }
         let task = Task { await work() }
         let isActive = state.withLock { $0.loads[id]?.setTask(task) != nil }
         if !isActive { task.cancel() }
@@ -26,6 +28,10 @@ extension APIProxy {
 }
 
 extension APIProxy.ActiveLoad {
+    fileprivate mutating func setSession(_ session: ObjectIdentifier?) {
+        self.session = session
+    }
+
     fileprivate mutating func setTask(_ task: Task<Void, Never>) {
         self.task = task
     }

@@ -6,13 +6,19 @@ import Synchronization
 /// active loads owns its ending.
 public final class APIProxy: Sendable {
     /// The proxy that requests use unless they are given another; its cookies persist in the application's own file.
-    public static let shared = APIProxy(cookies: CookieJar(file: CookieJar.defaultFile))
+    public static var shared: APIProxy { replacement ?? standard }
+
+    /// What stands for ``shared`` in a test.
+    @TaskLocal package static var replacement: APIProxy?
+    private static let standard = APIProxy(cookies: CookieJar(file: CookieJar.defaultFile))
 
     struct State {
         var service: APIService?
         var loads: [RequestID: ActiveLoad] = [:]
         var deliveries: [@MainActor @Sendable () -> Void] = []
         var progress: [RequestID: TransferProgress] = [:]
+        var queue: RequestQueue
+        var sharedExchanges: [SharedExchange.Key: SharedExchange] = [:]
     }
 
     /// What is known of an active load; the table holds no request object.
@@ -20,12 +26,15 @@ public final class APIProxy: Sendable {
         let summary: ActiveRequest
         let endsWithOwner: Bool
         let cancelled: @Sendable () -> Void
+        // Whose session it belongs to, once it is known.
+        var session: ObjectIdentifier?
         var task: Task<Void, Never>?
     }
 
     /// The cookies, sent and stored for every request.
     public let cookies: CookieJar
     let transport: any HTTPTransport
+    let clock: any APIClock
     let state: Mutex<State>
 
     /// Creates a proxy of its own, for tests or for a part of an app that shares nothing with the rest.
@@ -34,14 +43,19 @@ public final class APIProxy: Sendable {
     ///   - service: The default service.
     ///   - transport: The way to the network; libcurl on Linux and URLSession elsewhere by default.
     ///   - cookies: The cookie jar; without one, cookies live as long as the proxy.
+    ///   - limits: How many requests may be under way at a time.
+    ///   - clock: The time of deadlines, back-off and cookies; the machine's by default.
     public init(
         service: APIService? = nil,
         transport: (any HTTPTransport)? = nil,
-        cookies: CookieJar = CookieJar()
+        cookies: CookieJar = CookieJar(),
+        limits: RequestLimits = RequestLimits(),
+        clock: any APIClock = SystemClock()
     ) {
-        state = Mutex(State(service: service))
+        state = Mutex(State(service: service, queue: RequestQueue(limits: limits)))
         self.transport = transport ?? DefaultTransport.make()
         self.cookies = cookies
+        self.clock = clock
     }
 
     /// The service of requests that name none.

@@ -35,6 +35,7 @@ extension APIManager {
         draft.headers = headers
         draft.serializer = requestSerializer
         draft.timeout = timeout
+        draft.idempotencyKey = idempotencyKey
         if case .multipart = draft.serializer { draft.form = form() }
         if let page = try loadWillBegin(load.id, at: position) { draft.params = draft.params?.merging(page) ?? page }
         guard interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
@@ -47,7 +48,10 @@ extension APIManager {
             service: service,
             draft: draft,
             serializer: responseSerializer,
+            retryPolicy: retryPolicy ?? service.retryPolicy,
+            priority: priority,
             isLoginRequest: isLoginRequest,
+            joinsIdentical: joinsIdentical && [.get, .head].contains(method),
             progress: reportsProgress ? load.progressHandler : nil
         )
     }

@@ -71,6 +71,19 @@ public import Observation
     open var releasePolicy: ReleasePolicy { .cancel }
     /// Whether this request is part of signing in, so that it neither waits for a relogin nor starts one; false by default.
     open var isLoginRequest: Bool { false }
+    /// When a failed load is sent again; `nil`, the default, is the service's policy.
+    open var retryPolicy: RetryPolicy? { nil }
+    /// A name under which a server executes a request once, however often it comes; `nil`, the default, is none.
+    ///
+    /// It goes out as `Idempotency-Key`, the same for every try of one load, and lets the retry policy send a `POST` or
+    /// `PATCH` again. Usually `UUID().uuidString`.
+    open var idempotencyKey: String? { nil }
+    /// Who goes first when requests have to queue; `normal` by default.
+    open var priority: RequestPriority { .normal }
+    /// Whether a `GET` or `HEAD` joins one that is under way to the same URL with the same headers; false by default.
+    ///
+    /// They share one exchange, which is cancelled when its last load is. Each load keeps its own ID and ending.
+    open var joinsIdentical: Bool { false }
     /// Whether the delegate hears of progress; false by default.
     open var reportsProgress: Bool { false }
 

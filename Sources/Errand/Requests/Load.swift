@@ -25,7 +25,7 @@
 
     /// Sends the call and comes back to the main actor with its result.
     func run(_ call: APICall<Manager.Response>) {
-        proxy.run(id) { [proxy] in
+        proxy.run(id, in: ObjectIdentifier(call.service.relogin)) { [proxy] in
             let result: Result<Answer, APIError>
             do throws(APIError) {
                 result = .success(try await proxy.perform(call))

@@ -34,6 +34,10 @@ public struct APIService: Sendable {
     public var reloginHandler: (any ReloginHandler)?
     /// How long ``reloginHandler`` may take before its waiters fail; 60 s by default.
     public var reloginTimeout: Duration = .seconds(60)
+    /// When a load that failed is sent again; twice by default, where that does no harm.
+    ///
+    /// A request's own wins.
+    public var retryPolicy = RetryPolicy()
     /// Makes JSON of parameters: sorted keys, ISO 8601 dates.
     ///
     /// Change its settings before the first load.
@@ -43,6 +47,7 @@ public struct APIService: Sendable {
     /// Change its settings before the first load.
     public var decoder: JSONDecoder
     let relogin = ReloginCoordinator()
+    let retryBudget = RetryBudget()
 
     /// Creates a service with its defaults, whose properties can then be set.
     ///

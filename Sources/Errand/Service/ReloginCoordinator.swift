@@ -6,15 +6,9 @@ import Synchronization
 /// it comes back expired and a later generation is there, somebody else's relogin has already answered for it.
 final class ReloginCoordinator: Sendable {
     typealias Outcome = Result<Void, APIError>
+    typealias Waiter = CheckedContinuation<Outcome, Never>
 
-    private struct State {
-        var generation = 0
-        var outcome: Outcome = .success(())
-        var isRunning = false
-        var waiters: [RequestID: CheckedContinuation<Outcome, Never>] = [:]
-    }
-
-    private let state = Mutex(State())
+    private let state = Mutex(ReloginState())
 
     /// The generation to send in, once no relogin runs.
     ///
@@ -27,50 +21,68 @@ final class ReloginCoordinator: Sendable {
 
     /// Makes sure that a relogin has ended after `generation`, by starting one if need be.
     ///
-    /// - Throws: `loginExpired` when it failed, `cancelled` when the calling task was cancelled.
-    func renew(_ id: RequestID, after generation: Int, for service: APIService) async throws(APIError) {
-        let (mustStart, outcome) = state.withLock { state -> (Bool, Outcome?) in
-            guard state.generation == generation else { return (false, state.isRunning ? nil : state.outcome) }
-            defer { state.isRunning = true }
-            return (!state.isRunning, nil)
+    /// - Throws: `loginExpired` when it failed, `cancelled` when the calling task was cancelled or the session ended.
+    func renew(
+        _ id: RequestID,
+        after generation: Int,
+        for service: APIService,
+        clock: any APIClock
+    ) async throws(APIError) {
+        let (newRun, outcome) = state.withLock { state -> (Int?, Outcome?) in
+            guard !state.isRunning else { return (nil, nil) }
+            guard state.generation == generation else { return (nil, state.outcome) }
+            return (state.open(), nil)
         }
         if let outcome { return try outcome.get() }
-        if mustStart { start(service, in: generation) }
+        if let newRun { start(newRun, of: service, clock) }
         try await wait(id).get()
     }
 
+    /// Begins a new session: the relogin that runs, if any, counts no more, and its waiters end as cancelled.
+    func startNewSession() {
+        let (work, waiters) = state.withLock { state in
+            state.reset()
+            return state.close()
+        }
+        work?.cancel()
+        for waiter in waiters { waiter.resume(returning: .failure(APIError(.cancelled))) }
+    }
+
+    /// Notes that a login request has succeeded, so that there is a session again which can expire.
+    func didSignIn() {
+        state.withLock { $0.hasSessionExpired = false }
+    }
+
     private func wait(_ id: RequestID, else idle: Outcome? = nil) async -> Outcome {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let outcome = state.withLock { state -> Outcome? in
-                    guard !Task.isCancelled else { return .failure(APIError(.cancelled)) }
-                    guard state.isRunning else { return idle ?? state.outcome }
-                    state.waiters[id] = continuation
-                    return nil
-                }
-                if let outcome { continuation.resume(returning: outcome) }
+        await suspended(ifCancelled: .failure(APIError(.cancelled))) { waiter in
+            state.withLock { state in
+                guard state.isRunning else { return idle ?? state.outcome }
+                state.waiters[id] = waiter
+                return nil
             }
-        } onCancel: {
-            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
-            waiter?.resume(returning: .failure(APIError(.cancelled)))
+        } unpark: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }
         }
     }
 
-    private func start(_ service: APIService, in generation: Int) {
-        let work = Task { await Self.run(service) }
+    private func start(_ run: Int, of service: APIService, _ clock: any APIClock) {
+        let isAllowed = state.withLock { $0.mayStart(at: clock.uptime) }
+        let work = Task { isAllowed ? await Self.relogin(service) : .failure(Self.tooManyLogins(service)) }
         let deadline = Task {
-            guard (try? await Task.sleep(for: service.reloginTimeout)) != nil else { return }
+            guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
             work.cancel()
             let error = APIError(.loginExpired, service: service, reason: "the relogin took too long")
-            await finish(.failure(error), of: service, in: generation)
+            await finish(run, of: service, with: .failure(error))
         }
+        let isWanted = state.withLock { $0.setWork(work, of: run) }
+        if !isWanted { work.cancel() }
         Task {
-            await finish(work.value, of: service, in: generation)
+            await finish(run, of: service, with: work.value)
             deadline.cancel()
         }
     }
 
-    private static func run(_ service: APIService) async -> Outcome {
+    private static func relogin(_ service: APIService) async -> Outcome {
         do {
             try await service.reloginHandler?.relogin()
             return .success(())
@@ -79,20 +91,26 @@ final class ReloginCoordinator: Sendable {
         }
     }
 
-    private func finish(_ outcome: Outcome, of service: APIService, in generation: Int) async {
-        let isFirst = state.withLock { state in
-            guard state.isRunning, state.generation == generation else { return false }
-            state.generation += 1
-            state.outcome = outcome
+    private static func tooManyLogins(_ service: APIService) -> APIError {
+        let limit = "\(ReloginState.maxStarts) logins in \(ReloginState.startWindow.components.seconds) s"
+        return APIError(.loginExpired, service: service, reason: "\(limit) did not help")
+    }
+
+    /// Ends a relogin, unless it has ended; the screen hears of an expired session before the waiters do.
+    private func finish(_ run: Int, of service: APIService, with outcome: Outcome) async {
+        guard state.withLock({ $0.setOutcome(outcome, of: run) }) else { return }
+        if case .failure(let error) = outcome { await tellOfExpiry(error, service, run) }
+        let waiters = state.withLock { $0.isCurrent(run) ? $0.close().waiters : [] }
+        for waiter in waiters { waiter.resume(returning: outcome) }
+    }
+
+    /// Tells once for each session, and not when the user has signed out meanwhile.
+    @MainActor private func tellOfExpiry(_ error: APIError, _ service: APIService, _ run: Int) {
+        let isNews = state.withLock { state in
+            guard state.isCurrent(run), !state.hasSessionExpired else { return false }
+            state.hasSessionExpired = true
             return true
         }
-        guard isFirst else { return }
-        if case .failure(let error) = outcome { await service.reloginHandler?.sessionDidExpire(error) }
-        let waiters = state.withLock { state in
-            state.isRunning = false
-            defer { state.waiters = [:] }
-            return state.waiters.values
-        }
-        for waiter in waiters { waiter.resume(returning: outcome) }
+        if isNews { service.reloginHandler?.sessionDidExpire(error) }
     }
 }

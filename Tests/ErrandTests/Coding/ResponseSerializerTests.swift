@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -13,7 +14,7 @@ struct ResponseSerializerTests {
         service: APIService = .sample()
     ) async -> Result<Request.Response, APIError> where Request: SampleRequest {
         let answer = HTTPResponse(status: status, headers: ["Content-Type": contentType], body: Data(body.utf8))
-        let request = Request(proxy: APIProxy(fake: ClosureTransport { _ in answer }, service: service))
+        let request = Request(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
         do throws(APIError) {
             return .success(try await request.value())
         } catch {
@@ -48,7 +49,7 @@ struct ResponseSerializerTests {
 
     @Test func `A refused sign-in is not an expired login`() async {
         let answer = HTTPResponse.json(#"{"errcode":11010,"msg":"wrong password"}"#, status: 401)
-        let request = GoodsRequest(proxy: APIProxy(fake: ClosureTransport { _ in answer }))
+        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }))
         request.ownLogin = true
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.type == .http)

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -9,7 +10,7 @@ struct DelegateTests {
     let interceptor = InterceptorSpy()
     let validator = ValidatorSpy()
     let indicator = IndicatorSpy()
-    let transport = ClosureTransport { _ in .json(goodsJSON([Goods(id: 1, name: "a")])) }
+    let transport = ScriptedTransport { _ in .json(goodsJSON([Goods(id: 1, name: "a")])) }
 
     private func request() -> GoodsRequest {
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
@@ -68,7 +69,7 @@ struct DelegateTests {
     }
 
     @Test func `The indicator is shown and hidden in balance for every ending`() async {
-        let failing = ClosureTransport { _ throws(TransportError) in throw TransportError(.connectionLost, "reset") }
+        let failing = ScriptedTransport { _ throws(TransportError) in throw TransportError(.connectionLost, "reset") }
         for (fake, ending) in [(transport, Screen.Event.success), (failing, .failure(.transport))] {
             let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: fake))
             request.loadData(indicator: indicator, message: "Loading")

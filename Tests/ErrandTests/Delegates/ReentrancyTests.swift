@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -58,7 +59,7 @@ struct ReentrancyTests {
         self.callback = callback
         self.deed = deed
         let answer = callback == .failure ? HTTPResponse(status: 500) : .json(goodsJSON([]))
-        proxy = APIProxy(fake: ClosureTransport { _ in answer })
+        proxy = APIProxy(fake: ScriptedTransport { _ in answer })
         request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
         another = TextRequest(proxy: proxy)
         request.interceptor = interceptor

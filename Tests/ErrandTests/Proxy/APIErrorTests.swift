@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 struct APIErrorTests {
     private func error(_ answer: HTTPResponse, service: APIService = .sample()) async -> APIError? {
         let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "Cookie": "sid=s3cret"]
-        let request = GoodsRequest(proxy: APIProxy(fake: ClosureTransport { _ in answer }, service: service))
+        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
         request.ownHeaders = headers
         request.method = .get
         request.reform = { _ in ["token": "s3cret"] }
@@ -55,7 +56,7 @@ struct APIErrorTests {
         (.security, .security), (.responseTooLarge, .responseTooLarge), (.file, .transport),
     ])
     func `Each failure of the wire has its type`(_ kind: TransportError.Kind, _ type: APIErrorType) async {
-        let transport = ClosureTransport { _ throws(TransportError) in throw TransportError(kind, "why") }
+        let transport = ScriptedTransport { _ throws(TransportError) in throw TransportError(kind, "why") }
         let request = GoodsRequest(proxy: APIProxy(fake: transport))
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.type == type)

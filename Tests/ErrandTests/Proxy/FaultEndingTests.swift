@@ -1,3 +1,4 @@
+import ErrandTesting
 import FixtureServer
 import Foundation
 import Testing

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -10,7 +11,7 @@ struct CancelTests {
 
     private func gatedProxy() -> APIProxy {
         APIProxy(
-            fake: ClosureTransport { [gate] _ throws(TransportError) in
+            fake: ScriptedTransport { [gate] _ throws(TransportError) in
                 try await gate.wait()
                 return .json(goodsJSON([]))
             }
@@ -128,7 +129,7 @@ struct CancelTests {
     }
 
     @Test func `An async load in a task that is cancelled already is never sent`() async {
-        let transport = ClosureTransport()
+        let transport = ScriptedTransport()
         let request = GoodsRequest(proxy: APIProxy(fake: transport))
         let task = Task { await outcome(of: request) }
         task.cancel()
@@ -146,13 +147,9 @@ struct CancelTests {
     }
 }
 
-/// A load that begins now and ends after everything that is under way on the main actor.
+/// Returns after everything that is under way on the main actor.
 @MainActor func sentinel(_ proxy: APIProxy) async {
-    let screen = Screen()
-    let request = TextRequest(delegate: screen, proxy: proxy)
-    request.path = "/sentinel"
     for _ in 0..<3 {
-        proxy.cancelRequest(request.loadData())
-        _ = await screen.ending()
+        await withCheckedContinuation { continuation in proxy.deliver { continuation.resume() } }
     }
 }

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -8,7 +9,7 @@ struct EndingTests {
     let screen = Screen(params: ["category": 7])
 
     @Test func `A load succeeds in the success method, with the decoded answer`() async {
-        let transport = ClosureTransport { _ in .json(goodsJSON([Goods(id: 1, name: "苹果")])) }
+        let transport = ScriptedTransport { _ in .json(goodsJSON([Goods(id: 1, name: "苹果")])) }
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
         let id = request.loadData()
         #expect(id.rawValue != 0)
@@ -26,7 +27,7 @@ struct EndingTests {
 
     @Test func `A failure comes in the failure method and keeps the last answer`() async {
         let answers = Answers([.json(goodsJSON([Goods(id: 1, name: "a")])), .json(#"{"errcode":5001,"msg":"售罄"}"#)])
-        let transport = ClosureTransport { _ in answers.next() }
+        let transport = ScriptedTransport { _ in answers.next() }
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
         request.loadData()
         #expect(await screen.ending() == .success)
@@ -39,7 +40,7 @@ struct EndingTests {
     }
 
     @Test func `A request that cannot be built fails later, like any other`() async {
-        let transport = ClosureTransport()
+        let transport = ScriptedTransport()
         screen.params = ["price": Double.nan]
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
         request.loadData()
@@ -50,14 +51,14 @@ struct EndingTests {
     }
 
     @Test func `Without a service a load fails and says what to do`() async {
-        let request = GoodsRequest(delegate: screen, proxy: APIProxy(transport: ClosureTransport()))
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(transport: ScriptedTransport()))
         request.loadData()
         #expect(await screen.ending() == .failure(.paramsError))
         #expect(request.error?.reason?.contains("defaultService") == true)
     }
 
     @Test func `IDs are never 0 and never come again`() async {
-        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: ClosureTransport()))
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: ScriptedTransport()))
         var ids: Set<RequestID> = []
         for _ in 0..<100 {
             ids.insert(request.loadData())
@@ -74,11 +75,11 @@ struct EndingTests {
         }
         MainQueue.mark()
         #expect(MainQueue.isCurrent, "the probe can tell the main queue")
-        #expect(try await Probe(proxy: APIProxy(fake: ClosureTransport())).value() == false)
+        #expect(try await Probe(proxy: APIProxy(fake: ScriptedTransport())).value() == false)
     }
 
     @Test func `The async form returns the answer and leaves the delegate alone`() async throws {
-        let transport = ClosureTransport { _ in .json(goodsJSON([Goods(id: 2, name: "b")])) }
+        let transport = ScriptedTransport { _ in .json(goodsJSON([Goods(id: 2, name: "b")])) }
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
         let goods = try await request.value()
         #expect(goods == [Goods(id: 2, name: "b")])
@@ -87,7 +88,7 @@ struct EndingTests {
     }
 
     @Test func `The async form throws the typed error`() async {
-        let transport = ClosureTransport { _ in .json("{}", status: 503) }
+        let transport = ScriptedTransport { _ in .json("{}", status: 503) }
         let request = GoodsRequest(proxy: APIProxy(fake: transport))
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.type == .http)
@@ -95,7 +96,7 @@ struct EndingTests {
     }
 
     @Test func `Requests without a common type can be loaded together`() async {
-        let proxy = APIProxy(fake: ClosureTransport())
+        let proxy = APIProxy(fake: ScriptedTransport())
         let requests: [any APIManager] = [
             GoodsRequest(delegate: screen, proxy: proxy), NothingRequest(delegate: screen, proxy: proxy),
         ]

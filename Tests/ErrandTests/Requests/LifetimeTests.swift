@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -8,8 +9,8 @@ struct LifetimeTests {
     let gate = Latch()
     let indicator = IndicatorSpy()
 
-    private func gatedTransport() -> ClosureTransport {
-        ClosureTransport { [gate] _ throws(TransportError) in
+    private func gatedTransport() -> ScriptedTransport {
+        ScriptedTransport { [gate] _ throws(TransportError) in
             try await gate.wait()
             return .json(goodsJSON([]))
         }

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
@@ -199,7 +200,7 @@ final class NumberServer: Sendable {
         state = Mutex(State(numbers: Array(0..<count), total: count))
     }
 
-    var transport: ClosureTransport { ClosureTransport { [self] in answer($0) } }
+    var transport: ScriptedTransport { ScriptedTransport { [self] in answer($0) } }
     var queries: [String] { state.withLock(\.queries) }
 
     func failsNext() { state.withLock { $0.fails = true } }

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
@@ -12,7 +13,7 @@ struct RestartTests {
     private func proxy(_ gates: [Latch]) -> APIProxy {
         let count = Counter()
         return APIProxy(
-            fake: ClosureTransport { _ throws(TransportError) in
+            fake: ScriptedTransport { _ throws(TransportError) in
                 let number = count.next()
                 try await gates[number - 1].wait()
                 return .json(goodsJSON([Goods(id: number, name: "")]))
@@ -73,9 +74,9 @@ struct RestartTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.ownRestartPolicy = .concurrent
         request.loadData()
-        while (proxy.transport as? ClosureTransport)?.requests.count != 1 { await Task.yield() }
+        while (proxy.transport as? ScriptedTransport)?.requests.count != 1 { await Task.yield() }
         request.loadData()
-        while (proxy.transport as? ClosureTransport)?.requests.count != 2 { await Task.yield() }
+        while (proxy.transport as? ScriptedTransport)?.requests.count != 2 { await Task.yield() }
         gates[1].open()
         #expect(await screen.ending() == .success)
         #expect(request.response?.first?.id == 2)

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
@@ -21,7 +22,7 @@ struct ReloginTests {
     let screen = Screen(params: ["n": 1])
     let account = Account()
 
-    private func proxy(_ transport: ClosureTransport, reloginTimeout: Duration = .seconds(60)) -> APIProxy {
+    private func proxy(_ transport: ScriptedTransport, reloginTimeout: Duration = .seconds(60)) -> APIProxy {
         APIProxy(
             fake: transport,
             service: .sample { [account] in
@@ -33,8 +34,8 @@ struct ReloginTests {
     }
 
     /// Refuses every token but `valid`.
-    private func transport(_ refusal: Refusal, valid: String = "t1") -> ClosureTransport {
-        ClosureTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : refusal.answer }
+    private func transport(_ refusal: Refusal, valid: String = "t1") -> ScriptedTransport {
+        ScriptedTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : refusal.answer }
     }
 
     @Test(.fault(37), .fault(46), arguments: Refusal.allCases)
@@ -84,7 +85,7 @@ struct ReloginTests {
 
     @Test(.fault(40)) func `A late refusal of the old login is replayed without another relogin`() async {
         let gate = Latch()
-        let slow = ClosureTransport { request throws(TransportError) in
+        let slow = ScriptedTransport { request throws(TransportError) in
             if request.url.path.hasSuffix("late"), request.headers["X-Token"] == "t0" { try await gate.wait() }
             return request.headers["X-Token"] == "t1" ? .json(goodsJSON([])) : .json("{}", status: 401)
         }
@@ -167,18 +168,6 @@ struct ReloginTests {
         request.loadData()
         #expect(await screen.ending() == .failure(.loginExpired))
         #expect(request.error?.message == "expired")
-    }
-}
-
-extension GoodsRequest {
-    /// Begins a load that nobody but its delegate looks after.
-    fileprivate func loadAndKeep() {
-        ownReleasePolicy = .finish
-        let kept = self
-        Task { @MainActor in
-            kept.loadData()
-            while kept.isLoading { await Task.yield() }
-        }
     }
 }
 

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 
 @testable import Errand
@@ -19,6 +20,10 @@ struct Goods: Codable, Equatable, Sendable {
     var ownReleasePolicy = ReleasePolicy.cancel
     var ownLogin = false
     var ownProgress = false
+    var ownRetryPolicy: RetryPolicy?
+    var ownIdempotencyKey: () -> String? = { nil }
+    var ownPriority = RequestPriority.normal
+    var ownJoin = false
     var reform: (APIParams?) -> APIParams? = { $0 }
 
     required override init(
@@ -37,6 +42,10 @@ struct Goods: Codable, Equatable, Sendable {
     override var releasePolicy: ReleasePolicy { ownReleasePolicy }
     override var isLoginRequest: Bool { ownLogin }
     override var reportsProgress: Bool { ownProgress }
+    override var retryPolicy: RetryPolicy? { ownRetryPolicy }
+    override var idempotencyKey: String? { ownIdempotencyKey() }
+    override var priority: RequestPriority { ownPriority }
+    override var joinsIdentical: Bool { ownJoin }
     override func reformParams(_ params: APIParams?) -> APIParams? { reform(params) }
 }
 
@@ -45,6 +54,18 @@ final class GoodsRequest: SampleRequest, APIManager {
     var reformGoods: ([Goods]) -> [Goods] = { $0 }
 
     func reformData(_ response: [Goods]) -> [Goods] { reformGoods(response) }
+}
+
+extension GoodsRequest {
+    /// Begins a load that nobody but its delegate looks after.
+    func loadAndKeep() {
+        ownReleasePolicy = .finish
+        let kept = self
+        Task { @MainActor in
+            kept.loadData()
+            while kept.isLoading { await Task.yield() }
+        }
+    }
 }
 
 final class TextRequest: SampleRequest, APIManager {
@@ -67,6 +88,7 @@ extension APIService {
     /// A service for transports that never reach a network.
     static func sample(_ change: (inout APIService) -> Void = { _ in }) -> APIService {
         var service = APIService(baseURL: URL("http://shop.test/api"))
+        service.retryPolicy = .never
         change(&service)
         return service
     }
@@ -82,7 +104,7 @@ extension URL {
 
 extension APIProxy {
     /// A proxy over a fake transport, with the sample service.
-    convenience init(fake transport: ClosureTransport, service: APIService = .sample()) {
+    convenience init(fake transport: ScriptedTransport, service: APIService = .sample()) {
         self.init(service: service, transport: transport)
     }
 }

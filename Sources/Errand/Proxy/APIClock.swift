@@ -1,0 +1,42 @@
+public import Foundation
+
+/// The time in which a proxy waits and by which it judges: deadlines, back-off, `Retry-After` and the age of cookies.
+///
+/// Apps use ``SystemClock``; a test drives one of its own, such as `ManualClock` of ErrandTesting.
+public protocol APIClock: Sendable {
+    /// The time since some fixed moment; it never goes back, whatever happens to the date.
+    var uptime: Duration { get }
+
+    /// The date of now.
+    var date: Date { get }
+
+    /// Waits until `duration` has passed.
+    ///
+    /// - Throws: At once, when the task is cancelled.
+    func sleep(for duration: Duration) async throws(CancellationError)
+}
+
+/// The clock of the machine.
+public struct SystemClock: APIClock {
+    private static let start = ContinuousClock.now
+
+    /// Creates the clock; all of them show the same time.
+    public init() {}
+
+    /// The time since the clock was first asked, that of a sleeping machine included.
+    public var uptime: Duration { Self.start.duration(to: .now) }
+
+    /// The date of now.
+    public var date: Date { .now }
+
+    /// Waits until `duration` has passed.
+    ///
+    /// - Throws: At once, when the task is cancelled.
+    public func sleep(for duration: Duration) async throws(CancellationError) {
+        do {
+            try await Task.sleep(for: duration, clock: .continuous)
+        } catch {
+            throw CancellationError()
+        }
+    }
+}

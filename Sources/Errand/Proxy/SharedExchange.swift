@@ -1,0 +1,37 @@
+import Foundation
+
+/// One exchange under way for several loads that ask for the same.
+struct SharedExchange {
+    typealias Outcome = Result<APIResponse, APIError>
+    typealias Waiter = CheckedContinuation<Outcome, Never>
+
+    /// What makes loads the same: all that goes to the wire, and the login it goes with.
+    struct Key: Hashable {
+        let method: HTTPMethod
+        let url: String
+        let headers: [String]
+        let timeout: Duration?
+        let session: ObjectIdentifier
+        let generation: Int
+
+        init(_ request: HTTPRequest, of service: APIService, in generation: Int) {
+            method = request.method
+            url = request.url.absoluteString
+            headers = request.headers.map { "\($0.name):\($0.value)" }
+            timeout = request.timeout
+            session = ObjectIdentifier(service.relogin)
+            self.generation = generation
+        }
+    }
+
+    /// One load that takes part.
+    struct Member {
+        let waiter: Waiter
+        let progress: TransferProgress.Handler?
+    }
+
+    /// Tells it from a later exchange for the same.
+    let number: RequestID
+    var members: [RequestID: Member]
+    var task: Task<Void, Never>?
+}

@@ -1,0 +1,73 @@
+/// Where a service's relogin stands.
+struct ReloginState {
+    /// One relogin that is under way.
+    private struct Run {
+        let number: Int
+        var work: Task<ReloginCoordinator.Outcome, Never>?
+        var hasOutcome = false
+    }
+
+    /// More logins than this are a loop, not bad luck.
+    static let maxStarts = 5
+    /// The time in which they count.
+    static let startWindow = Duration.seconds(30)
+
+    private(set) var generation = 0
+    /// How the relogin before ``generation`` ended.
+    private(set) var outcome: ReloginCoordinator.Outcome = .success(())
+    var waiters: [RequestID: ReloginCoordinator.Waiter] = [:]
+    /// Whether the screen knows that the session is over.
+    var hasSessionExpired = false
+    private var run: Run?
+    private var lastRun = 0
+    private var recentStarts: [Duration] = []
+
+    var isRunning: Bool { run != nil }
+
+    /// Begins a relogin and returns its number.
+    mutating func open() -> Int {
+        lastRun += 1
+        run = Run(number: lastRun)
+        return lastRun
+    }
+
+    /// Ends a relogin, and hands out who waits for it.
+    mutating func close() -> (work: Task<ReloginCoordinator.Outcome, Never>?, waiters: [ReloginCoordinator.Waiter]) {
+        defer { (run, waiters) = (nil, [:]) }
+        return (run?.work, Array(waiters.values))
+    }
+
+    /// Forgets the session with all its relogins.
+    mutating func reset() {
+        generation += 1
+        outcome = .success(())
+        hasSessionExpired = false
+        recentStarts = []
+    }
+
+    func isCurrent(_ number: Int) -> Bool { run?.number == number }
+
+    /// Counts a login, unless there were too many of late.
+    mutating func mayStart(at uptime: Duration) -> Bool {
+        recentStarts.removeAll { uptime - $0 >= Self.startWindow }
+        guard recentStarts.count < Self.maxStarts else { return false }
+        recentStarts.append(uptime)
+        return true
+    }
+
+    mutating func setWork(_ work: Task<ReloginCoordinator.Outcome, Never>, of number: Int) -> Bool {
+        guard isCurrent(number) else { return false }
+        run?.work = work
+        return true
+    }
+
+    /// Whether this is the outcome of the relogin, and not what comes behind its deadline or its session.
+    mutating func setOutcome(_ outcome: ReloginCoordinator.Outcome, of number: Int) -> Bool {
+        guard isCurrent(number), run?.hasOutcome == false else { return false }
+        run?.hasOutcome = true
+        generation += 1
+        self.outcome = outcome
+        if case .success = outcome { hasSessionExpired = false }
+        return true
+    }
+}

@@ -1,0 +1,62 @@
+/// When a load that failed is sent again, and how long it waits before that.
+///
+/// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2) or it has
+/// a ``BaseAPIRequest/idempotencyKey``. What a later try cannot mend is never tried again: a cancel, a deadline, and the
+/// errors `security`, `decoding`, `paramsError`, `loginExpired`, `responseTooLarge` and `server`.
+public struct RetryPolicy: Sendable {
+    /// How often a load may be sent again; 2 by default.
+    public var maxRetries = 2
+    /// The statuses after which a load is sent again; 408, 429, 500, 502, 503 and 504 by default.
+    public var statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+    /// How long the first wait may be; 200 ms by default.
+    ///
+    /// Each further wait may be twice as long. The wait itself is drawn between nothing and that ("full jitter"), so that
+    /// clients that failed together do not come back together.
+    public var baseDelay: Duration = .milliseconds(200)
+    /// How long any of these waits may be; 10 s by default.
+    public var maxDelay: Duration = .seconds(10)
+    /// How long a server may make a load wait with `Retry-After` (RFC 9110 section 10.2.3); 60 s by default.
+    ///
+    /// A longer wish is cut to this.
+    public var maxRetryAfter: Duration = .seconds(60)
+    /// How many retries there may be for each request of the service in the last minute; 0.1 by default.
+    ///
+    /// A backend that is down is thereby spared a storm.
+    public var budget = 0.1
+    /// How many retries in a minute are allowed whatever ``budget`` says; 10 by default.
+    public var minRetriesPerMinute = 10
+
+    /// Creates the default policy.
+    public init() {}
+
+    /// Nothing is ever sent again.
+    public static let never: RetryPolicy = {
+        var policy = RetryPolicy()
+        policy.maxRetries = 0
+        return policy
+    }()
+}
+
+extension RetryPolicy {
+    /// Whether a later try may mend this.
+    func mayMend(_ error: APIError) -> Bool {
+        switch error.type {
+        case .http: error.status.map(statuses.contains) == true
+        case .transport, .noNetwork: (error.underlying as? TransportError)?.kind.mayPass == true
+        default: false
+        }
+    }
+
+    /// How long to wait before retry number `retry`, from 0, whatever the server wishes.
+    func delay(before retry: Int) -> Duration {
+        let longest = min(baseDelay * Int(1 << min(max(retry, 0), 30)), maxDelay)
+        return longest * Double.random(in: 0...1)
+    }
+}
+
+extension TransportError.Kind {
+    /// Whether it is the connection that failed, and not the request or the answer.
+    fileprivate var mayPass: Bool {
+        [.cannotConnect, .connectionLost, .noNetwork].contains(self)
+    }
+}

@@ -1,0 +1,44 @@
+public import Errand
+public import Foundation
+
+extension HTTPResponse {
+    /// An answer of JSON text.
+    public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPResponse {
+        let type: HTTPHeaders = ["Content-Type": "application/json"]
+        return HTTPResponse(status: status, headers: type.overridden(by: headers), body: Data(text.utf8))
+    }
+
+    /// An answer of a value as JSON, under `data` of the default envelope.
+    ///
+    /// - Parameters:
+    ///   - value: What the request's `Response` is decoded from.
+    ///   - code: The business code.
+    ///   - message: The message for the user.
+    ///   - encoder: Makes the JSON; dates in ISO 8601 by default, as a service reads them.
+    /// - Returns: An answer with status 200.
+    /// - Throws: What the encoder throws.
+    public static func envelope(
+        _ value: some Encodable,
+        code: Int = 200,
+        message: String = "ok",
+        encoder: JSONEncoder = .iso8601
+    ) throws -> HTTPResponse {
+        let data = String(decoding: try encoder.encode(value), as: UTF8.self)
+        let text = String(decoding: try encoder.encode(message), as: UTF8.self)
+        return .json(#"{"errcode":\#(code),"msg":\#(text),"data":\#(data)}"#)
+    }
+
+    /// An answer without a body.
+    public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> HTTPResponse {
+        HTTPResponse(status: status, headers: headers)
+    }
+}
+
+extension JSONEncoder {
+    /// Writes dates as an ``APIService`` reads them.
+    public static var iso8601: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        return encoder
+    }
+}

@@ -1,0 +1,115 @@
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Identical loads share one exchange where they ask for it", .timeLimit(.minutes(1)))
+struct JoinTests {
+    let screen = Screen(params: ["q": "pen"])
+    let gate = Latch()
+
+    private func transport() -> ScriptedTransport {
+        ScriptedTransport { [gate] _ in
+            try await gate.wait()
+            return .json(goodsJSON([Goods(id: 1, name: "pen")]))
+        }
+    }
+
+    private func request(_ proxy: APIProxy, joins: Bool = true, _ method: HTTPMethod = .get) -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
+        request.method = method
+        request.ownJoin = joins
+        return request
+    }
+
+    @Test func `Loads of the same share one exchange, and each has its own ID and ending`() async {
+        let transport = transport()
+        let proxy = APIProxy(fake: transport)
+        let requests = (0..<10).map { _ in request(proxy) }
+        let ids = requests.map { $0.loadData() }
+        while proxy.memberCount < 10 { await Task.yield() }
+        gate.open()
+        #expect(await screen.endings(10) == Array(repeating: .success, count: 10))
+        #expect(Set(ids).count == 10)
+        #expect(transport.requests.count == 1)
+        #expect(requests.allSatisfy { $0.response?.first?.name == "pen" })
+        #expect(proxy.memberCount == 0)
+    }
+
+    @Test func `A cancel ends one load and leaves the exchange to the others`() async {
+        let transport = transport()
+        let proxy = APIProxy(fake: transport)
+        let (first, second) = (request(proxy), request(proxy))
+        first.loadData()
+        second.loadData()
+        while proxy.memberCount < 2 { await Task.yield() }
+        first.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == 1)
+        #expect(first.response == nil && second.response != nil)
+    }
+
+    @Test func `The last one to leave cancels the exchange, and the next load begins a new one`() async {
+        let hearsCancel = Latch()
+        let transport = ScriptedTransport { [gate] _ in
+            do {
+                try await gate.wait()
+            } catch {
+                hearsCancel.open()
+                throw error
+            }
+            return .json(goodsJSON([]))
+        }
+        let proxy = APIProxy(fake: transport)
+        let requests = (0..<3).map { _ in request(proxy) }
+        for request in requests { request.loadData() }
+        while proxy.memberCount < 3 || transport.requests.isEmpty { await Task.yield() }
+        proxy.cancelAllRequests()
+        #expect(await screen.endings(3) == [.cancel, .cancel, .cancel])
+        try? await hearsCancel.wait()
+        #expect(proxy.memberCount == 0)
+        requests[0].loadData()
+        await transport.waitForRequests(2)
+        gate.open()
+        #expect(await screen.ending() == .success)
+    }
+
+    @Test func `Loads that differ in anything, or do not ask for it, have exchanges of their own`() async {
+        let transport = transport()
+        let proxy = APIProxy(fake: transport)
+        let requests = [
+            request(proxy), request(proxy, joins: false), request(proxy, .post), request(proxy), request(proxy),
+        ]
+        requests[3].path = "/other"
+        requests[4].ownHeaders = ["Accept-Language": "de"]
+        for request in requests { request.loadData() }
+        await transport.waitForRequests(5)
+        gate.open()
+        #expect(await screen.endings(5) == Array(repeating: .success, count: 5))
+    }
+
+    @Test func `A failure is everybody's, and what each tries next is its own`() async {
+        let transport = ScriptedTransport { [gate] _ in
+            try await gate.wait()
+            throw TransportError(.badResponse, "no HTTP")
+        }
+        let proxy = APIProxy(fake: transport)
+        let requests = (0..<4).map { _ in request(proxy) }
+        for request in requests { request.loadData() }
+        while proxy.memberCount < 4 { await Task.yield() }
+        gate.open()
+        #expect(await screen.endings(4) == Array(repeating: .failure(.transport), count: 4))
+        #expect(transport.requests.count == 1)
+    }
+}
+
+extension APIProxy {
+    /// How many loads take part in shared exchanges.
+    fileprivate var memberCount: Int {
+        state.withLock { $0.sharedExchanges.values.reduce(0) { $0 + $1.members.count } }
+    }
+}

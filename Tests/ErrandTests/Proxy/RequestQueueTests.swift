@@ -1,0 +1,182 @@
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Requests queue above the limits: by priority, first in first out", .timeLimit(.minutes(1)))
+struct RequestQueueTests {
+    let screen = Screen()
+    let gate = Latch()
+
+    private func proxy(_ transport: ScriptedTransport, perHost: Int, total: Int = 256) -> APIProxy {
+        let limits = RequestLimits(perHost: perHost, total: total)
+        return APIProxy(service: .sample(), transport: transport, limits: limits)
+    }
+
+    private func gated() -> ScriptedTransport {
+        ScriptedTransport { [gate] _ in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+    }
+
+    private func load(_ path: String, _ proxy: APIProxy, _ priority: RequestPriority = .normal) -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.path = path
+        request.ownPriority = priority
+        request.loadData()
+        return request
+    }
+
+    @Test(.fault(68)) func `No more are under way than the limits allow, and all get their turn in order`() async {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 3)
+        var requests: [GoodsRequest] = []
+        for number in 0..<20 {
+            requests.append(load("/\(number)", proxy))
+            // Tasks start in any order; a place in line is known when the load has taken it.
+            while proxy.waitingCount + transport.requests.count <= number { await Task.yield() }
+        }
+        #expect(transport.requests.count == 3)
+        gate.open()
+        #expect(await screen.endings(20) == Array(repeating: .success, count: 20))
+        #expect(transport.requests.map(\.url.lastPathComponent) == (0..<20).map { "\($0)" })
+        #expect(proxy.waitingCount == 0)
+    }
+
+    @Test func `The higher priority goes first, and the older within one`() async {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 1)
+        var requests = [load("/first", proxy)]
+        await transport.waitForRequests(1)
+        let line: [(String, RequestPriority)] = [
+            ("/b1", .background), ("/n1", .normal), ("/u1", .userInitiated), ("/n2", .normal), ("/u2", .userInitiated),
+        ]
+        for (path, priority) in line {
+            requests.append(load(path, proxy, priority))
+            while proxy.waitingCount < requests.count - 1 { await Task.yield() }
+        }
+        gate.open()
+        _ = await screen.endings(requests.count)
+        #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "u1", "u2", "n1", "n2", "b1"])
+    }
+
+    @Test func `A host at its limit does not hold up another, but the total does`() async {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 1, total: 2)
+        let other = APIService.sample { $0.baseURL = URL("http://other.test:8080/api") }
+        let third = APIService.sample { $0.baseURL = URL("http://third.test/api") }
+        let first = load("/a", proxy)
+        await transport.waitForRequests(1)
+        let second = load("/b", proxy)
+        while proxy.waitingCount < 1 { await Task.yield() }
+        let elsewhere = GoodsRequest(delegate: screen, proxy: proxy)
+        elsewhere.ownService = other
+        elsewhere.loadData()
+        await transport.waitForRequests(2)
+        #expect(transport.requests.last?.url.host() == "other.test")
+        let last = GoodsRequest(delegate: screen, proxy: proxy)
+        last.ownService = third
+        last.loadData()
+        while proxy.waitingCount < 2 { await Task.yield() }
+        gate.open()
+        #expect(await screen.endings(4) == Array(repeating: .success, count: 4))
+        #expect([first, second, elsewhere, last].allSatisfy { !$0.isLoading })
+    }
+
+    @Test(.fault(15)) func `A queued load that is cancelled ends at once, is never sent, and frees its place`() async {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 1)
+        let first = load("/first", proxy)
+        await transport.waitForRequests(1)
+        let queued = load("/queued", proxy)
+        while proxy.waitingCount < 1 { await Task.yield() }
+        let last = load("/last", proxy)
+        while proxy.waitingCount < 2 { await Task.yield() }
+        queued.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        gate.open()
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "last"])
+        #expect(!first.isLoading && !last.isLoading)
+    }
+
+    @Test func `A load in its back-off keeps nobody waiting`() async {
+        let clock = ManualClock()
+        let transport = ScriptedTransport { $0.url.path.hasSuffix("bad") ? .status(503) : .json(goodsJSON([])) }
+        let service = APIService.sample { $0.retryPolicy = RetryPolicy() }
+        let limits = RequestLimits(perHost: 1, total: 1)
+        let proxy = APIProxy(service: service, transport: transport, limits: limits, clock: clock)
+        let bad = GoodsRequest(proxy: proxy)
+        bad.path = "/bad"
+        bad.method = .get
+        bad.loadData()
+        await clock.waitForSleepers()
+        let good = load("/good", proxy)
+        #expect(await screen.ending() == .success)
+        #expect(bad.isLoading && !good.isLoading)
+    }
+
+    @Test func `Plain calls queue as well`() async throws {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 1)
+        let first = load("/first", proxy)
+        await transport.waitForRequests(1)
+        let call = Task { try await proxy.send(HTTPRequest(.get, URL("http://shop.test/plain"))) }
+        while proxy.waitingCount < 1 { await Task.yield() }
+        call.cancel()
+        await #expect(throws: APIError.self) { try await call.value }
+        #expect(transport.requests.count == 1)
+        first.cancelAllRequests()
+    }
+
+    @Test func `Any order of coming, leaving and being granted keeps count and order`() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            var model = LineModel()
+            for _ in 0..<300 { model.step(&random) }
+            #expect(model.isSound)
+        }
+    }
+
+    @Test(arguments: [
+        ("http://a.test/x", "a.test"), ("https://a.test:8443?q", "a.test:8443"), ("http://[::1]:80/", "[::1]:80"),
+        ("http://a.test", "a.test"), ("http://u:p@a.test/x#f", "u:p@a.test"),
+    ])
+    func `A limit is for a host and its port`(_ url: String, _ expected: String) {
+        #expect(URL(string: url)?.authority == expected)
+    }
+}
+
+/// A line, and what it should do.
+private struct LineModel {
+    private var line = WaitingLine<UInt64>()
+    private var expected: [UInt64] = []
+    private var last: UInt64 = 0
+    private(set) var isSound = true
+
+    mutating func step(_ random: inout SystemRandomNumberGenerator) {
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0...1:
+            last += 1
+            line.append(last, last)
+            expected.append(last)
+        case 2:
+            isSound = isSound && line.first == expected.first && line.removeFirst() == expected.first
+            if !expected.isEmpty { expected.removeFirst() }
+        case 3:
+            guard let ticket = expected.randomElement(using: &random) else { return }
+            isSound = isSound && line.remove(ticket) == ticket && line.remove(ticket) == nil
+            expected.removeAll { $0 == ticket }
+        default:
+            isSound = isSound && line.remove(last + 1) == nil && line.first == expected.first
+        }
+    }
+}
+
+extension APIProxy {
+    /// How many loads are in the queue.
+    var waitingCount: Int { state.withLock(\.queue.waitingCount) }
+}

@@ -1,0 +1,201 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A load is sent again where that does no harm, and only there", .timeLimit(.minutes(1)))
+struct RetryTests {
+    let screen = Screen()
+    let clock = ManualClock()
+
+    private func proxy(_ transport: ScriptedTransport, _ change: (inout RetryPolicy) -> Void = { _ in }) -> APIProxy {
+        var policy = RetryPolicy()
+        change(&policy)
+        let service = APIService.sample { $0.retryPolicy = policy }
+        return APIProxy(service: service, transport: transport, clock: clock)
+    }
+
+    private func request(_ proxy: APIProxy, _ method: HTTPMethod = .get) -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.method = method
+        return request
+    }
+
+    /// Moves the clock over as many back-offs as there come.
+    private func skipBackOffs() -> Task<Void, Never> {
+        Task { [clock] in
+            while !Task.isCancelled {
+                await clock.waitForSleepers()
+                clock.advance(by: .seconds(10))
+            }
+        }
+    }
+
+    private func loadToEnd(_ request: GoodsRequest) async -> Screen.Event {
+        let skipping = skipBackOffs()
+        defer { skipping.cancel() }
+        request.loadData()
+        return await screen.ending()
+    }
+
+    @Test(arguments: [408, 429, 500, 502, 503, 504])
+    func `A status that may pass is retried twice`(_ status: Int) async {
+        let answers = Answers([.status(status), .status(status), .json(goodsJSON([Goods(id: 1, name: "pen")]))])
+        let transport = ScriptedTransport { _ in answers.next() }
+        let request = request(proxy(transport))
+        #expect(await loadToEnd(request) == .success)
+        #expect(request.response?.count == 1)
+        #expect(transport.requests.count == 3)
+        #expect(screen.events == [.success])
+    }
+
+    @Test func `The third failure ends the load, once`() async {
+        let transport = ScriptedTransport { _ in .status(503) }
+        let request = request(proxy(transport))
+        #expect(await loadToEnd(request) == .failure(.http))
+        #expect(request.error?.status == 503)
+        #expect(transport.requests.count == 3)
+        #expect(screen.events.count == 1)
+    }
+
+    @Test(arguments: [
+        TransportError.Kind.cannotConnect, .connectionLost, .noNetwork,
+    ])
+    func `A connection that failed is tried again`(_ kind: TransportError.Kind) async {
+        let counter = Counter()
+        let transport = ScriptedTransport { _ in
+            if counter.next() < 2 { throw TransportError(kind, "refused") }
+            return .json(goodsJSON([]))
+        }
+        #expect(await loadToEnd(request(proxy(transport))) == .success)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test(arguments: [
+        TransportError.Kind.invalidRequest, .badResponse, .timeout, .security, .responseTooLarge, .file,
+    ])
+    func `What a later try cannot mend is not tried again`(_ kind: TransportError.Kind) async {
+        let transport = ScriptedTransport { _ in throw TransportError(kind, "no") }
+        let request = request(proxy(transport))
+        request.loadData()
+        #expect(await screen.ending() != .success)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        HTTPResponse.json("not JSON"), .json(#"{"errcode":5,"msg":"sold out"}"#), .status(404), .status(401),
+    ])
+    func `An answer that means what it says is not asked for again`(_ answer: HTTPResponse) async {
+        let transport = ScriptedTransport { _ in answer }
+        let request = request(proxy(transport))
+        request.loadData()
+        _ = await screen.ending()
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [HTTPMethod.post, .patch])
+    func `A method that changes things is not repeated unless the request says that it may be`(
+        _ method: HTTPMethod
+    ) async {
+        let transport = ScriptedTransport { _ in .status(503) }
+        let proxy = proxy(transport)
+        let plain = request(proxy, method)
+        plain.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(transport.requests.count == 1)
+        let repeatable = request(proxy, method)
+        repeatable.ownIdempotencyKey = { UUID().uuidString }
+        #expect(await loadToEnd(repeatable) == .failure(.http))
+        let keys = transport.requests.dropFirst().map { $0.headers["Idempotency-Key"] }
+        #expect(keys.count == 3)
+        #expect(Set(keys).count == 1, "one load keeps its key")
+        #expect(await loadToEnd(repeatable) == .failure(.http))
+        #expect(Set(transport.requests.dropFirst().map { $0.headers["Idempotency-Key"] }).count == 2)
+        #expect(transport.requests.allSatisfy { $0.body == transport.requests[0].body })
+    }
+
+    @Test func `A request's own policy wins over the service's`() async {
+        let transport = ScriptedTransport { _ in .status(503) }
+        let request = request(proxy(transport))
+        request.ownRetryPolicy = .never
+        request.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(.fault(15)) func `A load that is cancelled in its back-off ends as cancelled and is not sent again`() async {
+        let transport = ScriptedTransport { _ in .status(503) }
+        let proxy = proxy(transport)
+        let request = request(proxy)
+        let id = request.loadData()
+        await clock.waitForSleepers()
+        #expect(proxy.cancelRequest(id))
+        #expect(await screen.ending() == .cancel)
+        while clock.sleepers > 0 { await Task.yield() }
+        clock.advance(by: .seconds(60))
+        await sentinel(proxy)
+        #expect(screen.events == [.cancel])
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `Retry-After is waited for to the second`() async {
+        let answers = Answers([.status(503, headers: ["Retry-After": "7"]), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in answers.next() }
+        let proxy = proxy(transport)
+        request(proxy).loadAndKeep()
+        await clock.waitForSleepers()
+        clock.advance(by: .milliseconds(6_999))
+        await sentinel(proxy)
+        #expect(transport.requests.count == 1)
+        clock.advance(by: .milliseconds(1))
+        #expect(await screen.ending() == .success)
+    }
+
+    @Test(
+        .fault(60),
+        arguments: [
+            ("0", Duration.zero), ("7", .seconds(7)), ("61", .seconds(60)), ("315360000", .seconds(60)),
+            ("99999999999999999999999999", .seconds(60)), ("Tue, 14 Nov 2023 22:13:50 GMT", .seconds(30)),
+            ("Tuesday, 14-Nov-23 22:13:50 GMT", .seconds(30)), ("Tue Nov 14 22:13:50 2023", .seconds(30)),
+            ("Fri, 14 Nov 2053 22:13:50 GMT", .seconds(60)), ("Tue, 14 Nov 2000 22:13:50 GMT", .zero),
+            ("-5", nil), ("1.5", nil), ("soon", nil), ("", nil), ("７", nil),
+        ] as [(String, Duration?)]
+    )
+    func `Retry-After is seconds or a date, and never longer than the cap`(_ text: String, _ expected: Duration?) {
+        let headers: HTTPHeaders = ["Retry-After": text]
+        #expect(headers.retryAfter(at: clock.date, limit: .seconds(60)) == expected)
+    }
+
+    @Test func `Each wait is drawn from nothing to twice the one before, up to the longest`() {
+        var policy = RetryPolicy()
+        policy.baseDelay = .milliseconds(100)
+        policy.maxDelay = .milliseconds(350)
+        for (retry, longest) in [(0, 100), (1, 200), (2, 350), (40, 350), (.max, 350)] {
+            let delays = (0..<500).map { _ in policy.delay(before: retry) }
+            #expect(delays.allSatisfy { $0 >= .zero && $0 <= .milliseconds(longest) })
+            #expect(delays.contains { $0 > .milliseconds(longest / 2) })
+            #expect(delays.contains { $0 < .milliseconds(longest / 2) })
+        }
+    }
+
+    @Test func `A thousand failing loads cause a tenth as many retries`() async {
+        let transport = ScriptedTransport { _ in .status(503) }
+        let proxy = proxy(transport) { $0.baseDelay = .zero }
+        let requests = (0..<1_000).map { _ in request(proxy) }
+        for request in requests { request.loadData() }
+        #expect(await screen.endings(1_000) == Array(repeating: .failure(.http), count: 1_000))
+        #expect((1_010...1_100).contains(transport.requests.count))
+    }
+
+    @Test func `The budget forgets what is older than a minute`() {
+        let (budget, policy) = (RetryBudget(), RetryPolicy())
+        let taken = { (uptime: Duration) in (0..<1_000).count { _ in budget.takeRetry(of: policy, at: uptime) } }
+        #expect(taken(.seconds(1)) == 10)
+        #expect(taken(.seconds(31)) == 0)
+        #expect(taken(.seconds(61)) == 10)
+        for _ in 0..<500 { budget.countRequest(at: .seconds(200)) }
+        #expect(taken(.seconds(209)) == 50)
+        #expect(taken(.seconds(3_600)) == 10)
+    }
+}
