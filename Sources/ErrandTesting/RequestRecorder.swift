@@ -37,16 +37,16 @@ public import Errand
         (stream, continuation) = AsyncStream.makeStream()
     }
 
-    /// The next ending that nobody has asked for yet; waits for it.
-    public func ending() async -> Event {
+    /// The next ending that nobody has asked for yet; waits for it, and gives up with `nil` when the task is cancelled.
+    public func ending() async -> Event? {
         for await event in stream { return event }
-        preconditionFailure("The screen's stream of events never finishes")
+        return nil
     }
 
-    /// The next `count` endings.
+    /// The next `count` endings; fewer when the task is cancelled.
     public func endings(_ count: Int) async -> [Event] {
         var endings: [Event] = []
-        for _ in 0..<count { endings.append(await ending()) }
+        while endings.count < count, let next = await ending() { endings.append(next) }
         return endings
     }
 

@@ -12,10 +12,15 @@ struct CookieChanges {
 
     /// Whether everything that was in the file before these changes goes.
     private(set) var isClear = false
+    private let generation: CookieJar.Generation
     private var edits: [Cookie.Key: Edit] = [:]
     private var count = 0
     /// The latest time that a change told, by which the file's cookies expire.
     private var date: Date?
+
+    init(in generation: CookieJar.Generation) {
+        self.generation = generation
+    }
 
     var isEmpty: Bool { !isClear && edits.isEmpty }
 
@@ -35,13 +40,13 @@ struct CookieChanges {
     }
 
     mutating func clear() {
-        self = CookieChanges()
+        self = CookieChanges(in: generation)
         isClear = true
     }
 
-    /// These changes after `earlier` ones, which could not be written.
+    /// These changes after `earlier` ones, which could not be written; a logout in between ends those.
     func following(_ earlier: CookieChanges) -> CookieChanges {
-        guard !isClear else { return self }
+        guard earlier.generation == generation else { return self }
         var all = earlier
         for (key, edit) in ordered {
             if let cookie = edit.cookie { all.record(cookie, isNew: edit.isNew, for: key) } else { all.remove(key) }

@@ -6,7 +6,8 @@ extension CookieJar {
     func load() {
         guard let file else { return }
         let found = find(in: file)
-        tell(of: found.problems)
+        state.withLock { $0.note(found.problems, ended: []) }
+        tell()
         change { $0.load(found.cookies.compactMap(admitted), from: found, at: opened) }
         LiveJars.add(self)
     }
@@ -19,12 +20,6 @@ extension CookieJar {
         var cookie = cookie
         cookie.isHostOnly = cookie.isHostOnly || suffixes.isPublicSuffix(cookie.domain)
         return cookie
-    }
-
-    /// Calls the error hook with those of the problems that it does not know of.
-    func tell(of problems: [CookieFileError], ended: Set<CookieFileError.Kind> = []) {
-        let news = state.withLock { $0.unreported(problems, ended: ended) }
-        for problem in news { onError?(problem) }
     }
 
     private func find(in file: CookieFile) -> CookieFile.Found {

@@ -14,9 +14,9 @@ extension CookieJar {
     /// - Throws: Why the file could not be written; the jar goes on trying.
     public func flush() throws(CookieFileError) {
         guard let file else { return }
-        guard let result = saving.sync(execute: { save(to: file) }) else { return }
-        tell(of: result)
-        _ = try result.get()
+        let result = saving.sync { saveAndNote(to: file) }
+        tell()
+        _ = try result?.get()
     }
 
     /// Saves after a while; the jar lives until then.
@@ -32,28 +32,42 @@ extension CookieJar {
     private func saveAsScheduled() {
         guard let file else { return }
         state.withLock { $0.endSchedule() }
-        save(to: file).map(tell)
+        guard saveAndNote(to: file) != nil else { return }
+        // A hook that saves or clears would wait here for this very queue.
+        DispatchQueue.global(qos: .utility).async { self.tell() }
     }
 
-    private func tell(of result: Result<[CookieFileError], CookieFileError>) {
+    private func saveAndNote(to file: CookieFile) -> Result<[CookieFileError], CookieFileError>? {
+        let result = save(to: file)
         switch result {
-        case .success(let problems): tell(of: problems, ended: [.cannotRead, .cannotWrite, .locked])
-        case .failure(let error): tell(of: [error])
+        case .success(let problems):
+            state.withLock { $0.note(problems, ended: [.cannotRead, .cannotWrite, .locked]) }
+        case .failure(let error):
+            state.withLock { $0.note([error], ended: []) }
+        case nil: break
         }
+        return result
     }
 
     /// Makes the file say what the jar does.
     ///
     /// - Returns: What was in the way without preventing it; `nil` when there was nothing to do.
     private func save(to file: CookieFile) -> Result<[CookieFileError], CookieFileError>? {
-        let (changes, agreed) = state.withLock { $0.takeChanges() }
-        guard !changes.isEmpty else { return nil }
+        guard state.withLock(\.hasChanges) else { return nil }
+        var taken: CookieChanges?
         do {
-            return .success(try file.locked { () throws(CookieFileError) in try merge(changes, agreed, into: file) })
+            return .success(
+                try file.locked { () throws(CookieFileError) in
+                    // Not before: what a logout through another jar ended while this one waited must not be written.
+                    let (changes, agreed) = state.withLock { $0.takeChanges() }
+                    taken = changes
+                    return try merge(changes, agreed, into: file)
+                }
+            )
         } catch {
             // A logout has to hold even where the disk is too full to write an empty jar.
-            if changes.isClear, error.kind != .cannotRead { file.remove() }
-            state.withLock { $0.restore(changes) }
+            let isLogout = state.withLock { $0.restore(taken) }
+            if isLogout, error.kind != .cannotRead { file.remove() }
             scheduleRetry()
             return .failure(error)
         }

@@ -65,7 +65,7 @@ public final class CookieJar: Sendable {
     ///     `https` for `Secure` cookies, as browsers have it; `false` by default.
     ///   - date: The present, by which the file's cookies are expired or not.
     ///   - onError: Called once with each kind of problem with the file, until it has ended and comes again: before
-    ///     `init`, `flush()` or `clear()` returns, or on a thread of the jar.
+    ///     `init`, `flush()` or `clear()` returns, or on a thread of the jar. Without it, ``APIProxy/onError`` is.
     public init(
         file: URL? = nil,
         sessionCookies: SessionCookies = .keep,
@@ -162,10 +162,12 @@ public final class CookieJar: Sendable {
 
     /// Removes every cookie, in the file too, and starts a new ``generation``.
     ///
-    /// Returns when the disk has it, so that a logout survives whatever happens next, and blocks as ``flush()`` does.
-    /// What prevents it goes to the error hook, and the jar goes on trying.
+    /// Other jars of this process that share the file are emptied as well. Returns when the disk has it, so that a
+    /// logout survives whatever happens next, and blocks as ``flush()`` does. What prevents it goes to the error hook, and
+    /// the jar goes on trying.
     public func clear() {
         state.withLock { $0.clear() }
+        for jar in LiveJars.others(than: self) { jar.state.withLock { $0.forget() } }
         try? flush()
     }
 

@@ -10,10 +10,13 @@ struct CookieJarState {
     private var agreed: UInt64?
     /// Kinds of problem that were reported and have not ended.
     private var reported: Set<CookieFileError.Kind> = []
+    private var untold: [CookieFileError] = []
     private var isSaveScheduled = false
+    /// Whose error hook hears of problems when the jar has none.
+    weak var owner: (any CookieJarOwner)?
 
     init(hasFile: Bool) {
-        changes = hasFile ? CookieChanges() : nil
+        changes = hasFile ? CookieChanges(in: generation) : nil
     }
 
     mutating func cookies(for origin: CookieOrigin, at date: Date) -> [Cookie] {
@@ -45,9 +48,15 @@ struct CookieJarState {
     }
 
     mutating func clear() {
-        store = CookieStore()
+        forget()
         changes?.clear()
+    }
+
+    /// Hears that another jar has cleared the file.
+    mutating func forget() {
+        store = CookieStore()
         generation = generation.next
+        changes = changes.map { _ in CookieChanges(in: generation) }
     }
 
     private mutating func remove(_ key: Cookie.Key) {
@@ -60,22 +69,26 @@ struct CookieJarState {
 extension CookieJarState {
     /// Whether a save has to be scheduled now, which is said once before ``endSchedule()``.
     mutating func beginsSchedule() -> Bool {
-        guard let changes, !changes.isEmpty, !isSaveScheduled else { return false }
+        guard hasChanges, !isSaveScheduled else { return false }
         isSaveScheduled = true
         return true
     }
 
     mutating func endSchedule() { isSaveScheduled = false }
 
-    /// Takes the changes that the next save is to write, and the checksum of the file that they follow.
+    var hasChanges: Bool { changes?.isEmpty == false }
+
+    /// Takes the changes that a save is to write, and the checksum of the file that they follow.
     mutating func takeChanges() -> (changes: CookieChanges, agreed: UInt64?) {
-        defer { changes = changes.map { _ in CookieChanges() } }
-        return (changes ?? CookieChanges(), agreed)
+        let none = CookieChanges(in: generation)
+        defer { changes = changes.map { _ in none } }
+        return (changes ?? none, agreed)
     }
 
-    /// Puts back the changes that could not be written.
-    mutating func restore(_ unwritten: CookieChanges) {
-        changes = changes?.following(unwritten)
+    /// Puts back the changes that could not be written, and returns whether a logout is among what is to be written.
+    mutating func restore(_ unwritten: CookieChanges?) -> Bool {
+        if let unwritten { changes = changes?.following(unwritten) }
+        return changes?.isClear == true
     }
 
     /// Fills the jar from its file; salvaged cookies count as changes, because their file is no longer in its place.
@@ -113,9 +126,18 @@ extension CookieJarState {
         changes.map { $0.isClear || $0.contains(key) } ?? true
     }
 
-    /// Those of the problems whose kind was not reported since it began; `ended` kinds may be reported again.
-    mutating func unreported(_ problems: [CookieFileError], ended: Set<CookieFileError.Kind>) -> [CookieFileError] {
+    /// Notes the problems whose kind was not noted since it began; `ended` kinds may be noted again.
+    mutating func note(_ problems: [CookieFileError], ended: Set<CookieFileError.Kind>) {
         reported.subtract(ended)
-        return problems.filter { $0.kind == .setAside || reported.insert($0.kind).inserted }
+        let news = problems.filter { $0.kind == .setAside || reported.insert($0.kind).inserted }
+        untold.removeAll { problem in problem.kind != .setAside && news.contains { $0.kind == problem.kind } }
+        untold += news
+    }
+
+    var hasUntold: Bool { !untold.isEmpty }
+
+    mutating func takeUntold() -> [CookieFileError] {
+        defer { untold = [] }
+        return untold
     }
 }

@@ -18,6 +18,11 @@ enum LiveJars {
         }
     }
 
+    /// The other jars that share the file of `jar`.
+    static func others(than jar: CookieJar) -> [CookieJar] {
+        references.withLock { $0.compactMap(\.jar) }.filter { $0 !== jar && $0.file?.path == jar.file?.path }
+    }
+
     private static func flush() {
         let jars = references.withLock { $0.compactMap(\.jar) }
         for jar in jars { try? jar.flush() }

@@ -39,9 +39,10 @@ extension APIProxy {
     ) async throws(APIError) -> APIResponse {
         let start = clock.uptime
         var (hop, redirects) = (request, [URL]())
+        let session = CookieSession(jar(for: service))
         do throws(TransportError) {
             while true {
-                let response = try await send(hop, progress)
+                let response = try await send(hop, in: session, progress)
                 guard let next = try hop.redirected(by: response) else {
                     return APIResponse(response, url: hop.url, redirects: redirects, duration: clock.uptime - start)
                 }
@@ -55,17 +56,17 @@ extension APIProxy {
 
     private func send(
         _ request: HTTPRequest,
+        in session: CookieSession,
         _ progress: TransferProgress.Handler?
     ) async throws(TransportError) -> HTTPResponse {
         try request.validate()
         guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
         var request = request
-        let generation = cookies.generation
-        if request.headers["Cookie"] == nil, let cookie = cookies.field(for: request.url, at: clock.date) {
+        if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: clock.date) {
             request.headers.append(cookie)
         }
         let response = try await transport.send(request, progress: progress)
-        cookies.store(from: response.headers, url: request.url, generation: generation, at: clock.date)
+        session.store(from: response.headers, url: request.url, at: clock.date)
         return response
     }
 }

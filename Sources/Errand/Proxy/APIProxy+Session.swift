@@ -13,11 +13,30 @@ extension APIProxy {
     ///
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
-        cookies.clear()
+        jar(for: service ?? defaultService).clear()
         endSession(of: service)
     }
 
-    func endSession(of service: APIService?) {
+    /// Changes the account: ends the session as ``logout(from:)`` does, but keeps the cookies of the old account.
+    ///
+    /// First put the credentials of the new account where the service's common headers read them, then call this. From then
+    /// on the cookies of `jar` are sent and stored for every service that has no jar of its own; the old jar is saved, and
+    /// an answer that comes late changes nothing but that. Blocks as ``CookieJar/flush()`` does; what prevents saving goes to
+    /// ``onError``, and the old jar goes on trying as long as somebody holds it.
+    ///
+    /// - Parameters:
+    ///   - service: The backend; `nil` is the default service.
+    ///   - jar: The cookies of the new account.
+    /// - Returns: The old jar.
+    @discardableResult
+    public func switchAccount(of service: APIService? = nil, to jar: CookieJar) -> CookieJar {
+        let old = switchCookies(to: jar)
+        endSession(of: service)
+        return old
+    }
+
+    /// Only after the cookies are those of the next session: a load that begins in between ends with this one.
+    private func endSession(of service: APIService?) {
         guard let relogin = (service ?? defaultService)?.relogin else { return }
         relogin.startNewSession()
         let session = ObjectIdentifier(relogin)

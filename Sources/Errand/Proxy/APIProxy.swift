@@ -14,6 +14,8 @@ public final class APIProxy: Sendable {
 
     struct State {
         var service: APIService?
+        var cookies: CookieJar
+        var onError: (@Sendable (any Error) -> Void)?
         var loads: [RequestID: ActiveLoad] = [:]
         var deliveries: [@MainActor @Sendable () -> Void] = []
         var progress: [RequestID: TransferProgress] = [:]
@@ -31,8 +33,6 @@ public final class APIProxy: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// The cookies, sent and stored for every request.
-    public let cookies: CookieJar
     let transport: any HTTPTransport
     let clock: any APIClock
     let state: Mutex<State>
@@ -42,7 +42,7 @@ public final class APIProxy: Sendable {
     /// - Parameters:
     ///   - service: The default service.
     ///   - transport: The way to the network; libcurl on Linux and URLSession elsewhere by default.
-    ///   - cookies: The cookie jar; without one, cookies live as long as the proxy.
+    ///   - cookies: The cookie jar; without one, cookies live as long as the proxy. See ``switchAccount(of:to:)``.
     ///   - limits: How many requests may be under way at a time.
     ///   - clock: The time of deadlines, back-off and cookies; the machine's by default.
     public init(
@@ -52,10 +52,10 @@ public final class APIProxy: Sendable {
         limits: RequestLimits = RequestLimits(),
         clock: any APIClock = SystemClock()
     ) {
-        state = Mutex(State(service: service, queue: RequestQueue(limits: limits)))
+        state = Mutex(State(service: service, cookies: cookies, queue: RequestQueue(limits: limits)))
         self.transport = transport ?? DefaultTransport.make()
-        self.cookies = cookies
         self.clock = clock
+        cookies.belong(to: self)
     }
 
     /// The service of requests that name none.

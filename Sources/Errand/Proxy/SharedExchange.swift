@@ -12,6 +12,7 @@ struct SharedExchange {
         let headers: [String]
         let timeout: Duration?
         let session: ObjectIdentifier
+        let cookies: ObjectIdentifier?
         let generation: Int
 
         init(_ request: HTTPRequest, of service: APIService, in generation: Int) {
@@ -20,6 +21,7 @@ struct SharedExchange {
             headers = request.headers.map { "\($0.name):\($0.value)" }
             timeout = request.timeout
             session = ObjectIdentifier(service.relogin)
+            cookies = service.cookies.map(ObjectIdentifier.init)
             self.generation = generation
         }
     }

@@ -66,6 +66,8 @@ extension APIManager {
         guard var service = service ?? proxy.defaultService else {
             throw APIError(.paramsError, reason: "there is no service: set defaultService of the proxy")
         }
+        // An account that is changed after this changes nothing about the load.
+        service.cookies = proxy.jar(for: service)
         // A refused sign-in is a wrong password, not an expired login.
         if isLoginRequest {
             service.loginExpiredStatuses = []

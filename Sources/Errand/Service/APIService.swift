@@ -22,6 +22,11 @@ public struct APIService: Sendable {
     public var timeout: Duration = .seconds(60)
     /// How long a connection may be silent; `nil`, the default, is as long as ``timeout`` allows.
     public var idleTimeout: Duration?
+    /// The cookies of this backend or account; the proxy's (``APIProxy/cookies``) by default.
+    ///
+    /// A jar made for a service is also where it chooses the public suffix list and whether plain `http` to this machine
+    /// is trustworthy; see ``CookieJar/init(file:sessionCookies:publicSuffixList:trustworthyLoopback:at:onError:)``.
+    public var cookies: CookieJar?
     /// How large an answer may be.
     public var limits = HTTPLimits()
     /// The texts of errors.

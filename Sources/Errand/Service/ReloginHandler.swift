@@ -5,14 +5,16 @@
 public protocol ReloginHandler: Sendable {
     /// Gets new credentials and puts them where the service's common headers or cookies come from.
     ///
-    /// Called once for each expired login. Requests made in here must have ``BaseAPIRequest/isLoginRequest``, or they
-    /// would wait for themselves until ``APIService/reloginTimeout``. What it throws becomes the underlying error of every
-    /// waiter's `loginExpired`.
+    /// Called when a load needs it, one call at a time, and at most 5 times in 30 s: what comes above that fails at once.
+    /// Requests made in here must have ``BaseAPIRequest/isLoginRequest``, or they would wait for themselves until
+    /// ``APIService/reloginTimeout``. The task is cancelled at that deadline and by ``APIProxy/logout(from:)``; what comes
+    /// after changes nothing. What it throws becomes the underlying error of every waiter's `loginExpired`.
     @MainActor func relogin() async throws
 
-    /// Tells that a relogin has failed, once for each failed relogin, before its waiters fail.
+    /// Tells that the session has expired and could not be renewed, before the loads that wait for it fail.
     ///
-    /// The place to show the sign-in screen. Does nothing by default.
+    /// The place to show the sign-in screen. Called once for each session: not again, however often a relogin fails, until
+    /// a relogin or a login request has succeeded or the account has changed. Does nothing by default.
     @MainActor func sessionDidExpire(_ error: APIError)
 }
 

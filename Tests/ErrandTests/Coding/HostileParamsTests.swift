@@ -19,7 +19,7 @@ struct HostileParamsTests {
         _ kind: TransportKind,
         to server: FixtureServer,
         _ change: (GoodsRequest) -> Void
-    ) async throws -> Screen.Event {
+    ) async throws -> Screen.Event? {
         let proxy = APIProxy(service: APIService(baseURL: server.baseURL), transport: try kind.make())
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
         change(request)

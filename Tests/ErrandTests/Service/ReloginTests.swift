@@ -182,6 +182,8 @@ struct ReloginTests {
     var gate: Latch?
     var login: (@MainActor () async throws -> Void)?
 
+    func setToken(_ token: String) { current.withLock { $0 = token } }
+
     nonisolated var token: String { current.withLock { $0 } }
 
     func relogin() async throws {

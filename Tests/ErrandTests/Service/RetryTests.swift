@@ -32,7 +32,7 @@ struct RetryTests {
         }
     }
 
-    private func loadToEnd(_ request: GoodsRequest) async -> Screen.Event {
+    private func loadToEnd(_ request: GoodsRequest) async -> Screen.Event? {
         let skipping = skipBackOffs()
         defer { skipping.cancel() }
         request.loadData()

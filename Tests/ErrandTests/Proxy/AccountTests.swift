@@ -1,0 +1,156 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Jars that change hands while loads are under way.
+@MainActor @Suite("Several accounts", .takesTurns, .timeLimit(.minutes(1)))
+struct AccountTests {
+    private let screen = Screen()
+    private let folder: TemporaryFolder
+    private let old: CookieJar
+    private let new: CookieJar
+    private let url = URL("http://shop.test/api/goods")
+
+    init() throws {
+        folder = try TemporaryFolder()
+        old = CookieJar(file: folder.file)
+        new = CookieJar(file: folder.url.appending(path: "new.txt"))
+        old.store(setCookie: "sid=old; Path=/", from: url)
+        new.store(setCookie: "sid=new; Path=/", from: url)
+    }
+
+    /// Answers with a cookie, requests for `/goods` not before `gate` opens.
+    private func transport(_ gate: Latch = Latch(), _ arrived: Latch = Latch()) -> ScriptedTransport {
+        ScriptedTransport { request async throws(TransportError) in
+            var response = HTTPResponse.json(goodsJSON([]))
+            response.headers.append("Set-Cookie", "late=1; Path=/")
+            guard request.url.path.hasSuffix("/goods") else { return response }
+            arrived.open()
+            try await gate.wait()
+            return response
+        }
+    }
+
+    @Test func `What a load brings after a switch goes to the account that sent it`() async throws {
+        let (gate, arrived) = (Latch(), Latch())
+        let transport = transport(gate, arrived)
+        let proxy = APIProxy(service: .sample(), transport: transport, cookies: old)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        try await arrived.wait()
+        #expect(proxy.switchCookies(to: new) === old)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(old.header(for: url) == "sid=old; late=1")
+        #expect(new.header(for: url) == "sid=new")
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers["Cookie"] } == ["sid=old", "sid=new"])
+        #expect(new.header(for: url) == "sid=new; late=1")
+    }
+
+    @Test func `A load that waited for a relogin is repeated with its own account's cookies`() async throws {
+        let transport = ScriptedTransport { request async throws(TransportError) in
+            request.headers["Cookie"] == nil ? .json("", status: 401) : .json(goodsJSON([]))
+        }
+        old.remove { _ in true }
+        let proxy = APIProxy(service: .sample(), transport: transport, cookies: old)
+        proxy.defaultService?.reloginHandler = Switching { [old, new, url] in
+            old.store(setCookie: "sid=again; Path=/", from: url)
+            proxy.switchCookies(to: new)
+        }
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, "sid=again"])
+    }
+
+    @Test(arguments: [false, true])
+    func `A redirect stays with the account, and a logout ends what it stores`(_ signsOut: Bool) async throws {
+        let (proxy, new) = (APIProxy(service: .sample(), transport: transport(), cookies: old), new)
+        let transport = ScriptedTransport { request async throws(TransportError) in
+            guard request.url.path == "/" else {
+                return HTTPResponse(status: 200, headers: ["Set-Cookie": "late=1; Path=/"])
+            }
+            if signsOut { proxy.cookies.clear() } else { proxy.switchCookies(to: new) }
+            return HTTPResponse(status: 302, headers: ["Location": "/home", "Set-Cookie": "hop=1; Path=/"])
+        }
+        let sender = APIProxy(service: .sample(), transport: transport, cookies: old)
+        _ = try await sender.send(HTTPRequest(.get, URL("http://shop.test/")))
+        #expect(transport.requests.map { $0.headers["Cookie"] } == ["sid=old", signsOut ? nil : "sid=old; hop=1"])
+        #expect(old.header(for: url) == (signsOut ? nil : "sid=old; hop=1; late=1"))
+        #expect(new.header(for: url) == "sid=new")
+    }
+
+    @Test func `Switching saves the jar that goes`() throws {
+        let proxy = APIProxy(service: .sample(), transport: transport(), cookies: old)
+        proxy.switchCookies(to: new)
+        #expect(CookieJar(file: folder.file).header(for: url) == "sid=old")
+        #expect(proxy.cookies === new)
+    }
+
+    @Test func `A service with a jar of its own leaves the proxy's alone`() async throws {
+        let gate = Latch()
+        gate.open()
+        let transport = transport(gate)
+        let service = APIService.sample { $0.cookies = new }
+        let proxy = APIProxy(service: .sample(), transport: transport, cookies: old)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        request.ownService = service
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        proxy.defaultService = service
+        _ = try await proxy.send(HTTPRequest(.get, url))
+        #expect(transport.requests.map { $0.headers["Cookie"] } == ["sid=old", "sid=new", "sid=new; late=1"])
+        #expect(old.header(for: url) == "sid=old; late=1")
+    }
+
+    @Test func `A service chooses whether this machine is as good as https`() async throws {
+        let gate = Latch()
+        gate.open()
+        let transport = transport(gate)
+        let proxy = APIProxy(transport: transport, cookies: old)
+        let url = URL("http://localhost/goods")
+        for trusting in [true, false] {
+            let jar = CookieJar(trustworthyLoopback: trusting)
+            jar.store(setCookie: "sid=1; Secure; Path=/", from: URL("https://localhost/"))
+            var service = APIService(baseURL: url)
+            service.cookies = jar
+            proxy.defaultService = service
+            _ = try await proxy.send(HTTPRequest(.get, url))
+        }
+        #expect(transport.requests.map { $0.headers["Cookie"] } == ["sid=1", nil])
+    }
+
+    @Test func `A logout ends the session of every jar that shares the file`() throws {
+        let other = CookieJar(file: folder.file)
+        let before = other.generation
+        other.store(setCookie: "pending=1", from: url)
+        old.clear()
+        other.store(setCookie: "late=1", from: url, generation: before)
+        try other.flush()
+        #expect(other.cookies.isEmpty)
+        #expect(CookieJar(file: folder.file).cookies.isEmpty)
+        old.store(setCookie: "sid=again", from: url)
+        try old.flush()
+        try other.flush()
+        #expect(CookieJar(file: folder.file).cookies.map(\.value) == ["again"])
+        #expect(new.header(for: url) == "sid=new")
+    }
+}
+
+/// A relogin that is a closure.
+@MainActor private final class Switching: ReloginHandler {
+    private let action: @MainActor () -> Void
+
+    init(_ action: @escaping @MainActor () -> Void) {
+        self.action = action
+    }
+
+    func relogin() async throws { action() }
+    func sessionDidExpire(_ error: APIError) {}
+}
