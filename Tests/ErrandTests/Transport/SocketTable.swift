@@ -1,7 +1,7 @@
-#if os(Linux)
 import Foundation
 import Testing
 
+#if os(Linux)
 /// What the kernel tells about the sockets and files of this process.
 enum SocketTable {
     /// The states of a client's socket that tests ask for; the numbers are the kernel's.
@@ -32,6 +32,7 @@ enum SocketTable {
         )
     }
 }
+#endif
 
 /// Waits until `condition` holds, half a minute at most; for what nobody tells.
 func until(_ condition: () throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
@@ -41,4 +42,3 @@ func until(_ condition: () throws -> Bool, sourceLocation: SourceLocation = #_so
         try await Task.sleep(for: .milliseconds(2))
     }
 }
-#endif
