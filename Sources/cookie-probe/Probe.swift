@@ -81,7 +81,7 @@ struct Probe {
     }
 }
 
-private func say(_ line: String) {
+func say(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     _ = write(1, bytes, bytes.count)
 }

@@ -4,8 +4,11 @@ import Foundation
 // The process that the cookie tests kill, stop, or deny the disk.
 //
 // cookie-probe <command> <file> [<name> [<count>]]
+//
+// Or the one that the reachability tests put into a network of its own: cookie-probe watch <count>
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, let path = arguments.dropFirst().first else { exit(64) }
+if command == "watch" { NetworkWatch.run(Int(path) ?? 1) }
 let probe = Probe(
     file: URL(filePath: path),
     name: arguments.dropFirst(2).first ?? "c",

@@ -32,6 +32,12 @@ public final class Reachability: Sendable {
         }
     }
 
+    /// The network of this machine, watched for the whole process from its first use on.
+    ///
+    /// On Linux the kernel tells of changes by netlink; where it may not, the status is ``ReachabilityStatus/unknown``, and
+    /// each use tries again. On Apple's platforms it is the path of the Network framework.
+    public static let system = Reachability(watching: SystemPath.watch)
+
     private let state: Mutex<State>
 
     /// Creates one that hears of the network from somewhere else, such as a VPN of the app.

@@ -39,7 +39,7 @@ enum CookieProbe {
         return Outcome(status: process.terminationStatus, lines: lines)
     }
 
-    private static func succeeds(_ command: [String]) -> Bool {
+    static func succeeds(_ command: [String]) -> Bool {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = command
