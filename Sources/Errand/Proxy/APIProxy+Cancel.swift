@@ -16,28 +16,41 @@ extension APIProxy {
 
     /// Cancels these loads, as ``cancelRequest(_:)`` does.
     public func cancelRequests(_ ids: some Sequence<RequestID>) {
-        for id in ids { cancelRequest(id) }
+        cancel(state.withLock { $0.takeLoads(ids) })
     }
 
     /// Cancels every load of this proxy, as ``cancelRequest(_:)`` does.
     public func cancelAllRequests() {
-        let loads = state.withLock { state in
-            defer { state.loads = [:] }
-            return state.loads.values.sorted { $0.summary.id < $1.summary.id }
-        }
-        loads.forEach(cancel)
+        cancel(state.withLock { $0.takeLoads(Array($0.loads.keys)) })
     }
 
     /// Cancels those of `ids` whose loads end with the object that began them.
     func ownerIsGone(_ ids: [RequestID]) {
-        let loads = state.withLock { state in
-            ids.filter { state.loads[$0]?.endsWithOwner == true }.compactMap { state.loads.removeValue(forKey: $0) }
-        }
-        loads.forEach(cancel)
+        cancel(state.withLock { state in state.takeLoads(ids.filter { state.loads[$0]?.endsWithOwner == true }) })
+    }
+
+    /// Cancels the loads of one session.
+    func cancelRequests(of session: ObjectIdentifier) {
+        cancel(
+            state.withLock { state in
+                state.takeLoads(state.loads.values.filter { $0.session == session }.map(\.summary.id))
+            }
+        )
+    }
+
+    // All are out of the table before the first of them gives back its place in the queue: none is sent in its stead.
+    private func cancel(_ loads: [ActiveLoad]) {
+        for load in loads.sorted(by: { $0.summary.id < $1.summary.id }) { cancel(load) }
     }
 
     private func cancel(_ load: ActiveLoad) {
         load.task?.cancel()
         load.cancelled()
+    }
+}
+
+extension APIProxy.State {
+    fileprivate mutating func takeLoads(_ ids: some Sequence<RequestID>) -> [APIProxy.ActiveLoad] {
+        ids.compactMap { loads.removeValue(forKey: $0) }
     }
 }

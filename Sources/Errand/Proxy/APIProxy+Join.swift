@@ -28,7 +28,8 @@ extension APIProxy {
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
                 let response = try await inTurn(place) { () async throws(APIError) in
-                    try await exchange(request, for: service) { self.spread($0, key, number) }
+                    guard hasActiveMembers(key, number) else { throw APIError(.cancelled) }
+                    return try await exchange(request, for: service) { self.spread($0, key, number) }
                 }
                 outcome = .success(response)
             } catch {
@@ -38,6 +39,14 @@ extension APIProxy {
         }
         let isWanted = state.withLock { $0.sharedExchanges[key]?.setTask(task, of: number) }
         if isWanted != true { task.cancel() }
+    }
+
+    /// Whether any of those who take part has not been cancelled.
+    private func hasActiveMembers(_ key: SharedExchange.Key, _ number: RequestID) -> Bool {
+        state.withLock { state in
+            guard let shared = state.sharedExchanges[key], shared.number == number else { return false }
+            return shared.members.keys.contains { state.loads[$0] != nil }
+        }
     }
 
     private func spread(_ progress: TransferProgress, _ key: SharedExchange.Key, _ number: RequestID) {

@@ -25,6 +25,7 @@ extension APIProxy {
     private func response<Value>(to call: APICall<Value>, in generation: Int) async throws(APIError) -> APIResponse {
         if call.joinsIdentical { return try await joinedResponse(to: call, in: generation) }
         return try await inTurn(call.place) { () async throws(APIError) in
+            guard isActive(call.id) else { throw APIError(.cancelled) }
             // Not before it is its turn: a queued load costs no body, and its headers are those of now.
             let request = try call.draft.request(for: call.service)
             return try await exchange(request, for: call.service, progress: call.progress)

@@ -38,20 +38,22 @@ extension APIProxy {
         let summary = ActiveRequest(id: id, method: request.method, path: path)
         open(ActiveLoad(summary: summary, endsWithOwner: true) { ended(.failure(APIError(.cancelled))) })
         run(id) { [self] in
-            let result = await result(of: request, progress)
+            let result = await result(of: id, request, progress)
             guard claim(id) else { return }
             ended(result)
         }
     }
 
     private func result(
-        of request: HTTPRequest,
+        of id: RequestID,
+        _ request: HTTPRequest,
         _ progress: TransferProgress.Handler?
     ) async -> Result<APIResponse, APIError> {
         do throws(APIError) {
             let place = RequestQueue.Place(host: request.url.authority, priority: .normal)
             let response = try await inTurn(place) { () async throws(APIError) in
-                try await exchange(request, for: defaultService, progress: progress)
+                guard isActive(id) else { throw APIError(.cancelled) }
+                return try await exchange(request, for: defaultService, progress: progress)
             }
             return .success(response)
         } catch {

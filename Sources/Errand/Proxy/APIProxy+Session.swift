@@ -39,10 +39,6 @@ extension APIProxy {
     private func endSession(of service: APIService?) {
         guard let relogin = (service ?? defaultService)?.relogin else { return }
         relogin.startNewSession()
-        let session = ObjectIdentifier(relogin)
-        let ids = state.withLock { state in
-            state.loads.values.filter { $0.session == session }.map(\.summary.id)
-        }
-        cancelRequests(ids.sorted())
+        cancelRequests(of: ObjectIdentifier(relogin))
     }
 }

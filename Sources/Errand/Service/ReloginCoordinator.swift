@@ -10,6 +10,9 @@ final class ReloginCoordinator: Sendable {
 
     private let state = Mutex(ReloginState())
 
+    /// How many wait for the relogin that runs.
+    var waiterCount: Int { state.withLock(\.waiters.count) }
+
     /// The generation to send in, once no relogin runs.
     ///
     /// - Throws: `loginExpired` when the relogin failed, `cancelled` when the calling task was cancelled.

@@ -1,0 +1,155 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Wherever a load is when it is cancelled, that is its ending", .takesTurns, .timeLimit(.minutes(2)))
+struct LoadCancellationTests {
+    /// Every place on its way where a load can wait.
+    enum CancellationPoint: CaseIterable, Sendable {
+        case queued, waitingToStart, joined, sending, redirected, insideBody, delivering
+        case backingOff, waitingForNetwork, renewing, replaying
+
+        /// Those that one machine can bring about over sockets.
+        static let overSockets = allCases.filter { $0 != .waitingForNetwork }
+    }
+
+    /// Every way to cancel it.
+    enum Manner: CaseIterable, Sendable {
+        case byID, fromAnotherThread, ofRequest, ofProxy, byRelease, ofTask, byLogout
+    }
+
+    @Test(.fault(15), .fault(44), arguments: CancellationPoint.allCases, Manner.allCases)
+    func `Over a scripted network`(_ point: CancellationPoint, _ manner: Manner) async throws {
+        try await cancel(at: point, manner, live: nil)
+    }
+
+    @Test(.fault(15), .fault(44), arguments: CancellationPoint.overSockets, Manner.allCases)
+    func `Over sockets`(_ point: CancellationPoint, _ manner: Manner) async throws {
+        for kind in TransportKind.survivingCutHeads { try await cancel(at: point, manner, live: kind) }
+    }
+
+    private func cancel(at point: CancellationPoint, _ manner: Manner, live kind: TransportKind?) async throws {
+        let scene = try LoadScene(point, live: kind)
+        await scene.begin(manner)
+        let sent = scene.arrivals
+        await scene.cancel(manner)
+        #expect(scene.proxy.activeRequests.isEmpty)
+        // Those two give the main actor away, so that the ending may come meanwhile.
+        if ![.fromAnotherThread, .ofTask].contains(manner) { #expect(scene.screen.events.isEmpty) }
+        await scene.release()
+        // Who has released the request or awaits the load is not told in the delegate as well.
+        #expect(scene.screen.events == ([.byRelease, .ofTask].contains(manner) ? [] : [.cancel]))
+        #expect(await scene.callerOutcome() == (manner == .ofTask ? .cancelled : nil))
+        #expect(scene.indicator.isBalanced)
+        #expect(scene.arrivals == sent, "nothing is sent after a cancel")
+        #expect(scene.proxy.waitingCount == 0)
+    }
+
+    @Test(.fault(15)) func `A load that is cancelled while it decodes ends as cancelled`() async {
+        let screen = Screen()
+        let hook = DecodeHook()
+        let service = APIService.sample { $0.decoder.userInfo[DecodeHook.key] = hook }
+        let proxy = APIProxy(fake: ScriptedTransport { _ in .json(goodsJSON([])) }, service: service)
+        hook.action.withLock { $0 = { proxy.cancelAllRequests() } }
+        let request = HookedRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        #expect(await screen.ending() == .cancel)
+        await sentinel(proxy)
+        #expect(screen.events == [.cancel])
+        #expect(request.response == nil)
+    }
+
+    @Test(.fault(16), .fault(23), arguments: [nil] + TransportKind.survivingCutHeads.map(Optional.some))
+    func `Cancelled at random instants, each load ends once`(_ kind: TransportKind?) async throws {
+        let server = try FixtureServer.start { _ in
+            Answer.json(bytes: goodsJSON([]).utf8).delayed(by: .milliseconds(2))
+        }
+        let scripted = ScriptedTransport { _ in
+            try await Task.sleep(for: .milliseconds(2))
+            return .json(goodsJSON([]))
+        }
+        let service = APIService.sample { if kind != nil { $0.baseURL = server.baseURL } }
+        let proxy = APIProxy(service: service, transport: try kind?.make() ?? scripted)
+        let screen = Screen()
+        let rounds = ProcessInfo.processInfo.environment["ERRAND_SLOW_TESTS"] == nil ? 40 : 400
+        for _ in 0..<rounds {
+            let requests = (0..<50).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
+            let ids = requests.map { $0.loadData() }
+            let cancelling = Task.detached {
+                for id in ids.shuffled() {
+                    try? await Task.sleep(for: .microseconds(.random(in: 0...80)))
+                    proxy.cancelRequest(id)
+                }
+            }
+            let endings = await screen.endings(50)
+            #expect(endings.allSatisfy { $0 != .failure(.transport) })
+            await cancelling.value
+            #expect(requests.allSatisfy { !$0.isLoading })
+        }
+        await sentinel(proxy)
+        #expect(screen.events.count == rounds * 50)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
+    @Test(.fault(17)) func `Ten thousand cancelled at once all end as cancelled, and nothing comes after`() async throws
+    {
+        let server = try FixtureServer.start { _ in .hang }
+        let service = APIService.sample { $0.baseURL = server.baseURL }
+        let limits = RequestLimits(perHost: 10_000, total: 10_000)
+        let proxy = APIProxy(service: service, limits: limits)
+        let screen = Screen()
+        let requests = (0..<10_000).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
+        for request in requests { request.loadData() }
+        while server.requests.isEmpty { await Task.yield() }
+        proxy.cancelAllRequests()
+        #expect(proxy.activeRequests.isEmpty)
+        #expect(await screen.endings(10_000).allSatisfy { $0 == .cancel })
+        #expect(await server.waitForOpenConnections(0))
+        await sentinel(proxy)
+        #expect(screen.events.count == 10_000)
+    }
+
+    @Test(.fault(71)) func `A callback may begin the next load for ever`() async {
+        let proxy = APIProxy(fake: ScriptedTransport(keepsRequests: false) { _ in .json(goodsJSON([])) })
+        let screen = Screen()
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        var (depth, deepest, count) = (0, 0, 0)
+        screen.onEvent = { request, _ in
+            depth += 1
+            (deepest, count) = (max(deepest, depth), count + 1)
+            if count < 20_000 { (request as? GoodsRequest)?.loadData() }
+            depth -= 1
+        }
+        request.loadData()
+        #expect(await screen.endings(20_000).count == 20_000)
+        #expect(deepest == 1, "callbacks do not nest")
+    }
+}
+
+/// What a decoder does with the first value it meets.
+final class DecodeHook: Sendable {
+    static let key: CodingUserInfoKey = {
+        guard let key = CodingUserInfoKey(rawValue: "errand.tests.hook") else { preconditionFailure("no key") }
+        return key
+    }()
+
+    let action = Mutex<(@Sendable () -> Void)?>(nil)
+}
+
+/// A list whose decoding can be interfered with.
+struct HookedGoods: Decodable, Sendable {
+    let goods: [Goods]
+
+    init(from decoder: any Decoder) throws {
+        (decoder.userInfo[DecodeHook.key] as? DecodeHook)?.action.withLock { $0 }?()
+        goods = try [Goods](from: decoder)
+    }
+}
+
+final class HookedRequest: SampleRequest, APIManager {
+    typealias Response = HookedGoods
+}

@@ -1,0 +1,136 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Synchronization
+
+@testable import Errand
+
+/// A load that is left at one point of its way, over a scripted network or over live sockets.
+@MainActor final class LoadScene {
+    typealias Point = LoadCancellationTests.CancellationPoint
+    typealias Manner = LoadCancellationTests.Manner
+
+    let screen = Screen()
+    let indicator = IndicatorSpy()
+    let proxy: APIProxy
+    private let point: Point
+    private let backend: SceneBackend
+    private let clock = ManualClock()
+    private let account = Account()
+    private let loginLatch = Latch()
+    private let network = Reachability(status: .unreachable)
+    private var request: GoodsRequest?
+    private var blocker: GoodsRequest?
+    private var caller: Task<APIErrorType?, Never>?
+
+    init(_ point: Point, live kind: TransportKind?) throws {
+        self.point = point
+        backend = try SceneBackend(point, live: kind)
+        account.gate = loginLatch
+        let service = APIService.sample { [account, backend] service in
+            service.baseURL = backend.baseURL
+            service.reloginHandler = account
+            service.commonHeaders = { ["X-Token": account.token] }
+            service.retryPolicy = RetryPolicy()
+            service.retryPolicy.waitsForConnectivity = true
+        }
+        let limits = point == .queued ? RequestLimits(perHost: 1) : RequestLimits()
+        let transport = backend.transport
+        proxy = APIProxy(service: service, transport: transport, limits: limits, reachability: network, clock: clock)
+    }
+
+    /// How many requests have arrived at the backend.
+    var arrivals: Int { backend.arrivals() }
+
+    /// Begins the load and brings it to its point, where it stays until ``release()``.
+    func begin(_ manner: Manner) async {
+        if [.queued, .waitingToStart].contains(point) { await block() }
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.method = .get
+        request.ownJoin = point == .joined
+        self.request = request
+        if manner == .ofTask {
+            let count = proxy.activeRequests.count
+            caller = Task { await request.outcome() }
+            while proxy.activeRequests.count == count { await Task.yield() }
+        } else {
+            request.loadData(indicator: indicator)
+        }
+        await reachPoint()
+    }
+
+    /// Another load that is in the way.
+    private func block() async {
+        let blocker = GoodsRequest(proxy: proxy)
+        blocker.method = .get
+        blocker.loadData()
+        self.blocker = blocker
+        if point == .queued { await arrival(1) } else { await relogin(waiters: 1) }
+    }
+
+    private func reachPoint() async {
+        switch point {
+        case .queued: while proxy.waitingCount < 1 { await Task.yield() }
+        case .waitingToStart: await relogin(waiters: 2)
+        case .joined, .sending, .insideBody: await arrival(1)
+        case .redirected: await arrival(2)
+        // Not a yield: the main actor is what the delivery waits for.
+        case .delivering: while proxy.state.withLock({ $0.deliveries.isEmpty }) { sched_yield() }
+        case .backingOff, .waitingForNetwork: await clock.waitForSleepers()
+        case .renewing: await relogin(waiters: 1)
+        case .replaying:
+            await relogin(waiters: 1)
+            loginLatch.open()
+            await arrival(2)
+        }
+    }
+
+    private func arrival(_ count: Int) async {
+        while arrivals < count { await Task.yield() }
+    }
+
+    private func relogin(waiters: Int) async {
+        while account.logins < 1 || proxy.defaultService?.relogin.waiterCount != waiters { await Task.yield() }
+    }
+
+    /// Cancels the load, and lets the blocker go.
+    func cancel(_ manner: Manner) async {
+        guard let id = proxy.activeRequests.last?.id else { return }
+        switch manner {
+        case .byID: proxy.cancelRequest(id)
+        case .fromAnotherThread: await Task.detached { [proxy] in _ = proxy.cancelRequest(id) }.value
+        case .ofRequest: request?.cancelAllRequests()
+        case .ofProxy: proxy.cancelAllRequests()
+        case .byRelease: request = nil
+        case .ofTask: caller?.cancel()
+        case .byLogout: proxy.logout()
+        }
+        blocker = nil
+        if let caller { _ = await caller.value }
+    }
+
+    /// How the async caller's load ended.
+    func callerOutcome() async -> APIErrorType? { await caller?.value }
+
+    /// Lets everything that waits go on, as far as it wants to.
+    func release() async {
+        backend.open()
+        loginLatch.open()
+        network.report(.reachable)
+        clock.advance(by: .seconds(1_000))
+        await sentinel(proxy)
+        while clock.sleepers > 0 { await Task.yield() }
+    }
+}
+
+extension GoodsRequest {
+    /// How a load for an async caller ends; `nil` with an answer.
+    func outcome() async -> APIErrorType? {
+        do throws(APIError) {
+            _ = try await value()
+            return nil
+        } catch {
+            return error.type
+        }
+    }
+}
