@@ -18,6 +18,9 @@ extension APIProxy {
             tries.hasBeenReplayed = true
             return try await renew(call, after: generation, because: error)
         }
+        if call.retryPolicy.waitsForConnectivity, error.type == .noNetwork, reachability.status == .unreachable {
+            return try await waitForNetwork(after: error, atMost: call.retryPolicy.connectivityTimeout)
+        }
         try await backOff(after: error, of: call, &tries)
     }
 
@@ -50,5 +53,19 @@ extension APIProxy {
         } catch {
             throw APIError(.cancelled)
         }
+    }
+
+    private func waitForNetwork(after error: APIError, atMost limit: Duration) async throws(APIError) {
+        let isThere = await withTaskGroup { [reachability, clock] group in
+            group.addTask { await reachability.waitWhileUnreachable() }
+            group.addTask {
+                try? await clock.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() == true
+        }
+        guard !Task.isCancelled else { throw APIError(.cancelled) }
+        guard isThere else { throw error }
     }
 }

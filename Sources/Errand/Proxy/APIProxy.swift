@@ -33,6 +33,8 @@ public final class APIProxy: Sendable {
         var task: Task<Void, Never>?
     }
 
+    /// What is known of the way to the network; requests are sent whatever it is.
+    public let reachability: Reachability
     let transport: any HTTPTransport
     let clock: any APIClock
     let state: Mutex<State>
@@ -44,17 +46,20 @@ public final class APIProxy: Sendable {
     ///   - transport: The way to the network; libcurl on Linux and URLSession elsewhere by default.
     ///   - cookies: The cookie jar; without one, cookies live as long as the proxy. See ``switchAccount(of:to:)``.
     ///   - limits: How many requests may be under way at a time.
+    ///   - reachability: What tells of the way to the network; the system's by default.
     ///   - clock: The time of deadlines, back-off and cookies; the machine's by default.
     public init(
         service: APIService? = nil,
         transport: (any HTTPTransport)? = nil,
         cookies: CookieJar = CookieJar(),
         limits: RequestLimits = RequestLimits(),
+        reachability: Reachability = .system,
         clock: any APIClock = SystemClock()
     ) {
         state = Mutex(State(service: service, cookies: cookies, queue: RequestQueue(limits: limits)))
         self.transport = transport ?? DefaultTransport.make()
         self.clock = clock
+        self.reachability = reachability
         cookies.belong(to: self)
     }
 

@@ -25,6 +25,13 @@ public struct RetryPolicy: Sendable {
     public var budget = 0.1
     /// How many retries in a minute are allowed whatever ``budget`` says; 10 by default.
     public var minRetriesPerMinute = 10
+    /// Whether a load that finds no network waits for one before it is sent again; false by default.
+    ///
+    /// It waits only while ``APIProxy/reachability`` says that there is none. Nothing was sent then, so any method may wait,
+    /// and it is not counted as a retry.
+    public var waitsForConnectivity = false
+    /// How long a load waits for a network before it fails with `noNetwork`; 60 s by default.
+    public var connectivityTimeout: Duration = .seconds(60)
 
     /// Creates the default policy.
     public init() {}

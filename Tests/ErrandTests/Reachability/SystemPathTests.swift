@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -9,7 +10,7 @@ struct SystemPathTests {
     @Test func `Nothing is open before the first use, one socket after it, and none when the object has gone`() async {
         await #expect(processExitsWith: .success) {
             let before = try Self.sockets()
-            _ = APIProxy(transport: ClosureTransport())
+            _ = APIProxy(transport: ScriptedTransport())
             var reachability: Reachability? = Reachability(watching: SystemPath.watch)
             #expect(try Self.sockets() == before)
             #expect(reachability?.status == .current)

@@ -198,4 +198,65 @@ struct RetryTests {
         #expect(taken(.seconds(209)) == 50)
         #expect(taken(.seconds(3_600)) == 10)
     }
+
+    // MARK: Waiting for a network
+
+    private func waitingRequest(_ network: Reachability, _ transport: ScriptedTransport) -> GoodsRequest {
+        var policy = RetryPolicy()
+        policy.waitsForConnectivity = true
+        let service = APIService.sample { $0.retryPolicy = policy }
+        let proxy = APIProxy(service: service, transport: transport, reachability: network, clock: clock)
+        return request(proxy, .post)
+    }
+
+    private func unreachable(until isThere: Counter) -> ScriptedTransport {
+        ScriptedTransport { _ in
+            guard isThere.count > 0 else { throw TransportError(.noNetwork, "no route") }
+            return .json(goodsJSON([]))
+        }
+    }
+
+    @Test func `A load that found no network is sent again when there is one`() async {
+        let (network, isThere) = (Reachability(status: .unreachable), Counter())
+        let transport = unreachable(until: isThere)
+        let request = waitingRequest(network, transport)
+        request.loadData()
+        await clock.waitForSleepers()
+        _ = isThere.next()
+        network.report(.reachable)
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == 2)
+        while clock.sleepers > 0 { await Task.yield() }
+    }
+
+    @Test func `A network that does not come back ends the load with noNetwork`() async {
+        let transport = unreachable(until: Counter())
+        let request = waitingRequest(Reachability(status: .unreachable), transport)
+        request.loadData()
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(60))
+        #expect(await screen.ending() == .failure(.noNetwork))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `A load that waits for a network can be cancelled`() async {
+        let network = Reachability(status: .unreachable)
+        let transport = unreachable(until: Counter())
+        let request = waitingRequest(network, transport)
+        request.loadData()
+        await clock.waitForSleepers()
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        while network.observerCount > 0 || clock.sleepers > 0 { await Task.yield() }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable])
+    func `Reachability is no gate: a load that fails elsewise is an ordinary failure`(
+        _ status: ReachabilityStatus
+    ) async {
+        let request = waitingRequest(Reachability(status: status), unreachable(until: Counter()))
+        request.loadData()
+        #expect(await screen.ending() == .failure(.noNetwork))
+    }
 }
