@@ -32,6 +32,11 @@ struct FileDescriptor: ~Copyable {
         return bytes
     }
 
+    /// Reads the next bytes and returns their number, 0 at the end.
+    func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+        try Self.retrying("read") { read(number, buffer.baseAddress, buffer.count) }
+    }
+
     func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var written = 0
         while written < bytes.count {

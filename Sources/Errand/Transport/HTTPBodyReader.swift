@@ -7,7 +7,7 @@ struct HTTPBodyReader: ~Copyable {
     private let pieces: [(piece: HTTPBody.Piece, length: Int64)]
     private var index = 0
     private var offset: Int64 = 0
-    private var handle: FileHandle?
+    private var file: FileDescriptor?
 
     /// Measures `body`.
     ///
@@ -25,7 +25,7 @@ struct HTTPBodyReader: ~Copyable {
     mutating func rewind() {
         index = 0
         offset = 0
-        handle = nil
+        file = nil
     }
 
     /// Fills `buffer` as far as the body reaches and returns the number of bytes, 0 at the end.
@@ -51,7 +51,7 @@ struct HTTPBodyReader: ~Copyable {
     private mutating func next() {
         index += 1
         offset = 0
-        handle = nil
+        file = nil
     }
 
     private mutating func copy(
@@ -71,18 +71,17 @@ struct HTTPBodyReader: ~Copyable {
         _ url: URL,
         into target: UnsafeMutableRawBufferPointer
     ) throws(TransportError) -> Int {
-        do {
-            let file = try handle ?? FileHandle(forReadingFrom: url)
-            handle = file
-            guard let data = try file.read(upToCount: target.count), !data.isEmpty else {
-                throw TransportError(.file, "\(url.lastPathComponent) became shorter while it was sent")
-            }
-            return data.copyBytes(to: target)
-        } catch let error as TransportError {
-            throw error
+        let count: Int
+        do throws(SystemError) {
+            if file == nil { file = try FileDescriptor(opening: url.path, O_RDONLY) }
+            count = try file?.fill(target) ?? 0
         } catch {
             throw TransportError(.file, "\(url.lastPathComponent) cannot be read", underlying: error)
         }
+        guard count > 0 else {
+            throw TransportError(.file, "\(url.lastPathComponent) became shorter while it was sent")
+        }
+        return count
     }
 
     private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> Int64 {
