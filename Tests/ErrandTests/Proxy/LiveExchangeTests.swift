@@ -98,6 +98,37 @@ struct LiveExchangeTests {
         #expect(try await proxy(kind, server).send(request).url.port == Int(other.port))
     }
 
+    /// Another origin than `http://127.0.0.1` with the first server's port.
+    enum OtherOrigin: String, CaseIterable, Sendable {
+        case host = "localhost"
+        case subdomain = "shop.localhost"
+        case port = "127.0.0.1"
+        case userinfo = "user:s3cret@127.0.0.1"
+
+        var isSamePort: Bool { self == .host || self == .subdomain }
+    }
+
+    @Test(.fault(57), arguments: OtherOrigin.allCases, [301, 302, 303, 307, 308])
+    func `Nothing secret goes to another host, subdomain, port or user`(_ origin: OtherOrigin, _ status: Int)
+        async throws
+    {
+        let other = try FixtureServer.start { _ in .text("other") }
+        let server = try FixtureServer.start { request in
+            guard request.path == "/" else { return .text("this server under another name") }
+            let port = origin.isSamePort ? request.header("Host")?.split(separator: ":").last : nil
+            return .redirect(to: "http://\(origin.rawValue):\(port ?? "\(other.port)")/x", status: status)
+        }
+        let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "Cookie": "sid=s3cret"]
+        let proxy = try proxy(.allCases.last ?? .urlSession, server)
+        _ = try await proxy.send(HTTPRequest(.get, server.url("/"), headers: headers))
+        let body = HTTPBody.data(Data("s3cret".utf8))
+        _ = try? await proxy.send(HTTPRequest(.post, server.url("/"), headers: headers, body: body))
+        let foreign = other.requests + server.requests.filter { $0.path == "/x" }
+        #expect(foreign.count == (status < 307 ? 2 : 1))
+        #expect(foreign.allSatisfy { !"\($0.headers.map(\.value)) \($0.text)".contains("s3cret") })
+        #expect(foreign.allSatisfy { $0.headers["Authorization"] == nil })
+    }
+
     @Test(arguments: TransportKind.allCases)
     func `Each hop of a redirect stores its cookies and gets its own`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { request in

@@ -39,7 +39,7 @@ struct CurlCancellationTests {
         }
     }
 
-    @Test(arguments: Instant.allCases)
+    @Test(.fault(15), arguments: Instant.allCases)
     func `A cancelled exchange ends at once and closes its connection`(_ instant: Instant) async throws {
         let arrival = Answer.Step.open(.init())
         let server = try start(instant, arrival)
@@ -62,7 +62,7 @@ struct CurlCancellationTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test func `A cancelled upload closes its connection`() async throws {
+    @Test(.fault(22)) func `A cancelled upload closes its connection`() async throws {
         var options = ServerOptions()
         options.bodyHandling = { _ in .discard }
         let server = try FixtureServer.start(options) { _ in .text("ok") }
@@ -89,7 +89,7 @@ struct CurlCancellationTests {
         #expect(server.totalConnections == 1)
     }
 
-    @Test func `Twenty thousand exchanges cancelled at random instants end once each`() async throws {
+    @Test(.fault(16)) func `Twenty thousand exchanges cancelled at random instants end once each`() async throws {
         let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(2)) }
         let transport = try CurlTransport()
         await withTaskGroup(of: Bool.self) { group in
@@ -112,7 +112,7 @@ struct CurlCancellationTests {
         }
     }
 
-    @Test func `Ten thousand exchanges in flight are cancelled together`() async throws {
+    @Test(.fault(17)) func `Ten thousand exchanges in flight are cancelled together`() async throws {
         let server = try FixtureServer.start { _ in .hang }
         let transport = try CurlTransport()
         let tasks = (0..<10_000).map { _ in

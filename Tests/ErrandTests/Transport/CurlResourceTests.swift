@@ -1,0 +1,175 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// What many requests, and hostile ones, leave behind in a process of their own.
+@MainActor @Suite("What a process with libcurl needs", .takesTurns, .timeLimit(.minutes(15)))
+struct CurlResourceTests {
+    // MARK: Many requests
+
+    @Test(.fault(17)) func `Ten thousand loads that one call cancels leave nothing behind`() async {
+        await #expect(processExitsWith: .success) { try await Self.cancelLoads() }
+    }
+
+    private static func cancelLoads() async throws {
+        let gate = Gate()
+        let server = try FixtureServer.start { _ in Answer.json(bytes: goodsJSON([]).utf8).preceded(by: .pass(gate)) }
+        let proxy = APIProxy(service: APIService(baseURL: server.baseURL), transport: try CurlTransport())
+        let screen = Screen()
+        let requests = (0..<10_000).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
+        // After the first round, in which threads, tables and the test's own objects grow to their size.
+        var memory = 0
+        for round in 1...4 {
+            for request in requests { request.loadData() }
+            #expect(await server.waitForTotalRequests(16 * round))
+            proxy.cancelAllRequests()
+            #expect(proxy.activeRequests.isEmpty)
+            #expect(await screen.endings(requests.count).allSatisfy { $0 == .cancel })
+            if round == 1 { memory = ProcessMemory.resident }
+        }
+        gate.open()
+        #expect(await server.waitForOpenConnections(0))
+        await sentinel(proxy)
+        #expect(screen.events.count == 4 * requests.count)
+        let growth = ProcessMemory.resident - memory
+        #expect(growth < 20_000_000, "\(growth) bytes more than before")
+    }
+
+    @Test(.fault(71))
+    func `A callback may begin the next load again and again: stack and memory stay as they are`() async {
+        await #expect(processExitsWith: .success) {
+            let server = try FixtureServer.start { _ in .json(bytes: goodsJSON([]).utf8) }
+            try await Chain(APIProxy(service: APIService(baseURL: server.baseURL), transport: CurlTransport()), server)
+                .run(loads: CookieProbe.runsSlowTests ? 1_000_000 : 20_000)
+        }
+    }
+
+    // MARK: Hostile answers
+
+    @Test(.fault(52)) func `Bombs of a gigabyte end at the limit, take no memory, and harm no other request`() async {
+        await #expect(processExitsWith: .success) {
+            let server = try FixtureServer.start { request in
+                Bomb(rawValue: String(request.path.dropFirst()))?.answer ?? .text("ok")
+            }
+            let transport = try CurlTransport()
+            for bomb in Bomb.allCases {
+                async let other = transport.send(HTTPRequest(.get, server.url("/other")))
+                var request = HTTPRequest(.get, server.url("/\(bomb.rawValue)"))
+                request.limits.bodyBytes = 10_000_000
+                #expect(await transport.ending(of: request) == (bomb == .harmless ? nil : .responseTooLarge), "\(bomb)")
+                #expect(try await other.status == 200)
+            }
+            #expect(ProcessMemory.peak < 150_000_000, "\(ProcessMemory.peak) bytes")
+        }
+    }
+}
+
+/// Zeros that were packed well.
+private enum Bomb: String, CaseIterable {
+    case harmless, gzip, deflate, brotli, zstd, nested
+
+    var answer: Answer { .bytes(bytes, headers: ["Content-Encoding": coding]) }
+
+    private var coding: String {
+        switch self {
+        case .harmless, .gzip: "gzip"
+        case .deflate: "deflate"
+        case .brotli: "br"
+        case .zstd: "zstd"
+        case .nested: "br, gzip, gzip"
+        }
+    }
+
+    private var bytes: [UInt8] {
+        switch self {
+        case .harmless: ZeroBomb.gzip(1 << 20)
+        case .gzip: ZeroBomb.gzip(1 << 30)
+        case .deflate: ZeroBomb.zlib(1 << 30)
+        case .brotli: Self.brotliZeros
+        case .zstd: Self.zstdZeros
+        case .nested: Gzip.encode(Gzip.encode(Self.brotliZeros))
+        }
+    }
+
+    /// 16 MiB (RFC 7932).
+    private static let brotliZeros: [UInt8] = [
+        0x9F, 0xFF, 0xFF, 0xFF, 0x00, 0x24, 0x00, 0xE2, 0xB1, 0x40, 0x72, 0xEF, 0xFF, 0x01,
+    ]
+
+    /// 1 GiB: a frame with a window of 128 KiB, and blocks of as many zeros in four bytes each (RFC 8878 section 3.1.1).
+    private static var zstdZeros: [UInt8] {
+        let block: [UInt8] = [0x02, 0x00, 0x10, 0x00], last: [UInt8] = [0x03, 0x00, 0x10, 0x00]
+        return [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x38] + Array(repeatElement(block, count: 8_191).joined()) + last
+    }
+}
+
+/// Loads that each begin in the callback of the one before.
+@MainActor private final class Chain: APIManagerCallbackDelegate {
+    private let request: GoodsRequest
+    private let server: FixtureServer
+    private var left = 0
+    private var depths = (least: Int.max, greatest: 0)
+    private var end: CheckedContinuation<Void, Never>?
+
+    init(_ proxy: APIProxy, _ server: FixtureServer) {
+        request = GoodsRequest(proxy: proxy)
+        self.server = server
+        request.delegate = self
+    }
+
+    func run(loads: Int) async throws {
+        await run(loads / 10)
+        let memory = ProcessMemory.resident
+        await run(loads - loads / 10)
+        #expect(server.totalRequests == loads)
+        #expect(depths.greatest - depths.least < 65_536)
+        let growth = ProcessMemory.resident - memory
+        #expect(growth < 4_000_000, "\(growth) bytes more than after a tenth")
+    }
+
+    private func run(_ loads: Int) async {
+        left = loads
+        await withCheckedContinuation { end in
+            self.end = end
+            request.loadData()
+        }
+    }
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
+        var here: UInt8 = 0
+        let depth = withUnsafeMutablePointer(to: &here) { Int(bitPattern: $0) }
+        depths = (min(depths.least, depth), max(depths.greatest, depth))
+        left -= 1
+        if left % 1_000 == 0 { server.forgetRequests() }
+        guard left == 0 else { return _ = self.request.loadData() }
+        end?.resume()
+    }
+
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {
+        Issue.record(error)
+        end?.resume()
+    }
+}
+
+/// The memory of this process, in bytes.
+enum ProcessMemory {
+    /// What is resident, after the allocator has given back what nobody uses.
+    static var resident: Int {
+        typealias Trim = @convention(c) (Int) -> CInt
+        if let trim = dlsym(dlopen(nil, RTLD_LAZY), "malloc_trim") { _ = unsafeBitCast(trim, to: Trim.self)(0) }
+        return bytes("VmRSS:")
+    }
+
+    /// The most that was ever resident.
+    static var peak: Int { bytes("VmHWM:") }
+
+    private static func bytes(_ name: String) -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+        return 1_024 * (line.flatMap { Int($0.filter(\.isNumber)) } ?? 0)
+    }
+}
+#endif
