@@ -12,7 +12,7 @@ struct Probe {
         self.file = file
         self.name = name
         self.count = count
-        jar = CookieJar(file: file) { say("problem \($0.kind)") }
+        jar = CookieJar(file: file, capacity: max(3_300, 10 * count)) { say("problem \($0.kind)") }
         say("opened \(jar.cookies.count)")
     }
 

@@ -57,7 +57,7 @@ struct CookieChanges {
 
     /// Makes the changes to what the file held.
     func apply(to store: inout CookieStore) {
-        if isClear { store = CookieStore() }
+        if isClear { store = CookieStore(capacity: store.capacity) }
         for (key, edit) in ordered {
             if let cookie = edit.cookie { store.put(cookie) } else { store.remove(key) }
         }

@@ -28,7 +28,7 @@ extension CookieFile {
         case .bytes(let bytes):
             let checksum = CookieFileFormat.checksum(bytes)
             guard checksum != known else { return Found(checksum: known) }
-            let contents = CookieFileFormat.decode(bytes, at: date)
+            let contents = CookieFileFormat.decode(bytes, atMost: 3 * max(3_300, capacity), at: date)
             guard contents.damage == nil else { return Found(cookies: contents.cookies, damage: contents.damage) }
             return Found(cookies: contents.cookies, checksum: checksum)
         }

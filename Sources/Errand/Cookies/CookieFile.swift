@@ -4,19 +4,22 @@ import Foundation
 ///
 /// What stands at the path is replaced by renaming and never written to, so a symbolic link there is never followed.
 struct CookieFile: Sendable {
-    /// 3,300 cookies of the greatest size take less.
+    /// The usual 3,300 cookies take less, whatever their size.
     static let mostBytes = 32 << 20
     /// How long another process may hold the lock; a save takes some ten milliseconds.
     private static let lockPatience = Duration.seconds(2)
 
     let url: URL
     let path: String
+    /// How many cookies its jar holds.
+    let capacity: Int
     var temporaryPath: String { path + ".errand-tmp" }
     var directory: String { url.deletingLastPathComponent().path(percentEncoded: false) }
 
-    init(_ url: URL) {
+    init(_ url: URL, capacity: Int) {
         precondition(url.isFileURL, "a cookie jar's file has a file URL")
         self.url = url.absoluteURL
+        self.capacity = capacity
         path = self.url.path(percentEncoded: false)
     }
 

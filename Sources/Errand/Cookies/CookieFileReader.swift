@@ -2,8 +2,10 @@ import Foundation
 
 extension CookieFileFormat {
     /// The cookies of a file that this library, curl or another tool wrote; others than ours were created at `date`.
-    static func decode(_ bytes: [UInt8], at date: Date) -> Contents {
-        var reader = CookieFileReader(date: date, isOurs: bytes.starts(with: firstLine.utf8))
+    ///
+    /// A file with more than `most` cookies is read no further.
+    static func decode(_ bytes: [UInt8], atMost most: Int = .max, at date: Date) -> Contents {
+        var reader = CookieFileReader(date: date, most: most, isOurs: bytes.starts(with: firstLine.utf8))
         var rest = bytes[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")), reader.hasRoom {
             reader.read(rest[..<end], of: bytes)
@@ -15,13 +17,15 @@ extension CookieFileFormat {
 
 private struct CookieFileReader {
     let date: Date
+    private let most: Int
     private var contents = CookieFileFormat.Contents()
     private var note: Note?
     private let isOurs: Bool
     private var hasEnd = false
 
-    init(date: Date, isOurs: Bool) {
+    init(date: Date, most: Int, isOurs: Bool) {
         self.date = date
+        self.most = most
         self.isOurs = isOurs
     }
 
@@ -42,8 +46,7 @@ private struct CookieFileReader {
         }
     }
 
-    /// A file with more lines than any jar has cookies is read no further.
-    var hasRoom: Bool { contents.cookies.count < 3 * CookieStore.mostInAll }
+    var hasRoom: Bool { contents.cookies.count < most }
 
     func contents(rest: ArraySlice<UInt8>) -> CookieFileFormat.Contents {
         var contents = contents

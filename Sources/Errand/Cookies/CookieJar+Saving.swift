@@ -93,7 +93,7 @@ extension CookieJar {
 
     /// What another process made of the file, and this one's changes to it.
     private func merged(_ changes: CookieChanges, with found: CookieFile.Found) -> [Cookie] {
-        var store = CookieStore(found.cookies.compactMap(admitted))
+        var store = CookieStore(found.cookies.compactMap(admitted), capacity: capacity)
         // Damage removes nothing either: what it took from the file is in memory.
         if found.damage != nil { for cookie in cookies { store.put(cookie) } }
         changes.apply(to: &store)

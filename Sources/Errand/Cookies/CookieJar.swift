@@ -48,6 +48,7 @@ public final class CookieJar: Sendable {
     let state: Mutex<CookieJarState>
     let file: CookieFile?
     let sessionCookies: SessionCookies
+    let capacity: Int
     let saving = DispatchQueue(label: "errand.cookies", qos: .utility)
     let onError: (@Sendable (CookieFileError) -> Void)?
     let opened: Date
@@ -59,6 +60,9 @@ public final class CookieJar: Sendable {
     /// - Parameters:
     ///   - file: The file URL of a `cookies.txt`; `nil`, the default, keeps the cookies in memory alone.
     ///   - sessionCookies: What happens to cookies without a date; they are kept by default.
+    ///   - capacity: How many cookies the jar holds in all, 1 to 1,000,000 and 3,300 by default; above it, those go that
+    ///     were unused for longest, of hosts with many first. One domain holds 180. Jars that share a file have the same
+    ///     capacity.
     ///   - publicSuffixList: A list in the format of publicsuffix.org; by default the system's, see
     ///     ``publicSuffixSource``.
     ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` is as good as
@@ -69,14 +73,17 @@ public final class CookieJar: Sendable {
     public init(
         file: URL? = nil,
         sessionCookies: SessionCookies = .keep,
+        capacity: Int = 3_300,
         publicSuffixList: URL? = nil,
         trustworthyLoopback: Bool = false,
         at date: Date = .now,
         onError: (@Sendable (CookieFileError) -> Void)? = nil
     ) {
-        state = Mutex(CookieJarState(hasFile: file != nil))
-        self.file = file.map { CookieFile($0) }
+        let capacity = min(max(1, capacity), 1_000_000)
+        state = Mutex(CookieJarState(hasFile: file != nil, capacity: capacity))
+        self.file = file.map { CookieFile($0, capacity: capacity) }
         self.sessionCookies = sessionCookies
+        self.capacity = capacity
         self.trustworthyLoopback = trustworthyLoopback
         self.onError = onError
         suffixes = PublicSuffixRules(file: publicSuffixList)

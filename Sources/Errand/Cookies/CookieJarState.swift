@@ -2,7 +2,7 @@ import Foundation
 
 /// Everything of a jar that changes.
 struct CookieJarState {
-    private(set) var store = CookieStore()
+    private(set) var store: CookieStore
     private(set) var generation = CookieJar.Generation()
     /// What the file does not know yet; `nil` without a file.
     private var changes: CookieChanges?
@@ -15,7 +15,8 @@ struct CookieJarState {
     /// Whose error hook hears of problems when the jar has none.
     weak var owner: (any CookieJarOwner)?
 
-    init(hasFile: Bool) {
+    init(hasFile: Bool, capacity: Int) {
+        store = CookieStore(capacity: capacity)
         changes = hasFile ? CookieChanges(in: generation) : nil
     }
 
@@ -54,7 +55,7 @@ struct CookieJarState {
 
     /// Hears that another jar has cleared the file.
     mutating func forget() {
-        store = CookieStore()
+        store = CookieStore(capacity: store.capacity)
         generation = generation.next
         changes = changes.map { _ in CookieChanges(in: generation) }
     }
@@ -94,7 +95,7 @@ extension CookieJarState {
     /// Fills the jar from its file; salvaged cookies count as changes, because their file is no longer in its place.
     mutating func load(_ cookies: [Cookie], from file: CookieFile.Found, at date: Date) {
         agreed = file.checksum
-        store = CookieStore(cookies.filter { !$0.isExpired(at: date) })
+        store = CookieStore(cookies.filter { !$0.isExpired(at: date) }, capacity: store.capacity)
         guard file.damage != nil else { return }
         for cookie in store.cookies { changes?.put(cookie, isNew: false, at: date) }
     }

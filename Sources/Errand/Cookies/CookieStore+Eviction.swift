@@ -3,8 +3,6 @@ import Foundation
 extension CookieStore {
     /// Cookies that one domain may have.
     static let mostPerDomain = 180
-    /// Cookies of all domains.
-    static let mostInAll = 3_300
     /// A domain with more cookies than this gives way before others do.
     private static let fairShare = 50
 
@@ -14,7 +12,7 @@ extension CookieStore {
         while let entries = domains[domain], entries.count > Self.mostPerDomain {
             evicted.append(remove(at: Self.leastUseful(of: entries), of: domain))
         }
-        while count > Self.mostInAll, let (domain, entries) = domainToShorten {
+        while count > capacity, let (domain, entries) = domainToShorten {
             evicted.append(remove(at: Self.leastUseful(of: entries), of: domain))
         }
         return evicted

@@ -12,11 +12,14 @@ struct CookieStore {
 
     private(set) var domains: [String: [Entry]] = [:]
     private(set) var count = 0
+    /// How many cookies there may be.
+    let capacity: Int
     private var uses: UInt64 = 0
     /// No cookie expires before this.
     private var nextExpiry = Date.distantFuture
 
-    init(_ cookies: [Cookie] = []) {
+    init(_ cookies: [Cookie] = [], capacity: Int) {
+        self.capacity = capacity
         for cookie in cookies {
             put(cookie)
             _ = evict(for: cookie.domain)

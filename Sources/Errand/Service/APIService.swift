@@ -25,7 +25,7 @@ public struct APIService: Sendable {
     /// The cookies of this backend or account; the proxy's (``APIProxy/cookies``) by default.
     ///
     /// A jar made for a service is also where it chooses the public suffix list and whether plain `http` to this machine
-    /// is trustworthy; see ``CookieJar/init(file:sessionCookies:publicSuffixList:trustworthyLoopback:at:onError:)``.
+    /// is trustworthy; see ``CookieJar/init(file:sessionCookies:capacity:publicSuffixList:trustworthyLoopback:at:onError:)``.
     public var cookies: CookieJar?
     /// How large an answer may be.
     public var limits = HTTPLimits()

@@ -33,6 +33,19 @@ struct CookieEvictionTests {
         #expect(jar.cookies(for: quiet).count == 10)
     }
 
+    @Test("A jar holds as many cookies as it was made for, and so does its file", arguments: [20, 5_000])
+    func hasCapacity(_ capacity: Int) throws {
+        let folder = try TemporaryFolder()
+        let jar = CookieJar(file: folder.file, capacity: capacity) { Issue.record("\($0)") }
+        for number in 0..<capacity + 10 {
+            jar.store(setCookie: "c=1", from: URL(valid: "https://host\(number).example.org/"))
+        }
+        #expect(jar.cookies.count == capacity)
+        try jar.flush()
+        let other = CookieJar(file: folder.file, capacity: capacity) { Issue.record("\($0)") }
+        #expect(other.cookies.count == capacity)
+    }
+
     @Test("Insecure cookies go before secure ones, and those unused for longest first")
     func ordersEviction() {
         let path = { (name: String) in URL(valid: "https://noisy.example.org/\(name)/") }
