@@ -1,11 +1,12 @@
 import Foundation
 
-/// Throughput and CPU per request against concurrency, side by side, both axes logarithmic.
+/// Throughput and CPU per request against concurrency, side by side, all axes logarithmic.
 struct Plot {
-    private static let size = (width: 460.0, height: 360.0)
-    private static let colours: [Row: String] = [
-        .layer: "#d62728", .proxy: "#ff7f0e", .floor: "#1f77b4", .floorRaw: "#17becf", .urlSession: "#7f7f7f",
-        .urlSessionAsync: "#bcbd22",
+    private static let size = (width: 960.0, height: 440.0)
+    private static let styles: [(row: Row, colour: String, text: String)] = [
+        (.floorRaw, "#17becf", "bare libcurl, not decoded"), (.floor, "#1f77b4", "bare libcurl"),
+        (.proxy, "#ff7f0e", "APIProxy.send, not decoded"), (.layer, "#d62728", "loadData to delegate"),
+        (.urlSession, "#555555", "URLSession, handlers"), (.urlSessionAsync, "#9a8f1f", "URLSession, async"),
     ]
 
     private let results: [RowResult]
@@ -17,73 +18,121 @@ struct Plot {
     /// The drawing.
     var svg: String {
         let panels = [
-            panel("requests/s", "requests_per_s", at: 0), panel("CPU µs/request", "cpu_us_per_request", at: 1),
+            panel("Requests per second (more is better)", "requests_per_s", at: 0),
+            panel("CPU per request, µs (less is better)", "cpu_us_per_request", at: 1),
         ]
         return """
-            <svg xmlns="http://www.w3.org/2000/svg" width="\(2 * Self.size.width)" height="\(Self.size.height)" \
-            font-family="sans-serif" font-size="11">
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Self.size.width) \(Self.size.height)" \
+            width="\(Self.size.width)" height="\(Self.size.height)" font-family="sans-serif" font-size="12" fill="#333">
             <rect width="100%" height="100%" fill="white"/>
-            \(panels.joined(separator: "\n"))
+            \((panels + legend).joined(separator: "\n"))
             </svg>
 
             """
     }
 
+    private var drawn: [(row: Row, colour: String, text: String)] {
+        Self.styles.filter { style in results.contains { $0.row == style.row } }
+    }
+
     private func panel(_ title: String, _ field: String, at index: Int) -> String {
         let values = results.compactMap { $0.fields[field] }
-        guard let least = values.min(), let greatest = values.max(), least > 0 else { return "" }
-        let scale = PlotScale(
-            concurrencies: Set(results.compactMap(\.concurrency)).sorted(),
-            values: (least * 0.8)...(greatest * 1.25)
-        )
-        let curves = Row.allCases.filter(\.isPaired).enumerated().map { curve($1, field, scale, legendLine: $0) }
+        guard let scale = PlotScale(concurrencies: results.compactMap(\.concurrency), values: values) else { return "" }
+        let curves = drawn.map { curve($0.row, $0.colour, field, scale) }
         return """
-            <g transform="translate(\(Double(index) * Self.size.width) 0)">
-            <text x="60" y="20" font-size="14">\(title)</text>
+            <g transform="translate(\(Double(index) * Self.size.width / 2) 0)">
+            <text x="\(PlotScale.left)" y="24" font-size="14" font-weight="bold">\(title)</text>
             \(scale.axes)
             \(curves.joined(separator: "\n"))
             </g>
             """
     }
 
-    private func curve(_ row: Row, _ field: String, _ scale: PlotScale, legendLine: Int) -> String {
+    private func curve(_ row: Row, _ colour: String, _ field: String, _ scale: PlotScale) -> String {
         let points = results.filter { $0.row == row }.compactMap { result in
-            result.fields[field].map { "\(scale.x(result.concurrency ?? 1)),\(scale.y($0))" }
+            result.fields[field].map { (x: scale.x(result.concurrency ?? 1), y: scale.y($0)) }
         }
-        guard !points.isEmpty, let colour = Self.colours[row] else { return "" }
-        let y = 45 + 14 * legendLine
-        return """
-            <polyline points="\(points.joined(separator: " "))" fill="none" stroke="\(colour)" stroke-width="2"/>
-            <text x="350" y="\(y)" fill="\(colour)">\(row.rawValue)</text>
-            """
+        let line = points.map { "\($0.x.short),\($0.y.short)" }.joined(separator: " ")
+        let dots = points.map { #"<circle cx="\#($0.x.short)" cy="\#($0.y.short)" r="3.5" fill="\#(colour)"/>"# }
+        let curve = #"<polyline points="\#(line)" fill="none" stroke="\#(colour)" stroke-width="2"/>"#
+        return ([curve] + dots).joined(separator: "\n")
+    }
+
+    /// Three columns below the panels.
+    private var legend: [String] {
+        drawn.enumerated().map { index, style in
+            let (x, y) = (PlotScale.left + Double(index % 3) * 290, 396 + Double(index / 3) * 22)
+            return """
+                <line x1="\(x)" x2="\(x + 24)" y1="\(y)" y2="\(y)" stroke="\(style.colour)" stroke-width="2"/>
+                <circle cx="\(x + 12)" cy="\(y)" r="3.5" fill="\(style.colour)"/>
+                <text x="\(x + 32)" y="\(y + 4)">\(style.row.rawValue): \(style.text)</text>
+                """
+        }
     }
 }
 
 /// Where concurrencies and values stand in a panel.
 private struct PlotScale {
-    let concurrencies: [Int]
-    let values: ClosedRange<Double>
+    static let left = 70.0
+    private static let (right, top, bottom) = (450.0, 40.0, 330.0)
+
+    private let concurrencies: [Int]
+    private let values: ClosedRange<Double>
+
+    /// `nil` without values above 0.
+    init?(concurrencies: [Int], values: [Double]) {
+        guard let least = values.min(), let greatest = values.max(), least > 0, greatest.isFinite else { return nil }
+        self.concurrencies = Set(concurrencies).sorted()
+        self.values = (least / 1.3)...(greatest * 1.3)
+    }
 
     func x(_ concurrency: Int) -> Double {
-        let span = max(1, log(Double(concurrencies.last ?? 1)) - log(Double(concurrencies.first ?? 1)))
-        return 60 + (log(Double(concurrency)) - log(Double(concurrencies.first ?? 1))) / span * 280
+        let (first, last) = (log(Double(concurrencies.first ?? 1)), log(Double(concurrencies.last ?? 1)))
+        let part = last > first ? (log(Double(concurrency)) - first) / (last - first) : 0.5
+        return Self.left + 20 + part * (Self.right - Self.left - 40)
     }
 
     func y(_ value: Double) -> Double {
-        320 - (log(value) - log(values.lowerBound)) / (log(values.upperBound) - log(values.lowerBound)) * 280
+        let (least, greatest) = (log(values.lowerBound), log(values.upperBound))
+        return Self.bottom - (log(value) - least) / (greatest - least) * (Self.bottom - Self.top)
     }
 
-    /// Both axes with their numbers: the concurrencies, and 1, 2 and 5 times the powers of ten.
+    /// The frame, and both axes with their numbers: the concurrencies, and 1, 2 and 5 times the powers of ten.
     var axes: String {
-        let ticks = (0...6).flatMap { power in [1.0, 2, 5].map { $0 * pow(10, Double(power)) } }.filter(values.contains)
-        let across = ticks.map { tick in
+        let ticks = (-1...7).flatMap { power in [1.0, 2, 5].map { $0 * pow(10, Double(power)) } }
+        let middle = (Self.left + Self.right) / 2
+        let frame = """
+            <rect x="\(Self.left)" y="\(Self.top)" width="\(Self.right - Self.left)" height="\(Self.bottom - Self.top)" \
+            fill="none" stroke="#999"/>
+            <text x="\(middle)" y="\(Self.bottom + 38)" text-anchor="middle">requests in flight</text>
             """
-            <line x1="60" x2="340" y1="\(y(tick))" y2="\(y(tick))" stroke="#ddd"/>
-            <text x="54" y="\(y(tick) + 4)" text-anchor="end">\(Int(tick))</text>
-            """
-        }
-        let below = concurrencies.map { #"<text x="\#(x($0))" y="338" text-anchor="middle">\#($0)</text>"# }
-        let title = #"<text x="200" y="354" text-anchor="middle">in flight</text>"#
-        return (across + below + [title]).joined(separator: "\n")
+        let grid = ticks.filter(values.contains).map(across) + concurrencies.map(upwards)
+        return (grid + [frame]).joined(separator: "\n")
     }
+
+    private func across(_ tick: Double) -> String {
+        let (y, number) = (y(tick), tick.formatted(.number.locale(.english)))
+        return """
+            <line x1="\(Self.left)" x2="\(Self.right)" y1="\(y.short)" y2="\(y.short)" stroke="#e4e4e4"/>
+            <text x="\(Self.left - 8)" y="\((y + 4).short)" text-anchor="end">\(number)</text>
+            """
+    }
+
+    private func upwards(_ concurrency: Int) -> String {
+        let x = x(concurrency).short
+        return """
+            <line x1="\(x)" x2="\(x)" y1="\(Self.top)" y2="\(Self.bottom)" stroke="#e4e4e4"/>
+            <text x="\(x)" y="\(Self.bottom + 18)" text-anchor="middle">\(concurrency)</text>
+            """
+    }
+}
+
+extension Double {
+    /// A coordinate to a tenth of a pixel.
+    fileprivate var short: Double { (self * 10).rounded() / 10 }
+}
+
+extension Locale {
+    /// Numbers as 10,000.5, wherever the bench runs.
+    fileprivate static let english = Locale(identifier: "en_US")
 }

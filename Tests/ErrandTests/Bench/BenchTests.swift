@@ -21,7 +21,9 @@ struct BenchTests {
     }
 
     @Test func `A row runs alone and is one object of JSON for each concurrency`() async throws {
-        let ending = try await bench("layer", "--json", "--quick", "--rounds", "1")
+        let folder = try TemporaryFolder()
+        let plot = folder.url.appending(path: "plot.svg")
+        let ending = try await bench("layer", "--json", "--quick", "--rounds", "1", "--plot", plot.path)
         #expect(ending.status == 0, "\(ending.complaint)")
         let rows = try ending.output.split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
@@ -31,6 +33,11 @@ struct BenchTests {
         for field in ["requests_per_s", "cpu_us_per_request", "peak_rss_mb", "rss_growth_mb"] {
             #expect(rows.allSatisfy { $0[field] is NSNumber }, "\(field)")
         }
+        let drawing = try String(contentsOf: plot, encoding: .utf8)
+        #expect(drawing.ranges(of: "<polyline").count == 2)
+        // A dot at each concurrency of each panel, and one in the legend.
+        #expect(drawing.ranges(of: "<circle").count == 5)
+        #expect(!drawing.contains("nan") && !drawing.contains("inf"))
     }
 
     private typealias Ending = (status: Int32, output: String, complaint: String)
