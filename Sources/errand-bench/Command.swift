@@ -31,6 +31,10 @@ extension Command {
           idle         CPU burnt while 10 requests wait 1 s on new connections
           soak         memory, threads and descriptors over many requests
           cookies      a jar of 3,000 cookies over 300 hosts
+          relogin      10,000 requests refused at once, on a scripted network like the rest: one login, one replay each
+          race         100,000 loads that other threads cancel while they end
+          queue        200,000 loads in the queue, then cancelled together
+          load         1,000,000 loads: the layer's own cost
 
           --json            one JSON object per row, then one per ratio
           --plot FILE.svg   draw throughput and CPU per request against concurrency

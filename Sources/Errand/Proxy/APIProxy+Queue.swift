@@ -2,6 +2,9 @@ import Foundation
 import Synchronization
 
 extension APIProxy {
+    /// How many requests are in the queue.
+    package var queuedCount: Int { state.withLock(\.queue.waitingCount) }
+
     /// Does `work` when it is its turn; without a place it is at once.
     ///
     /// - Throws: What `work` throws; `cancelled` when the task was cancelled in the queue.

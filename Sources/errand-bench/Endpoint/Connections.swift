@@ -6,6 +6,9 @@ enum Connections {
     /// How many.
     static let limit = 512
 
+    /// Limits of a proxy that does not make them wait either.
+    static let limits = RequestLimits(perHost: limit, total: limit)
+
     /// A transport that may open so many.
     static func transport() throws -> any HTTPTransport {
         #if os(Linux)

@@ -44,8 +44,14 @@ final class Conductor {
 
     private func measure(_ row: Row) throws -> RowResult {
         var order = Order(bytes: plan.transferBytes)
-        if row == .cancel { order.requests = plan.isQuick ? 1_000 : 10_000 }
-        if row == .soak { order = Order(requests: plan.soakRequests, concurrency: 64) }
+        switch row {
+        case .cancel, .relogin: order.requests = plan.isQuick ? 1_000 : 10_000
+        case .race: order.requests = plan.isQuick ? 2_000 : 100_000
+        case .queue: order.requests = plan.isQuick ? 2_000 : 200_000
+        case .load: order = Order(requests: plan.isQuick ? 10_000 : 1_000_000, concurrency: 64)
+        case .soak: order = Order(requests: plan.soakRequests, concurrency: 64)
+        default: break
+        }
         return RowResult(row: row, concurrency: nil, order: order, turns: [try carryOut(order, worker(row))])
     }
 

@@ -34,6 +34,10 @@ import Foundation
         case .idle: Idling(url: url)
         case .soak: try Soak(loop: LayerLoop(service))
         case .cookies: CookieCosts()
+        case .relogin: ReloginStorm()
+        case .race: Racing()
+        case .queue: Queueing()
+        case .load: ScriptedLoads()
         }
     }
 }

@@ -2,7 +2,9 @@
 enum Field {
     private static let order = [
         "requests", "requests_per_s", "mb_per_s", "cpu_us_per_request", "peak_rss_mb", "rss_growth_mb", "cookies",
-        "header_us", "load_ms", "save_ms", "idle_writes",
+        "header_us", "load_ms", "save_ms", "idle_writes", "logins", "replays", "endings", "seconds", "cancels", "late",
+        "lost",
+        "queued", "bytes_each", "cancel_all_s", "loads", "cpu_us", "rss_growth_kb",
     ]
 
     /// The fields with their values.

@@ -7,7 +7,9 @@ struct Cancelling: Workload {
 
     func run(_ order: Order) async throws -> Measurement {
         let witness = CancelWitness()
-        let proxy = APIProxy(service: APIService(baseURL: url), transport: try Connections.transport())
+        let service = APIService(baseURL: url)
+        let limits = RequestLimits(perHost: order.requests, total: order.requests)
+        let proxy = APIProxy(service: service, transport: try Connections.transport(), limits: limits)
         let request = HangingRequest(delegate: witness, proxy: proxy)
         for _ in 0..<order.requests { request.loadData() }
         // Until the transport has taken them all in.

@@ -12,6 +12,10 @@ enum Row: String, CaseIterable {
     case idle
     case soak
     case cookies
+    case relogin
+    case race
+    case queue
+    case load
 
     /// Whether the row is measured at several concurrencies, in turns with the others of its kind.
     var isPaired: Bool { Self.paired.contains(self) }

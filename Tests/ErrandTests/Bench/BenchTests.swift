@@ -6,7 +6,10 @@ struct BenchTests {
     @Test func `Help names every row`() async throws {
         let ending = try await bench("--help")
         #expect(ending.status == 0)
-        for row in ["layer", "proxy", "floor", "urlsession", "upload", "cancel", "idle", "soak", "cookies"] {
+        for row in [
+            "layer", "proxy", "floor", "urlsession", "upload", "cancel", "idle", "soak", "cookies", "relogin", "race",
+            "queue", "load",
+        ] {
             #expect(ending.output.contains("\n  \(row)"))
         }
     }
@@ -25,9 +28,7 @@ struct BenchTests {
         let plot = folder.url.appending(path: "plot.svg")
         let ending = try await bench("layer", "--json", "--quick", "--rounds", "1", "--plot", plot.path)
         #expect(ending.status == 0, "\(ending.complaint)")
-        let rows = try ending.output.split(separator: "\n").map {
-            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
-        }
+        let rows = try objects(ending.output)
         #expect(rows.map { $0["row"] as? String } == ["layer", "layer"])
         #expect(rows.map { $0["concurrency"] as? Int } == [1, 16])
         for field in ["requests_per_s", "cpu_us_per_request", "peak_rss_mb", "rss_growth_mb"] {
@@ -39,6 +40,31 @@ struct BenchTests {
         #expect(drawing.ranges(of: "<circle").count == 5)
         #expect(!drawing.contains("nan") && !drawing.contains("inf"))
     }
+
+    @Test func `The rows of races find what they are to find`() async throws {
+        let ending = try await bench("relogin", "race", "queue", "load", "--json", "--quick")
+        #expect(ending.status == 0, "\(ending.complaint)")
+        let fields = Dictionary(
+            uniqueKeysWithValues: try objects(ending.output).map { ($0["row"] as? String ?? "", $0) }
+        )
+        let expected: [(String, String, Double)] = [
+            ("relogin", "logins", 1), ("relogin", "replays", 1_000), ("relogin", "endings", 1_000),
+            ("relogin", "failures", 0), ("race", "late", 0), ("race", "lost", 0), ("race", "requests", 2_000),
+            ("queue", "queued", 2_000), ("queue", "late", 0), ("load", "loads", 10_000),
+        ]
+        for (row, field, value) in expected { #expect(number(fields[row]?[field]) == value, "\(row) \(field)") }
+        for (row, field) in [("relogin", "p99_added_ms"), ("queue", "bytes_each"), ("queue", "cancel_all_s")] {
+            #expect(number(fields[row]?[field]).map { $0 >= 0 } == true, "\(row) \(field)")
+        }
+    }
+
+    private func objects(_ lines: String) throws -> [[String: Any]] {
+        try lines.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+    }
+
+    private func number(_ value: Any?) -> Double? { (value as? NSNumber)?.doubleValue }
 
     private typealias Ending = (status: Int32, output: String, complaint: String)
 

@@ -46,7 +46,7 @@ struct LoadCancellationTests {
         #expect(await scene.callerOutcome() == (manner == .ofTask ? .cancelled : nil))
         #expect(scene.indicator.isBalanced)
         #expect(scene.arrivals == sent, "nothing is sent after a cancel")
-        #expect(scene.proxy.waitingCount == 0)
+        #expect(scene.proxy.queuedCount == 0)
     }
 
     @Test(.fault(15)) func `A load that is cancelled while it decodes ends as cancelled`() async {
@@ -93,40 +93,6 @@ struct LoadCancellationTests {
         await sentinel(proxy)
         #expect(screen.events.count == rounds * 50)
         #expect(proxy.activeRequests.isEmpty)
-    }
-
-    @Test(.fault(17)) func `Ten thousand cancelled at once all end as cancelled, and nothing comes after`() async throws
-    {
-        let server = try FixtureServer.start { _ in .hang }
-        let service = APIService.sample { $0.baseURL = server.baseURL }
-        let limits = RequestLimits(perHost: 10_000, total: 10_000)
-        let proxy = APIProxy(service: service, limits: limits)
-        let screen = Screen()
-        let requests = (0..<10_000).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
-        for request in requests { request.loadData() }
-        while server.requests.isEmpty { await Task.yield() }
-        proxy.cancelAllRequests()
-        #expect(proxy.activeRequests.isEmpty)
-        #expect(await screen.endings(10_000).allSatisfy { $0 == .cancel })
-        #expect(await server.waitForOpenConnections(0))
-        await sentinel(proxy)
-        #expect(screen.events.count == 10_000)
-    }
-
-    @Test(.fault(71)) func `A callback may begin the next load for ever`() async {
-        let proxy = APIProxy(fake: ScriptedTransport(keepsRequests: false) { _ in .json(goodsJSON([])) })
-        let screen = Screen()
-        let request = GoodsRequest(delegate: screen, proxy: proxy)
-        var (depth, deepest, count) = (0, 0, 0)
-        screen.onEvent = { request, _ in
-            depth += 1
-            (deepest, count) = (max(deepest, depth), count + 1)
-            if count < 20_000 { (request as? GoodsRequest)?.loadData() }
-            depth -= 1
-        }
-        request.loadData()
-        #expect(await screen.endings(20_000).count == 20_000)
-        #expect(deepest == 1, "callbacks do not nest")
     }
 }
 

@@ -70,7 +70,7 @@ import Synchronization
 
     private func reachPoint() async {
         switch point {
-        case .queued: while proxy.waitingCount < 1 { await Task.yield() }
+        case .queued: while proxy.queuedCount < 1 { await Task.yield() }
         case .waitingToStart: await relogin(waiters: 2)
         case .joined, .sending, .insideBody: await arrival(1)
         case .redirected: await arrival(2)

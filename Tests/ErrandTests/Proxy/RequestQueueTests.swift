@@ -37,13 +37,13 @@ struct RequestQueueTests {
         for number in 0..<20 {
             requests.append(load("/\(number)", proxy))
             // Tasks start in any order; a place in line is known when the load has taken it.
-            while proxy.waitingCount + transport.requests.count <= number { await Task.yield() }
+            while proxy.queuedCount + transport.requests.count <= number { await Task.yield() }
         }
         #expect(transport.requests.count == 3)
         gate.open()
         #expect(await screen.endings(20) == Array(repeating: .success, count: 20))
         #expect(transport.requests.map(\.url.lastPathComponent) == (0..<20).map { "\($0)" })
-        #expect(proxy.waitingCount == 0)
+        #expect(proxy.queuedCount == 0)
     }
 
     @Test func `The higher priority goes first, and the older within one`() async {
@@ -56,7 +56,7 @@ struct RequestQueueTests {
         ]
         for (path, priority) in line {
             requests.append(load(path, proxy, priority))
-            while proxy.waitingCount < requests.count - 1 { await Task.yield() }
+            while proxy.queuedCount < requests.count - 1 { await Task.yield() }
         }
         gate.open()
         _ = await screen.endings(requests.count)
@@ -71,7 +71,7 @@ struct RequestQueueTests {
         let first = load("/a", proxy)
         await transport.waitForRequests(1)
         let second = load("/b", proxy)
-        while proxy.waitingCount < 1 { await Task.yield() }
+        while proxy.queuedCount < 1 { await Task.yield() }
         let elsewhere = GoodsRequest(delegate: screen, proxy: proxy)
         elsewhere.ownService = other
         elsewhere.loadData()
@@ -80,7 +80,7 @@ struct RequestQueueTests {
         let last = GoodsRequest(delegate: screen, proxy: proxy)
         last.ownService = third
         last.loadData()
-        while proxy.waitingCount < 2 { await Task.yield() }
+        while proxy.queuedCount < 2 { await Task.yield() }
         gate.open()
         #expect(await screen.endings(4) == Array(repeating: .success, count: 4))
         #expect([first, second, elsewhere, last].allSatisfy { !$0.isLoading })
@@ -92,9 +92,9 @@ struct RequestQueueTests {
         let first = load("/first", proxy)
         await transport.waitForRequests(1)
         let queued = load("/queued", proxy)
-        while proxy.waitingCount < 1 { await Task.yield() }
+        while proxy.queuedCount < 1 { await Task.yield() }
         let last = load("/last", proxy)
-        while proxy.waitingCount < 2 { await Task.yield() }
+        while proxy.queuedCount < 2 { await Task.yield() }
         queued.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
         gate.open()
@@ -125,7 +125,7 @@ struct RequestQueueTests {
         let first = load("/first", proxy)
         await transport.waitForRequests(1)
         let call = Task { try await proxy.send(HTTPRequest(.get, URL("http://shop.test/plain"))) }
-        while proxy.waitingCount < 1 { await Task.yield() }
+        while proxy.queuedCount < 1 { await Task.yield() }
         call.cancel()
         await #expect(throws: APIError.self) { try await call.value }
         #expect(transport.requests.count == 1)
@@ -174,9 +174,4 @@ private struct LineModel {
             isSound = isSound && line.remove(last + 1) == nil && line.first == expected.first
         }
     }
-}
-
-extension APIProxy {
-    /// How many loads are in the queue.
-    var waitingCount: Int { state.withLock(\.queue.waitingCount) }
 }

@@ -105,13 +105,13 @@ struct NetworkChangeTests {
             kill -CONT $probe
             """,
             """
-            queued() {
-            while read -r _ _ _ _ bytes _; do
-            test "$bytes" -gt 0 2>/dev/null && return
+            is_empty() {
+            while read -r _ _ _ groups bytes _; do
+            test "$groups $bytes" = "00000111 0" && return
             done </proc/net/netlink
             return 1
             }
-            while queued; do :; done
+            until is_empty; do :; done
             ip link del v0
             """,
             NetworkNamespace.cable,

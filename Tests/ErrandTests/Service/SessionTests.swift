@@ -170,7 +170,7 @@ struct SessionTests {
         switch place {
         case .queued:
             requests.append(load(proxy))
-            while proxy.waitingCount == 0 { await Task.yield() }
+            while proxy.queuedCount == 0 { await Task.yield() }
         case .underWay: break
         case .inBackOff: await clock.waitForSleepers()
         case .waitingForRelogin, .waitingToStart:

@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTesting
 import FixtureServer
 import Foundation
 import Testing

@@ -1,4 +1,5 @@
 #if os(Linux)
+import ErrandTesting
 import FixtureServer
 import Foundation
 import Testing
@@ -17,7 +18,11 @@ struct CurlResourceTests {
     private static func cancelLoads() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { _ in Answer.json(bytes: goodsJSON([]).utf8).preceded(by: .pass(gate)) }
-        let proxy = APIProxy(service: APIService(baseURL: server.baseURL), transport: try CurlTransport())
+        let proxy = APIProxy(
+            service: APIService(baseURL: server.baseURL),
+            transport: try CurlTransport(),
+            limits: RequestLimits(perHost: 10_000, total: 10_000)
+        )
         let screen = Screen()
         let requests = (0..<10_000).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
         // After the first round, in which threads, tables and the test's own objects grow to their size.

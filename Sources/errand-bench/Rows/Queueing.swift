@@ -1,0 +1,40 @@
+import Errand
+import ErrandTesting
+import Foundation
+
+/// Many loads in the queue behind one that is never answered: what they cost, and how fast they go.
+struct Queueing: Workload {
+    func run(_ order: Order) async throws -> Measurement {
+        let network = ScriptedTransport(keepsRequests: false) { _ in
+            try await Task.sleep(for: .seconds(3_600))
+            return Scripted.nothing
+        }
+        let limits = RequestLimits(perHost: 1, total: 1)
+        let proxy = APIProxy(service: Scripted.service, transport: network, limits: limits)
+        let witness = QueueWitness()
+        let requests = (0...order.requests).map { _ in NothingRequest(delegate: witness, proxy: proxy) }
+        let before = Memory.now
+        for request in requests { request.loadData() }
+        while proxy.queuedCount < order.requests { try await Task.sleep(for: .milliseconds(5)) }
+        let bytes = (Memory.now - before) * 1e6 / Double(order.requests)
+        let meter = Meter()
+        proxy.cancelAllRequests()
+        let returned = meter.seconds
+        while witness.cancelled < requests.count { try await Task.sleep(for: .milliseconds(1)) }
+        return [
+            "queued": Double(order.requests), "bytes_each": bytes, "cancel_all_s": returned,
+            "all_told_s": meter.seconds,
+            "cancelled": Double(witness.cancelled), "late": Double(witness.others), "peak_rss_mb": Memory.peak,
+        ]
+    }
+}
+
+/// Counts endings.
+@MainActor private final class QueueWitness: APIManagerCallbackDelegate {
+    private(set) var cancelled = 0
+    private(set) var others = 0
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { others += 1 }
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { others += 1 }
+    func managerCallAPIDidCancel(_ request: BaseAPIRequest) { cancelled += 1 }
+}

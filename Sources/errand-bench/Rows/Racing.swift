@@ -1,0 +1,84 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Synchronization
+
+/// Loads that end while other threads cancel them: each must end once, and none otherwise after its cancel has returned.
+struct Racing: Workload {
+    private static let batch = 1_000
+
+    func run(_ order: Order) async throws -> Measurement {
+        let network = ScriptedTransport(keepsRequests: false) { _ in
+            for _ in 0..<Int.random(in: 0...8) { await Task.yield() }
+            return Scripted.nothing
+        }
+        let limits = RequestLimits(perHost: Self.batch, total: Self.batch)
+        let proxy = APIProxy(service: Scripted.service, transport: network, limits: limits)
+        let witness = RaceWitness()
+        let meter = Meter()
+        for _ in 0..<max(1, order.requests / Self.batch) { await race(on: proxy, witness) }
+        return [
+            "requests": Double(witness.begun), "cancels": Double(witness.cancels), "late": Double(witness.late),
+            "lost": Double(witness.begun - witness.ended), "seconds": meter.seconds, "peak_rss_mb": Memory.peak,
+        ]
+    }
+
+    /// One batch, cancelled from two threads in an order of their own.
+    private func race(on proxy: APIProxy, _ witness: RaceWitness) async {
+        let requests = (0..<Self.batch).map { _ in RacingRequest(delegate: witness, proxy: proxy) }
+        let loads = requests.map { (request: $0, id: $0.loadData()) }
+        witness.begun += loads.count
+        await withTaskGroup { group in
+            for _ in 0..<2 {
+                let shuffled = loads.map { (mark: $0.request.wasCancelled, id: $0.id) }.shuffled()
+                group.addTask {
+                    for load in shuffled where proxy.cancelRequest(load.id) {
+                        load.mark.set()
+                    }
+                }
+            }
+        }
+        while requests.contains(where: \.isLoading) { await Task.yield() }
+        // Whatever comes late has the time to come.
+        for _ in 0..<10 { await Task.yield() }
+    }
+}
+
+/// Whether `cancelRequest` has returned for a load.
+private final class Mark: Sendable {
+    private let value = Atomic(false)
+
+    func set() {
+        value.store(true, ordering: .sequentiallyConsistent)
+    }
+
+    var isSet: Bool { value.load(ordering: .sequentiallyConsistent) }
+}
+
+private final class RacingRequest: BaseAPIRequest, APIManager {
+    typealias Response = Void
+    let path = "/nothing"
+    let method = HTTPMethod.get
+    let wasCancelled = Mark()
+}
+
+/// Counts endings, and those that come after a cancel.
+@MainActor private final class RaceWitness: APIManagerCallbackDelegate {
+    var begun = 0
+    private(set) var ended = 0
+    private(set) var cancels = 0
+    private(set) var late = 0
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { end(request) }
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { end(request) }
+
+    func managerCallAPIDidCancel(_ request: BaseAPIRequest) {
+        ended += 1
+        cancels += 1
+    }
+
+    private func end(_ request: BaseAPIRequest) {
+        ended += 1
+        if let request = request as? RacingRequest, request.wasCancelled.isSet { late += 1 }
+    }
+}

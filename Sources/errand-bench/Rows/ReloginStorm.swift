@@ -1,0 +1,105 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Synchronization
+
+/// Many loads that are all under way when their login expires, over a network that takes no time.
+struct ReloginStorm: Workload {
+    func run(_ order: Order) async throws -> Measurement {
+        let account = StormAccount()
+        let network = StormNetwork(expected: order.requests)
+        var service = Scripted.service
+        service.reloginHandler = account
+        service.commonHeaders = { ["X-Token": account.token] }
+        let limits = RequestLimits(perHost: order.requests, total: order.requests)
+        let proxy = APIProxy(service: service, transport: network.transport, limits: limits)
+        let witness = StormWitness(order.requests)
+        let requests = (0..<order.requests).map { _ in GoodsListRequest(delegate: witness, proxy: proxy) }
+        let meter = Meter()
+        for request in requests { request.loadData() }
+        await witness.allEnded()
+        let seconds = meter.seconds
+        let added = witness.endings.map { account.signedIn.duration(to: $0) / .milliseconds(1) }.sorted()
+        return [
+            "requests": Double(order.requests), "logins": Double(account.logins), "replays": Double(network.replays),
+            "endings": Double(added.count), "failures": Double(witness.failures), "seconds": seconds,
+            "p50_added_ms": added[added.count / 2], "p99_added_ms": added[added.count * 99 / 100],
+            "peak_rss_mb": Memory.peak,
+        ]
+    }
+}
+
+/// Refuses the old token once so many requests have come with it, and takes the new one.
+private final class StormNetwork: Sendable {
+    private let expected: Int
+    private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let replayed = Atomic<Int>(0)
+
+    init(expected: Int) {
+        self.expected = expected
+    }
+
+    var replays: Int { replayed.load(ordering: .relaxed) }
+
+    var transport: ScriptedTransport {
+        ScriptedTransport(keepsRequests: false) { [self] request in
+            guard request.headers["X-Token"] != "new" else {
+                replayed.add(1, ordering: .relaxed)
+                return Scripted.goods
+            }
+            await withCheckedContinuation { arrive($0) }
+            return .status(401)
+        }
+    }
+
+    private func arrive(_ waiter: CheckedContinuation<Void, Never>) {
+        let all = waiters.withLock { waiters in
+            waiters.append(waiter)
+            return waiters.count == expected ? waiters : []
+        }
+        for waiter in all { waiter.resume() }
+    }
+}
+
+/// Signs in at once.
+@MainActor private final class StormAccount: ReloginHandler {
+    private(set) var logins = 0
+    private(set) var signedIn = ContinuousClock.now
+    private let current = Mutex("old")
+
+    nonisolated var token: String { current.withLock { $0 } }
+
+    func relogin() async throws {
+        logins += 1
+        current.withLock { $0 = "new" }
+        signedIn = .now
+    }
+}
+
+/// Notes when loads end.
+@MainActor private final class StormWitness: APIManagerCallbackDelegate {
+    private(set) var endings: [ContinuousClock.Instant] = []
+    private(set) var failures = 0
+    private let count: Int
+    private var continuation: CheckedContinuation<Void, Never>?
+
+    init(_ count: Int) {
+        self.count = count
+    }
+
+    func allEnded() async {
+        await withCheckedContinuation { continuation = $0 }
+    }
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { end() }
+
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {
+        failures += 1
+        end()
+    }
+
+    private func end() {
+        endings.append(.now)
+        if endings.count == count { continuation?.resume() }
+    }
+}
