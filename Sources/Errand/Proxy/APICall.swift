@@ -1,5 +1,7 @@
 /// One load on its way through the proxy: what to send, to whom, and how to read the answer.
-struct APICall<Value: Sendable>: Sendable {
+///
+/// An object, because every step of the way would have a copy of its own, and hundreds of thousands may be queued.
+final class APICall<Value: Sendable>: Sendable {
     let id: RequestID
     let service: APIService
     let draft: RequestDraft
@@ -10,12 +12,49 @@ struct APICall<Value: Sendable>: Sendable {
     let joinsIdentical: Bool
     let progress: TransferProgress.Handler?
 
+    init(
+        id: RequestID,
+        service: APIService,
+        draft: RequestDraft,
+        serializer: ResponseSerializer<Value>,
+        options: LoadOptions,
+        progress: TransferProgress.Handler?
+    ) {
+        self.id = id
+        self.service = service
+        self.draft = draft
+        self.serializer = serializer
+        retryPolicy = options.retryPolicy ?? service.retryPolicy
+        priority = options.priority
+        isLoginRequest = options.isLoginRequest
+        joinsIdentical = options.joinsIdentical && [.get, .head].contains(draft.method)
+        self.progress = progress
+    }
+
     /// Whether an expired login is renewed for this load.
     var renewsLogin: Bool { service.reloginHandler != nil && !isLoginRequest }
 
-    /// Where the load queues; a login request does not, since those in the queue may wait for it.
-    var place: RequestQueue.Place? {
+    /// Where the load queues; one that joins others does not, because their exchange does.
+    var place: RequestQueue.Place? { joinsIdentical ? nil : exchangePlace }
+
+    /// Where its exchange queues; that of a login request does not, since those in the queue may wait for it.
+    var exchangePlace: RequestQueue.Place? {
         isLoginRequest ? nil : RequestQueue.Place(host: service.baseURL.authority, priority: priority)
+    }
+}
+
+/// What a request asks of the proxy beyond sending it.
+struct LoadOptions {
+    let retryPolicy: RetryPolicy?
+    let priority: RequestPriority
+    let isLoginRequest: Bool
+    let joinsIdentical: Bool
+
+    @MainActor init(of request: BaseAPIRequest) {
+        retryPolicy = request.retryPolicy
+        priority = request.priority
+        isLoginRequest = request.isLoginRequest
+        joinsIdentical = request.joinsIdentical
     }
 }
 

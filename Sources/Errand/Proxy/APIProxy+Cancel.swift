@@ -9,7 +9,7 @@ extension APIProxy {
     /// - Returns: Whether this call has ended the load.
     @discardableResult
     public func cancelRequest(_ id: RequestID) -> Bool {
-        guard let load = state.withLock({ $0.loads.removeValue(forKey: id) }) else { return false }
+        guard let load = state.withLock({ $0.takeLoad(id) }) else { return false }
         cancel(load)
         return true
     }
@@ -50,7 +50,14 @@ extension APIProxy {
 }
 
 extension APIProxy.State {
+    /// Takes a load out of the table, and out of the queue when it waits there to start.
+    fileprivate mutating func takeLoad(_ id: RequestID) -> APIProxy.ActiveLoad? {
+        guard let load = loads.removeValue(forKey: id) else { return nil }
+        if let (ticket, place) = load.position { _ = queue.remove(ticket, at: place) }
+        return load
+    }
+
     fileprivate mutating func takeLoads(_ ids: some Sequence<RequestID>) -> [APIProxy.ActiveLoad] {
-        ids.compactMap { loads.removeValue(forKey: $0) }
+        ids.compactMap { takeLoad($0) }
     }
 }

@@ -9,7 +9,7 @@ extension APIProxy {
         let outcome = await suspended(ifCancelled: .failure(APIError(.cancelled))) { waiter in
             let member = SharedExchange.Member(waiter: waiter, progress: call.progress)
             let isFirst = state.withLock { $0.join(key, as: id, member) }
-            if isFirst { share(request, key, number: id, for: call.service, at: call.place) }
+            if isFirst { share(request, key, number: id, for: call.service, at: call.exchangePlace) }
             return nil
         } unpark: {
             leave(key, id)
@@ -27,7 +27,8 @@ extension APIProxy {
         let task = Task {
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
-                let response = try await inTurn(place) { () async throws(APIError) in
+                var turn = Turn(place: place)
+                let response = try await inTurn(&turn) { () async throws(APIError) in
                     guard hasActiveMembers(key, number) else { throw APIError(.cancelled) }
                     return try await exchange(request, for: service) { self.spread($0, key, number) }
                 }

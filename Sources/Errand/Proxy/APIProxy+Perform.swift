@@ -2,29 +2,45 @@ import Foundation
 
 extension APIProxy {
     /// The life of one load, off the main actor: it is sent, and sent again after a relogin or where a retry may help.
-    func perform<Value>(_ call: APICall<Value>) async throws(APIError) -> APIAnswer<Value> {
-        var tries = Tries()
+    func perform<Value>(_ call: APICall<Value>, _ turn: Turn) async throws(APIError) -> APIAnswer<Value> {
+        var (turn, tries) = (turn, Tries())
         call.service.retryBudget.countRequest(at: clock.uptime)
         while true {
-            let generation = call.renewsLogin ? try await call.service.relogin.ready(call.id) : 0
+            let generation = try await generation(for: call, &turn)
             do throws(APIError) {
-                return try await attempt(call, in: generation)
+                return try await attempt(call, in: generation, &turn)
             } catch {
                 try await recover(from: error, of: call, in: generation, &tries)
             }
         }
     }
 
-    private func attempt<Value>(_ call: APICall<Value>, in generation: Int) async throws(APIError) -> APIAnswer<Value> {
-        let response = try await response(to: call, in: generation)
+    /// The generation of the login to send with, once no relogin runs; who has to wait for that lets others go.
+    private func generation<Value>(for call: APICall<Value>, _ turn: inout Turn) async throws(APIError) -> Int {
+        guard call.renewsLogin else { return 0 }
+        if let generation = call.service.relogin.currentGeneration { return generation }
+        giveBack(&turn)
+        return try await call.service.relogin.ready(call.id)
+    }
+
+    private func attempt<Value>(
+        _ call: APICall<Value>,
+        in generation: Int,
+        _ turn: inout Turn
+    ) async throws(APIError) -> APIAnswer<Value> {
+        let response = try await response(to: call, in: generation, &turn)
         let answer = APIAnswer(value: try call.serializer.value(of: response, from: call.service), response: response)
         if call.isLoginRequest { call.service.relogin.didSignIn() }
         return answer
     }
 
-    private func response<Value>(to call: APICall<Value>, in generation: Int) async throws(APIError) -> APIResponse {
+    private func response<Value>(
+        to call: APICall<Value>,
+        in generation: Int,
+        _ turn: inout Turn
+    ) async throws(APIError) -> APIResponse {
         if call.joinsIdentical { return try await joinedResponse(to: call, in: generation) }
-        return try await inTurn(call.place) { () async throws(APIError) in
+        return try await inTurn(&turn) { () async throws(APIError) in
             guard isActive(call.id) else { throw APIError(.cancelled) }
             // Not before it is its turn: a queued load costs no body, and its headers are those of now.
             let request = try call.draft.request(for: call.service)

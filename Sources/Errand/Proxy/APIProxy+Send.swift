@@ -37,8 +37,9 @@ extension APIProxy {
         let path = String(request.url.absoluteString.prefix { $0 != "?" && $0 != "#" })
         let summary = ActiveRequest(id: id, method: request.method, path: path)
         open(ActiveLoad(summary: summary, endsWithOwner: true) { ended(.failure(APIError(.cancelled))) })
-        run(id) { [self] in
-            let result = await result(of: id, request, progress)
+        let place = RequestQueue.Place(host: request.url.authority, priority: .normal)
+        run(id, at: place) { [self] turn in
+            let result = await result(of: id, request, progress, turn)
             guard claim(id) else { return }
             ended(result)
         }
@@ -47,11 +48,12 @@ extension APIProxy {
     private func result(
         of id: RequestID,
         _ request: HTTPRequest,
-        _ progress: TransferProgress.Handler?
+        _ progress: TransferProgress.Handler?,
+        _ turn: Turn
     ) async -> Result<APIResponse, APIError> {
         do throws(APIError) {
-            let place = RequestQueue.Place(host: request.url.authority, priority: .normal)
-            let response = try await inTurn(place) { () async throws(APIError) in
+            var turn = turn
+            let response = try await inTurn(&turn) { () async throws(APIError) in
                 guard isActive(id) else { throw APIError(.cancelled) }
                 return try await exchange(request, for: defaultService, progress: progress)
             }

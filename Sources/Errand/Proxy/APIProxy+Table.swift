@@ -6,12 +6,27 @@ extension APIProxy {
         state.withLock { $0.loads[load.summary.id] = load }
     }
 
-    /// Begins the work of an open load, away from the caller's actor, unless it has been cancelled.
+    /// Begins the work of an open load when its turn has come, away from the caller's actor, unless it was cancelled.
     ///
-    /// From here on the load belongs to `session`, and ends with it.
-    func run(_ id: RequestID, in session: ObjectIdentifier? = nil, _ work: @escaping @Sendable () async -> Void) {
-        guard state.withLock({ $0.loads[id]?.setSession(session) }) != nil else { return }
-        let task = Task { await work() }
+    /// From here on the load belongs to `session`, and ends with it. The work has the turn and must give it back.
+    func run(
+        _ id: RequestID,
+        in session: ObjectIdentifier? = nil,
+        at place: RequestQueue.Place?,
+        _ work: @escaping @Sendable (Turn) async -> Void
+    ) {
+        let mayStart = state.withLock { state in
+            state.enqueue(id, session, place) { [self] in start(id, at: place, work) }
+        }
+        if mayStart { start(id, at: place, work) }
+    }
+
+    private func start(
+        _ id: RequestID,
+        at place: RequestQueue.Place?,
+        _ work: @escaping @Sendable (Turn) async -> Void
+    ) {
+        let task = Task { await work(.held(place)) }
         let isActive = state.withLock { $0.loads[id]?.setTask(task) != nil }
         if !isActive { task.cancel() }
     }
@@ -27,12 +42,34 @@ extension APIProxy {
     }
 }
 
+extension APIProxy.State {
+    /// Whether the load is open and may start at once; otherwise `start` will be called when its turn has come.
+    fileprivate mutating func enqueue(
+        _ id: RequestID,
+        _ session: ObjectIdentifier?,
+        _ place: RequestQueue.Place?,
+        _ start: @escaping @Sendable () -> Void
+    ) -> Bool {
+        guard loads[id]?.setSession(session) != nil else { return false }
+        guard let place, !queue.enter(place) else { return true }
+        let ticket = queue.ticket()
+        _ = queue.wait(.unstarted(start), with: ticket, at: place)
+        loads[id]?.setPosition((ticket, place))
+        return false
+    }
+}
+
 extension APIProxy.ActiveLoad {
     fileprivate mutating func setSession(_ session: ObjectIdentifier?) {
         self.session = session
     }
 
+    fileprivate mutating func setPosition(_ position: (ticket: UInt64, place: RequestQueue.Place)) {
+        self.position = position
+    }
+
     fileprivate mutating func setTask(_ task: Task<Void, Never>) {
         self.task = task
+        position = nil
     }
 }

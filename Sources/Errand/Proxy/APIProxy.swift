@@ -30,6 +30,8 @@ public final class APIProxy: Sendable {
         let cancelled: @Sendable () -> Void
         // Whose session it belongs to, once it is known.
         var session: ObjectIdentifier?
+        // Where it stands in the queue, as long as it has no task.
+        var position: (ticket: UInt64, place: RequestQueue.Place)?
         var task: Task<Void, Never>?
     }
 

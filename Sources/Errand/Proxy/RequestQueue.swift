@@ -2,7 +2,13 @@
 ///
 /// Somebody waits for a host only while that host or the whole is at its limit, so that nobody who comes can overtake.
 struct RequestQueue {
-    typealias Waiter = CheckedContinuation<Bool, Never>
+    /// Who waits.
+    enum Waiter: Sendable {
+        /// A load that has no task before its turn: so are the most, and that is cheap.
+        case unstarted(@Sendable () -> Void)
+        /// A task on its way, which hears whether its turn has come.
+        case suspended(CheckedContinuation<Bool, Never>)
+    }
 
     /// Where somebody stands in line.
     struct Place: Sendable {

@@ -48,10 +48,7 @@ extension APIManager {
             service: service,
             draft: draft,
             serializer: responseSerializer,
-            retryPolicy: retryPolicy ?? service.retryPolicy,
-            priority: priority,
-            isLoginRequest: isLoginRequest,
-            joinsIdentical: joinsIdentical && [.get, .head].contains(method),
+            options: LoadOptions(of: self),
             progress: reportsProgress ? load.progressHandler : nil
         )
     }

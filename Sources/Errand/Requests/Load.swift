@@ -25,10 +25,10 @@
 
     /// Sends the call and comes back to the main actor with its result.
     func run(_ call: APICall<Manager.Response>) {
-        proxy.run(id, in: ObjectIdentifier(call.service.relogin)) { [proxy] in
+        proxy.run(id, in: ObjectIdentifier(call.service.relogin), at: call.place) { [proxy] turn in
             let result: Result<Answer, APIError>
             do throws(APIError) {
-                result = .success(try await proxy.perform(call))
+                result = .success(try await proxy.perform(call, turn))
             } catch {
                 result = .failure(error)
             }

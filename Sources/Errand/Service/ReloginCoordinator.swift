@@ -13,11 +13,14 @@ final class ReloginCoordinator: Sendable {
     /// How many wait for the relogin that runs.
     var waiterCount: Int { state.withLock(\.waiters.count) }
 
+    /// The generation to send in; `nil` while a relogin runs.
+    var currentGeneration: Int? { state.withLock { $0.isRunning ? nil : $0.generation } }
+
     /// The generation to send in, once no relogin runs.
     ///
     /// - Throws: `loginExpired` when the relogin failed, `cancelled` when the calling task was cancelled.
     func ready(_ id: RequestID) async throws(APIError) -> Int {
-        if let generation = state.withLock({ $0.isRunning ? nil : $0.generation }) { return generation }
+        if let generation = currentGeneration { return generation }
         try await wait(id, else: .success(())).get()
         return state.withLock(\.generation)
     }

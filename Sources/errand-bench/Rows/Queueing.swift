@@ -21,6 +21,7 @@ struct Queueing: Workload {
         proxy.cancelAllRequests()
         let returned = meter.seconds
         while witness.cancelled < requests.count { try await Task.sleep(for: .milliseconds(1)) }
+        withExtendedLifetime((requests, witness)) {}
         return [
             "queued": Double(order.requests), "bytes_each": bytes, "cancel_all_s": returned,
             "all_told_s": meter.seconds,
