@@ -29,6 +29,16 @@ struct Probe {
         _exit(0)
     }
 
+    /// Saves where there is no room, removes the file called `ballast`, and waits for the save that comes by itself.
+    func recover() -> Never {
+        storeAll()
+        flush()
+        unlink(file.deletingLastPathComponent().appending(path: "ballast").path(percentEncoded: false))
+        while !FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) { usleep(50_000) }
+        say("on disk \(CookieJar(file: file).cookies.count)")
+        _exit(0)
+    }
+
     /// Dies as soon as `flush` has returned.
     func crash() -> Never {
         storeAll()

@@ -16,6 +16,7 @@ let probe = Probe(
 )
 switch command {
 case "save": probe.save()
+case "recover": probe.recover()
 case "crash": probe.crash()
 case "exit": probe.storeAll()
 case "clear": probe.clear()

@@ -148,6 +148,21 @@ struct CookieFileSharingTests {
         #expect(outcome.lines.suffix(3) == ["failed cannotWrite", "in memory 100", "cookies.txt.lock"])
     }
 
+    @Test(
+        "A disk that is no longer full gets the cookies without being asked",
+        .fault(31),
+        .enabled(if: CookieProbe.canMount, "cannot mount")
+    )
+    func recoversFromFullDisk() async throws {
+        let script = """
+            mount -t tmpfs -o size=64k none "$0" && head -c 64k /dev/zero > "$0/ballast"; "$1" recover "$2" c 100
+            """
+        let place = folder.url.path(percentEncoded: false)
+        let command = ["unshare", "-m", "sh", "-c", script, place, CookieProbe.path, path]
+        let outcome = try await CookieProbe.command(command)
+        #expect(outcome.lines == ["opened 0", "saving", "problem cannotWrite", "failed cannotWrite", "on disk 100"])
+    }
+
     @Test("A process that exits saves what its jars have not", .fault(77))
     func savesAtExit() async throws {
         _ = try await CookieProbe.run(["exit", path, "a", "10"])
