@@ -70,6 +70,7 @@ struct RedirectTests {
     }
 
     @Test(
+        .fault(57),
         arguments: [
             "https://a.test/", "http://b.test/", "http://a.test:8080/", "http://sub.a.test/", "http://a.test@b.test/",
         ],

@@ -112,18 +112,25 @@ struct CurlAnswerTests {
 
     // MARK: Answers that are none
 
-    @Test(arguments: [
-        "hello\r\n\r\n", "\u{0}\u{1}\u{2}", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 99 X\r\n\r\n", "HTTP/1.1 1000 X\r\n\r\n",
-        "HTTP/9.9 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nX: a\u{0}b\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
-    ])
+    @Test(
+        .fault(9),
+        arguments: [
+            "hello\r\n\r\n", "\u{0}\u{1}\u{2}", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 99 X\r\n\r\n",
+            "HTTP/1.1 1000 X\r\n\r\n",
+            "HTTP/9.9 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nX: a\u{0}b\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+        ]
+    )
     func `What is not HTTP is a bad answer`(_ text: String) async {
         #expect(await failure(.write(text), .hang) == .badResponse)
     }
 
-    @Test(arguments: [
-        "3\r\nContent-Length: 5", "5\r\nContent-Length: 3", "3, 5", "5abc", "-5", "", "9999999999999999999999",
-    ])
+    @Test(
+        .fault(9),
+        arguments: [
+            "3\r\nContent-Length: 5", "5\r\nContent-Length: 3", "3, 5", "5abc", "-5", "", "9999999999999999999999",
+        ]
+    )
     func `An answer that contradicts itself about its length is a bad one`(_ length: String) async {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nabcde"
         #expect(await failure(.write(text)) == .badResponse)
@@ -134,9 +141,13 @@ struct CurlAnswerTests {
         #expect(try await send(.write(text)).body == Data("ok".utf8))
     }
 
-    @Test(arguments: [
-        "zz\r\nok\r\n0\r\n\r\n", "-2\r\nok\r\n0\r\n\r\n", "fffffffffffffffff\r\nok\r\n0\r\n\r\n", "2\r\nok0\r\n\r\n",
-    ])
+    @Test(
+        .fault(9),
+        arguments: [
+            "zz\r\nok\r\n0\r\n\r\n", "-2\r\nok\r\n0\r\n\r\n", "fffffffffffffffff\r\nok\r\n0\r\n\r\n",
+            "2\r\nok0\r\n\r\n",
+        ]
+    )
     func `A bad chunk ends the exchange`(_ chunks: String) async {
         let kind = await failure(.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks))
         #expect(kind == .connectionLost || kind == .badResponse)
@@ -144,21 +155,21 @@ struct CurlAnswerTests {
 
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: 1\r\n\r\n"
 
-    @Test func `A connection that closes anywhere before the end is lost`() async {
+    @Test(.fault(7)) func `A connection that closes anywhere before the end is lost`() async {
         let text = Array((Self.head + "abcde").utf8)
         for count in 0..<text.count {
             #expect(await failure(.write(Array(text[..<count]))) == .connectionLost, "after \(count) bytes")
         }
     }
 
-    @Test func `A connection that is reset anywhere before the end is lost`() async {
+    @Test(.fault(5)) func `A connection that is reset anywhere before the end is lost`() async {
         let text = Array((Self.head + "abcde").utf8)
         for count in stride(from: 0, to: text.count, by: 7) {
             #expect(await failure(.write(Array(text[..<count])), .reset) == .connectionLost, "after \(count) bytes")
         }
     }
 
-    @Test func `An answer may be split at every byte`() async throws {
+    @Test(.fault(12)) func `An answer may be split at every byte`() async throws {
         let text = Array((Self.head + "abcde").utf8)
         for count in 0...text.count {
             let response = try await send(
@@ -171,7 +182,7 @@ struct CurlAnswerTests {
         }
     }
 
-    @Test(arguments: ["2\r\nok\r\n", "5\r\nok"])
+    @Test(.fault(8), arguments: ["2\r\nok\r\n", "5\r\nok"])
     func `A chunked body that is cut is no body`(_ chunks: String) async {
         #expect(
             await failure(.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)) == .connectionLost
