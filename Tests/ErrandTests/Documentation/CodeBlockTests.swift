@@ -8,7 +8,9 @@ import Testing
     .enabled(if: TypeChecker.compiler != nil, "no swiftc")
 )
 struct CodeBlockTests {
-    @Test(arguments: ["README.md", "Sources/Errand/Errand.docc/GettingStarted.md"])
+    @Test(arguments: [
+        "README.md", "Sources/Errand/Errand.docc/GettingStarted.md", "Sources/Errand/Errand.docc/Testing.md",
+    ])
     func `The Swift blocks of a document are one program`(_ document: String) async throws {
         let blocks = try swiftBlocks(of: document)
         #expect(!blocks.isEmpty)
@@ -29,6 +31,16 @@ struct CodeBlockTests {
         #expect(lines.prefix(15).contains { $0.hasPrefix("```swift") })
         #expect(lines.contains { $0.contains("swift run shop") })
         #expect(lines.contains { $0.contains("swift test") })
+    }
+
+    @Test func `Every promise of the README links to a test that is there`() throws {
+        let promises = try TypeChecker.text(of: "README.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let links = promises.flatMap { $0.matches(of: /\[`(\w+Tests)`\]\(([^)]+)\)/) }
+        #expect(links.count > 20)
+        for link in links {
+            #expect(try TypeChecker.text(of: String(link.2)).contains("struct \(link.1)"), "\(link.1)")
+        }
+        #expect(!promises.contains { $0.contains("Tests`") && !$0.contains("](") }, "a test without a link")
     }
 
     private func swiftBlocks(of document: String) throws -> [String] {

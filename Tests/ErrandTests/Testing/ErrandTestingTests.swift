@@ -1,0 +1,142 @@
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("What ErrandTesting gives to an app's tests", .timeLimit(.minutes(1)))
+struct ErrandTestingTests {
+    let clock = ManualClock()
+
+    // MARK: The scripted network
+
+    @Test func `The newest script for a method and the end of a path answers`() async throws {
+        let network = ScriptedTransport()
+        network.on(.get, "/orders/*") { _ in .json("older") }
+        network.on(.get, "/orders/*") { _ in .json("newer") }
+        network.on(.post, "/orders/7") { _ in .json("post") }
+        let get = HTTPRequest(.get, URL("http://shop.test/v1/orders/7?x=1"))
+        #expect(try await network.send(get).body == Data("newer".utf8))
+        #expect(try await network.send(HTTPRequest(.post, URL("http://shop.test/orders/7"))).body == Data("post".utf8))
+        #expect(network.requests.map(\.method) == [.get, .post])
+    }
+
+    @Test func `What no script answers fails and says what was asked`() async {
+        let network = ScriptedTransport(clock: clock)
+        network.on(.get, "/orders") { _ in .status(200) }
+        for url in [URL("http://shop.test/orders/7"), URL("http://shop.test/my-orders"), URL("http://shop.test/")] {
+            let error = await #expect(throws: TransportError.self) { try await network.send(HTTPRequest(.get, url)) }
+            #expect(error?.kind == .invalidRequest)
+            #expect(error?.reason == "no script answers GET \(url.path)")
+        }
+    }
+
+    @Test func `What a script throws is how the exchange ends`() async {
+        struct Oops: Error {}
+        let errors: [(any Error, TransportError.Kind)] = [
+            (TransportError(.timeout, "slow"), .timeout), (CancellationError(), .cancelled), (Oops(), .connectionLost),
+        ]
+        for (error, kind) in errors {
+            let network = ScriptedTransport { _ in throw error }
+            #expect(await network.ending(of: HTTPRequest(.get, URL("http://shop.test/"))) == kind)
+        }
+    }
+
+    @Test func `A request's deadline passes on the manual clock, even when the script hears nothing of it`() async {
+        let never = Latch()
+        let network = ScriptedTransport(clock: clock) { _ in
+            await never.waitUncancelled()
+            return .status(200)
+        }
+        var request = HTTPRequest(.get, URL("http://shop.test/"))
+        request.timeout = .seconds(30)
+        let ending = Task { [request] in await network.ending(of: request) }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(30))
+        #expect(await ending.value == .timeout)
+        let cancelled = Task { [request] in await network.ending(of: request) }
+        await clock.waitForSleepers()
+        cancelled.cancel()
+        #expect(await cancelled.value == .cancelled)
+        never.open()
+    }
+
+    @Test func `An answer within the deadline leaves nobody sleeping`() async {
+        let network = ScriptedTransport(clock: clock) { _ in .status(204) }
+        #expect(await network.ending(of: HTTPRequest(.get, URL("http://shop.test/"))) == nil)
+        while clock.sleepers > 0 { await Task.yield() }
+    }
+
+    @Test func `An enveloped value is what a request decodes`() async throws {
+        struct Visit: Codable, Equatable { let at: Date }
+        let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000))
+        let answer = try HTTPResponse.envelope(visit, message: "a \"quoted\" text")
+        let response = APIResponse(answer, url: URL("http://shop.test/"), redirects: [], duration: .zero)
+        let decoded: Visit = try APIService.sample().decode(response, in: Envelope())
+        #expect(decoded == visit)
+        let refusal = try HTTPResponse.envelope(0, code: 5, message: "no")
+        let refused = APIResponse(refusal, url: URL("http://shop.test/"), redirects: [], duration: .zero)
+        #expect(throws: APIError.self) { let _: Int = try APIService.sample().decode(refused, in: Envelope()) }
+    }
+
+    // MARK: The clock
+
+    @Test func `Sleepers wake when their time has come and not before`() async {
+        let tasks = [30, 10, 20].map { seconds in
+            Task { [clock] in
+                try await clock.sleep(for: .seconds(seconds))
+            }
+        }
+        await clock.waitForSleepers(3)
+        for (step, left) in [(9, 3), (1, 2), (10, 1), (10, 0)] {
+            clock.advance(by: .seconds(step))
+            #expect(clock.sleepers == left)
+        }
+        for task in tasks { await #expect(throws: Never.self) { try await task.value } }
+        #expect(clock.uptime == .seconds(30))
+        #expect(clock.date == Date(timeIntervalSince1970: 1_700_000_030))
+    }
+
+    @Test func `A cancelled sleeper throws at once, a sleep of nothing returns at once`() async throws {
+        try await clock.sleep(for: .zero)
+        let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
+        await clock.waitForSleepers()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(clock.sleepers == 0)
+    }
+
+    @Test func `Cookies age by the proxy's clock`() async throws {
+        let network = ScriptedTransport { _ in .status(200, headers: ["Set-Cookie": "sid=1; Max-Age=60"]) }
+        let proxy = APIProxy(transport: network, clock: clock)
+        let url = URL("http://shop.test/")
+        _ = try await proxy.send(HTTPRequest(.head, url))
+        clock.advance(by: .seconds(59))
+        _ = try await proxy.send(HTTPRequest(.head, url))
+        clock.advance(by: .seconds(61))
+        _ = try await proxy.send(HTTPRequest(.head, url))
+        #expect(network.requests.map { $0.headers["Cookie"] } == [nil, "sid=1", nil])
+    }
+
+    // MARK: The shared proxy
+
+    @Test func `The shared proxy is replaced for one task and those it starts`() async {
+        let proxy = APIProxy(transport: ScriptedTransport())
+        await withSharedProxy(proxy) {
+            #expect(APIProxy.shared === proxy)
+            #expect(GoodsScreenRequest().proxy === proxy)
+            #expect(await Task { APIProxy.shared === proxy }.value)
+            #expect(await Task.detached { APIProxy.shared !== proxy }.value)
+        }
+        #expect(APIProxy.shared !== proxy)
+    }
+
+    @Test func `A recorder that is cancelled while it waits gives up`() async {
+        let task = Task { await RequestRecorder().ending() }
+        task.cancel()
+        #expect(await task.value == nil)
+    }
+}
+
+private final class GoodsScreenRequest: BaseAPIRequest {}
