@@ -7,6 +7,8 @@ enum SharedData: String {
     case publicSuffix = "public-suffix"
     case urlencoded
     case naughtyStrings = "naughty-strings"
+    case linkHeader = "link-header"
+    case octokit = "octokit-fixtures"
 
     var folder: URL {
         URL(filePath: #filePath).appending(path: "../../../../../shared/data/\(rawValue)").standardizedFileURL

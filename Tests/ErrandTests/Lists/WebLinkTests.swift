@@ -1,0 +1,76 @@
+import Testing
+
+@testable import Errand
+
+@Suite("Link headers", .timeLimit(.minutes(1)))
+struct WebLinkTests {
+    /// One case of the shared data; a link with several relations stands there once for each.
+    struct Vector: Decodable, Sendable, CustomTestStringConvertible {
+        struct Reference: Decodable, Sendable {
+            enum CodingKeys: String, CodingKey {
+                case uri, rel, title, anchor
+                case extendedTitle = "title*"
+            }
+
+            let uri: String
+            let rel: String
+            let title: String?
+            let anchor: String?
+            let extendedTitle: Extended?
+        }
+
+        struct Extended: Decodable, Sendable {
+            let language: String
+            let encoding: String?
+            let value: String
+        }
+
+        let group: String
+        let headers: [String]
+        let expected: [Reference]
+        var testDescription: String { group }
+    }
+
+    static let vectors: [Vector] = (try? SharedData.linkHeader.json("http-link-header-vectors.json")) ?? []
+
+    @Test(.enabled(if: SharedData.linkHeader.exists, "no shared data")) func `There are 18 vectors`() {
+        #expect(Self.vectors.count == 18)
+    }
+
+    @Test(.enabled(if: SharedData.linkHeader.exists, "no shared data"), arguments: vectors)
+    func `Each vector is read as expected`(_ vector: Vector) throws {
+        let links = vector.headers.flatMap(WebLink.links).flatMap { link in link.relations.map { (link, $0) } }
+        try #require(links.count == vector.expected.count)
+        for ((link, relation), expected) in zip(links, vector.expected) {
+            #expect(link.target == expected.uri)
+            #expect(relation == expected.rel)
+            #expect(link.parameters["title"] == expected.title)
+            #expect(link.parameters["anchor"] == expected.anchor)
+            guard let title = expected.extendedTitle else { continue }
+            let read = try #require(link.parameters["title*"].flatMap(ExtendedValue.init))
+            #expect(read.language == title.language)
+            #expect((read.charset == "utf-8" ? nil : read.charset) == title.encoding)
+            #expect((read.text ?? read.encoded) == title.value)
+        }
+    }
+
+    @Test func `Names, relations and several lines are read as RFC 8288 has them`() throws {
+        var headers: HTTPHeaders = ["Link": #"</1>; REL="Next PREV"; rel=last;title="a\"b""#]
+        headers.append("link", #"</2>;rel=next;title=plain;title*=UTF-8''%E2%82%AC"#)
+        let links = WebLink.links(in: headers)
+        #expect(links.map(\.target) == ["/1", "/2"])
+        #expect(links[0].relations == ["next", "prev"])
+        #expect(links[0].has("prev") && !links[0].has("last"))
+        #expect(links[0].title == "a\"b")
+        #expect(links[1].title == "€")
+    }
+
+    @Test(arguments: [
+        ("", 0), (",, ,", 0), ("nonsense", 0), ("<", 0), ("</a", 0), ("</a>", 1), ("</a>;", 1), ("</a>;=;;x", 1),
+        ("</a>; rel=\"next", 1), ("oops, </a>; rel=next", 1), (#"x; y="<,>", </a>"#, 1), ("</a>;rel=\"\\", 1),
+        ("</a> </b>", 1), ("</a>;rel=next,</b>", 2), ("<>;rel=next", 1), (";,=\",<\"", 0),
+    ])
+    func `What is malformed is left out, and the rest is read`(_ value: String, _ count: Int) {
+        #expect(WebLink.links(in: value).count == count)
+    }
+}
