@@ -5,6 +5,8 @@ struct RequestDraft: Sendable {
     var method: HTTPMethod
     var path: String
     var params: APIParams?
+    /// The URL that the server gave for what is asked for; it takes the place of path and query.
+    var link: URL?
     var headers: HTTPHeaders = [:]
     var serializer: RequestSerializer = .json
     var form: MultipartForm?
@@ -19,7 +21,7 @@ struct RequestDraft: Sendable {
         var params = Params(common: service.commonParams(), own: params, encoder: service.encoder)
         let path = try PathTemplate(path).filled(from: &params)
         let (body, contentType) = try body(&params)
-        let url = try service.url(path: path, query: params.queryPairs())
+        let url = try url(for: service, path, &params)
         var request = HTTPRequest(method, url, headers: service.commonHeaders().overridden(by: headers), body: body)
         if let contentType, request.headers["Content-Type"] == nil { request.headers["Content-Type"] = contentType }
         if let idempotencyKey { request.headers["Idempotency-Key"] = idempotencyKey }
@@ -27,6 +29,17 @@ struct RequestDraft: Sendable {
         request.idleTimeout = service.idleTimeout
         request.limits = service.limits
         return request
+    }
+
+    /// Adds what asks for a page.
+    mutating func add(_ page: PageWish) {
+        params = params?.merging(page.params) ?? page.params
+        link = page.link
+    }
+
+    private func url(for service: APIService, _ path: String, _ params: inout Params) throws(APIError) -> URL {
+        if let link { return try service.url(following: link) }
+        return try service.url(path: path, query: params.queryPairs())
     }
 
     private func body(_ params: inout Params) throws(APIError) -> (HTTPBody, contentType: String?) {

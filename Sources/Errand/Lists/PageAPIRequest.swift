@@ -5,56 +5,96 @@ public import Observation
 /// A screen gives parameters alone; the strategy adds those of the page. A refresh beats an append; a failed refresh keeps
 /// the items and the position; a failed append keeps the position, and ``APIManager/retry()`` asks for that page again. The
 /// delegate, where there is one, hears of each page's ending as of any other load's, after the list has changed.
-@MainActor @Observable open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager {
+///
+/// A server that leads in circles is stopped: where it names a page as the next one that it has given before, where the next
+/// page is behind a link to another origin, and where four pages in a row hold the same bytes (with ``itemID``: three in a
+/// row nothing new), the next load fails before it is sent, with `decoding` or `security`, until the list is reloaded.
+@MainActor @Observable open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
+where Page.Item: Sendable {
     /// What an answer is decoded to.
     public typealias Response = Page
     /// What the list is made of.
     public typealias Item = Page.Item
 
+    /// Hears of the list's changes row by row.
+    ///
+    /// Not retained.
+    @ObservationIgnored public weak var pageObserver: (any PageListObserver)?
+
     private var list = PagedList<Item>()
 
     /// The items of all loaded pages, in their order.
-    public var items: [Item] { list.items }
-    /// What the load of the first page is doing.
+    public var items: [Item] { list.content.items }
+    /// Where the items of the newest page stand in ``items``.
+    public var newestRows: Range<Int> { list.content.newestRows }
+    /// How many pages ``items`` consists of.
+    public var loadedPages: Int { list.content.pageCount }
+    /// What the load of the first page, or of all pages anew, is doing.
     public var refreshState: PageLoadState { list.refreshState }
     /// What the load of the next page is doing; `.end` when there is none.
     public var appendState: PageLoadState { list.appendState }
+    /// What the load of the page in front of the list is doing; `.end` when there is none.
+    public var prependState: PageLoadState { list.prependState }
     /// How many items the server says the whole list has, where it says so.
-    public var totalItems: Int? { list.totalItems }
+    public var totalCount: Int? { list.content.totalCount }
     /// Whether there is a page behind the loaded ones; false until the first page has come.
-    public var hasMore: Bool { list.next != nil }
+    public var hasMore: Bool { list.content.next != nil }
+    /// Whether there is a page in front of the loaded ones, because the list opened in its middle or ``maxPages`` dropped it.
+    public var hasPrevious: Bool { list.content.previous != nil }
 
     // MARK: Hooks
 
     /// How pages are asked for; by number from 1, 20 items each, by default.
     open var strategy: any PageStrategy { PageNumber() }
     /// What makes an item itself, so that one that comes again on a later page is shown once; `nil`, the default, shows all.
+    ///
+    /// A function of the item alone, which leaves the request as it is. The item that came first stays.
     open var itemID: ((Item) -> AnyHashable)? { nil }
+    /// How many pages are kept, at least 1; `nil`, the default, keeps all.
+    ///
+    /// With a limit the list is a window: a page that comes on one side drops one on the other, whose items may come again.
+    open var maxPages: Int? { nil }
+    /// How many rows before an end of the list ``APIManager/itemAppeared(at:)`` asks for more; 5 by default.
+    open var prefetchDistance: Int { 5 }
 
     // MARK: A load's beginning and ending
 
-    override var pageStep: PageStep { list.step }
+    override func pageStep(to part: LoadPosition) -> PageStep { list.step(to: part, isActive: proxy.isActive) }
+    override var failedPart: LoadPosition? { list.failedPart }
+    override var followUp: LoadPosition? { list.followUp }
 
-    override func loadWillBegin(_ id: RequestID, at position: LoadPosition) throws(APIError) -> APIParams? {
-        let page = position == .next ? list.next ?? strategy.start : strategy.start
-        switch position {
-        case .start: list.beginRefresh(id, at: page)
-        case .next: list.beginAppend(id)
+    override func loadWillBegin(_ id: RequestID, at part: LoadPosition) throws(APIError) -> PageWish? {
+        let position = list.begin(part, id, strategy: strategy)
+        let service = service ?? proxy.defaultService
+        guard maxPages.map({ $0 > 0 }) != false else {
+            throw APIError(.paramsError, service: service, reason: "a list of no pages cannot be loaded")
         }
+        if let deadEnd = list.deadEnd { throw APIError(.decoding, service: service, reason: deadEnd) }
         do throws(PageStrategyError) {
-            return try strategy.params(at: page)
+            return try PageWish(position, strategy)
         } catch {
-            throw APIError(.paramsError, service: service ?? proxy.defaultService, reason: error.description)
+            throw APIError(.paramsError, service: service, reason: error.description)
         }
     }
 
     override func loadDidEnd(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
+        let change: PageChange?
         switch result {
         case .success(let content):
             guard let page = content as? Page, let response else { return }
-            list.accept(page, response, for: id, strategy: strategy, itemID: itemID)
+            let rules = PageRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
+            change = list.accept(page, response, for: id, rules)
         case .failure(let error):
-            list.fail(error, for: id)
+            change = list.fail(error, for: id)
+        }
+        if let change { tell(of: change) }
+    }
+
+    private func tell(of change: PageChange) {
+        switch change {
+        case .reload: pageObserver?.pageListDidReload(self)
+        case .rows(let inserted, let removed): pageObserver?.pageList(self, didInsert: inserted, removing: removed)
+        case .failure(let error): pageObserver?.pageList(self, didFail: error)
         }
     }
 }

@@ -11,17 +11,26 @@ public struct PageNumber: PageStrategy {
     public var sizeKey = "pageSize"
     /// How many items a page has; at least 1.
     public var size = 20
+    /// The number of the page at which the list opens; `nil`, the default, is ``first``.
+    public var opening: Int?
 
     /// Creates the strategy.
-    public init(first: Int = 1, pageKey: String = "page", sizeKey: String = "pageSize", size: Int = 20) {
+    public init(
+        first: Int = 1,
+        pageKey: String = "page",
+        sizeKey: String = "pageSize",
+        size: Int = 20,
+        opening: Int? = nil
+    ) {
+        self.opening = opening
         self.first = first
         self.pageKey = pageKey
         self.sizeKey = sizeKey
         self.size = size
     }
 
-    /// The first page.
-    public var start: PagePosition { .number(first) }
+    /// The page at which the list opens.
+    public var start: PagePosition { .number(opening ?? first) }
 
     /// The number and the size.
     public func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
@@ -35,6 +44,12 @@ public struct PageNumber: PageStrategy {
         guard case .number(let number) = page.position, page.itemCount > 0, number < .max else { return nil }
         return isLast(page, loadedPages: number.subtractingReportingOverflow(first).partialValue &+ 1)
             ? nil : .number(number + 1)
+    }
+
+    /// The number before, down to ``first``.
+    public func position(before page: PageFacts) -> PagePosition? {
+        guard case .number(let number) = page.position, number > first else { return nil }
+        return .number(number - 1)
     }
 
     private func isLast(_ page: PageFacts, loadedPages: Int) -> Bool {

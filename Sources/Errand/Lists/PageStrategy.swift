@@ -1,37 +1,33 @@
 /// How a list asks for its pages, and how it knows its end.
+///
+/// The library's are ``PageNumber``, ``OffsetLimit``, ``Cursor`` and ``LinkHeader``; a type of one's own may do it in any
+/// other way. A strategy is a value: it keeps nothing between two pages.
 public protocol PageStrategy: Sendable {
     /// Where the first page stands.
     var start: PagePosition { get }
 
-    /// The parameters that ask for the page at `position`.
+    /// The parameters that ask for the page at `position`; they win over the screen's.
     ///
     /// - Throws: ``PageStrategyError`` when the strategy's own settings make no sense; the load fails with `paramsError`.
     func params(at position: PagePosition) throws(PageStrategyError) -> APIParams
 
     /// Where the page behind this one stands; `nil` when this was the last.
-    func position(after page: PageFacts) -> PagePosition?
+    ///
+    /// - Throws: ``PageStrategyError`` when the page tells of one in a way that makes no sense; the next load fails with
+    ///   `decoding`.
+    func position(after page: PageFacts) throws(PageStrategyError) -> PagePosition?
+
+    /// Where the page in front of this one stands; `nil`, the default, when this is the first or the strategy knows no way.
+    ///
+    /// A list that has dropped its first pages (``PageAPIRequest/maxPages``) finds back to them in any case.
+    ///
+    /// - Throws: ``PageStrategyError`` when the page tells of one in a way that makes no sense; it is as if it did not.
+    func position(before page: PageFacts) throws(PageStrategyError) -> PagePosition?
 }
 
-/// Where a page stands in its list, in the terms of the strategy.
-public enum PagePosition: Sendable, Hashable {
-    /// The number of the page.
-    case number(Int)
-    /// The number of items in front of the page.
-    case offset(Int)
-}
-
-/// What a strategy may know of a page that has come.
-public struct PageFacts: Sendable {
-    /// Where the page stands.
-    public let position: PagePosition
-    /// How many items the server sent in it.
-    public let itemCount: Int
-    /// How many items the whole list has, if the page told.
-    public let totalItems: Int?
-    /// How many pages the whole list has, if the page told.
-    public let totalPages: Int?
-    /// The raw answer.
-    public let response: APIResponse
+extension PageStrategy {
+    /// Not known.
+    public func position(before page: PageFacts) -> PagePosition? { nil }
 }
 
 /// Why a strategy cannot ask for a page.

@@ -1,40 +1,67 @@
 /// The states of a paged list and the rules between them; it knows nothing of requests.
 ///
-/// Only the load that is named by `refreshing` or `appending` may change the list, so a page of an older generation, or of a
-/// cancelled load, falls away by itself.
+/// Only the load that is `pending` may change the list, so a page of an older generation, or of a cancelled load, falls away
+/// by itself.
 struct PagedList<Item> {
-    private(set) var items: [Item] = []
+    /// The one page that is under way.
+    private struct Pending {
+        let id: RequestID
+        let part: LoadPosition
+        let position: PagePosition
+    }
+
+    private(set) var content = PageContent<Item>()
     private(set) var refreshState = PageLoadState.idle
     private(set) var appendState = PageLoadState.idle
-    private(set) var totalItems: Int?
-    private(set) var next: PagePosition?
-    private var appending: RequestID?
-    private var refreshing: RequestID?
-    private var position: PagePosition?
-    private var seen: Set<AnyHashable> = []
+    private(set) var prependState = PageLoadState.idle
+    /// What is to be loaded now because of what has come.
+    private(set) var followUp: LoadPosition?
+    private var pending: Pending?
+    private var refreshesAll = false
+    // What a refresh of all pages has brought so far.
+    private var staged = PageContent<Item>()
 
-    /// What a wish for the next page means now.
-    var step: PageStep {
-        if let loading = refreshing ?? appending { return .wait(for: loading) }
-        guard !appendState.isEnd else { return .stop }
-        return next == nil ? .refresh : .append
+    /// What a wish for a part of the list means now.
+    func step(to part: LoadPosition, isActive: (RequestID) -> Bool) -> PageStep {
+        if let pending, isActive(pending.id) { return .wait(for: pending.id) }
+        if content.pageCount == 0 { return .load(.start) }
+        let position = part == .previous ? content.previous : content.next
+        return position == nil ? .stop : .load(part)
     }
 
-    /// A load of the first page begins; an append that is under way counts no more.
-    mutating func beginRefresh(_ id: RequestID, at start: PagePosition) {
-        refreshing = id
-        position = start
-        refreshState = .loading
-        guard appending != nil else { return }
-        appending = nil
-        appendState = .idle
+    /// What asks again for the page that did not come; the refresh before the append, the append before what is in front.
+    var failedPart: LoadPosition? {
+        if refreshState.error != nil { return refreshesAll ? .all : .start }
+        if appendState.error != nil { return .next }
+        return prependState.error == nil ? nil : .previous
     }
 
-    /// A load of the next page begins.
-    mutating func beginAppend(_ id: RequestID) {
-        appending = id
-        position = next
-        appendState = .loading
+    /// A load begins; a refresh beats whatever is under way.
+    ///
+    /// - Returns: Where the page stands that it asks for.
+    mutating func begin(_ part: LoadPosition, _ id: RequestID, strategy: any PageStrategy) -> PagePosition {
+        giveUp()
+        followUp = nil
+        if part != .rest { staged = PageContent() }
+        let position = position(of: part) ?? strategy.start
+        pending = Pending(id: id, part: part, position: position)
+        switch part {
+        case .start, .all, .rest: refreshState = .loading
+        case .next, .prefetch: appendState = .loading
+        case .previous: prependState = .loading
+        }
+        if part == .start || part == .all { refreshesAll = part == .all }
+        if part == .all { staged = PageContent(inPlaceOf: content) }
+        return position
+    }
+
+    /// Why the page that is under way must not be asked for, because of what the server has sent so far.
+    var deadEnd: String? {
+        switch pending?.part {
+        case .next, .prefetch: content.deadEnd
+        case .rest: staged.deadEnd
+        default: nil
+        }
     }
 
     /// A page has come.
@@ -42,57 +69,153 @@ struct PagedList<Item> {
         _ page: Page,
         _ response: APIResponse,
         for id: RequestID,
-        strategy: any PageStrategy,
-        itemID: ((Item) -> AnyHashable)?
-    ) where Page.Item == Item {
-        guard let position, id == refreshing || id == appending else { return }
-        if id == refreshing { clear() }
-        let facts = PageFacts(
-            position: position,
-            itemCount: page.items.count,
-            totalItems: page.totalItems,
-            totalPages: page.totalPages,
-            response: response
-        )
-        next = strategy.position(after: facts)
-        totalItems = page.totalItems
-        append(page.items, itemID)
-        appending = nil
-        appendState = next == nil ? .end : .idle
+        _ rules: PageRules<Item>
+    ) -> PageChange? where Page.Item == Item {
+        guard let arrived = pending, arrived.id == id else { return nil }
+        pending = nil
+        let facts = PageFacts(page, at: arrived.position, response)
+        switch arrived.part {
+        case .start: return restart(page, facts, rules)
+        case .all, .rest: return stage(page, facts, rules)
+        case .next, .prefetch: return append(page, facts, rules, mustBringRows: arrived.part == .prefetch)
+        case .previous: return prepend(page, facts, rules)
+        }
     }
 
     /// A page has not come; items and position stay as they are.
-    mutating func fail(_ error: APIError, for id: RequestID) {
-        let state = error.type == .cancelled ? PageLoadState.idle : .failed(error)
-        if id == refreshing {
-            refreshing = nil
-            refreshState = state
-        } else if id == appending {
-            appending = nil
-            appendState = state
-        }
-    }
-
-    private mutating func clear() {
-        items = []
-        seen = []
-        refreshing = nil
-        refreshState = .idle
-    }
-
-    private mutating func append(_ page: [Item], _ itemID: ((Item) -> AnyHashable)?) {
-        guard let itemID else {
-            items += page
-            return
-        }
-        items += page.filter { seen.insert(itemID($0)).inserted }
+    mutating func fail(_ error: APIError, for id: RequestID) -> PageChange? {
+        guard let failed = pending, failed.id == id else { return nil }
+        pending = nil
+        staged = PageContent()
+        let isCancelled = error.type == .cancelled
+        setState(of: failed.part, to: isCancelled ? .idle : .failed(error))
+        return isCancelled ? nil : .failure(error)
     }
 }
 
-/// What a wish for the next page of a list means.
+extension PagedList {
+    private func position(of part: LoadPosition) -> PagePosition? {
+        switch part {
+        case .start: nil
+        case .all: content.first
+        case .rest: staged.next
+        case .next, .prefetch: content.next
+        case .previous: content.previous
+        }
+    }
+
+    private mutating func setState(of part: LoadPosition, to state: PageLoadState) {
+        switch part {
+        case .start, .all, .rest: refreshState = state
+        case .next, .prefetch: appendState = state
+        case .previous: prependState = state
+        }
+    }
+
+    /// What is under way counts no more.
+    private mutating func giveUp() {
+        guard let pending else { return }
+        setState(of: pending.part, to: .idle)
+        self.pending = nil
+    }
+
+    private mutating func restart<Page: PageResponse>(
+        _ page: Page,
+        _ facts: PageFacts,
+        _ rules: PageRules<Item>
+    ) -> PageChange where Page.Item == Item {
+        content = PageContent()
+        content.append(page, facts, rules.strategy, rules.itemID)
+        settleAll()
+        return .reload
+    }
+
+    /// Keeps a page of a refresh of all pages until the last one has come.
+    private mutating func stage<Page: PageResponse>(
+        _ page: Page,
+        _ facts: PageFacts,
+        _ rules: PageRules<Item>
+    ) -> PageChange? where Page.Item == Item {
+        staged.append(page, facts, rules.strategy, rules.itemID)
+        guard staged.pageCount >= content.pageCount || staged.next == nil else {
+            followUp = .rest
+            return nil
+        }
+        content = staged
+        staged = PageContent()
+        settleAll()
+        return .reload
+    }
+
+    private mutating func append<Page: PageResponse>(
+        _ page: Page,
+        _ facts: PageFacts,
+        _ rules: PageRules<Item>,
+        mustBringRows: Bool
+    ) -> PageChange where Page.Item == Item {
+        content.append(page, facts, rules.strategy, rules.itemID)
+        let removed = rules.maxPages.map { content.dropFirstPages(leaving: $0, rules.itemID) } ?? 0..<0
+        appendState = content.next == nil ? .end : .idle
+        if prependState.isEnd, content.previous != nil { prependState = .idle }
+        // A row that appeared asked for this page; without new rows there is none that could ask for the next.
+        if mustBringRows, 1..<3 ~= content.barrenPages, content.next != nil { followUp = .prefetch }
+        return .rows(inserted: content.newestRows, removed: removed)
+    }
+
+    private mutating func prepend<Page: PageResponse>(
+        _ page: Page,
+        _ facts: PageFacts,
+        _ rules: PageRules<Item>
+    ) -> PageChange where Page.Item == Item {
+        content.prepend(page, facts, rules.strategy, rules.itemID)
+        let count = content.newestRows.count
+        let dropped = rules.maxPages.map { content.dropLastPages(leaving: $0, rules.itemID) } ?? count..<count
+        prependState = content.previous == nil ? .end : .idle
+        if appendState.isEnd, content.next != nil { appendState = .idle }
+        let removed = dropped.lowerBound - count..<dropped.upperBound - count
+        return .rows(inserted: content.newestRows, removed: removed)
+    }
+
+    private mutating func settleAll() {
+        refreshState = .idle
+        appendState = content.next == nil ? .end : .idle
+        prependState = content.previous == nil ? .end : .idle
+    }
+}
+
+/// What a request says of its list.
+struct PageRules<Item> {
+    let strategy: any PageStrategy
+    let itemID: ((Item) -> AnyHashable)?
+    let maxPages: Int?
+}
+
+/// What a load has done to a list.
+enum PageChange {
+    case reload
+    case rows(inserted: Range<Int>, removed: Range<Int>)
+    case failure(APIError)
+}
+
+/// What a wish for a part of a list means.
 enum PageStep {
     case wait(for: RequestID)
-    case refresh
-    case append
+    case load(LoadPosition)
     case stop
+}
+
+/// Which part of a list a load asks for; requests without pages are always at their start.
+enum LoadPosition {
+    /// The first page, which replaces the list.
+    case start
+    /// The first of all pages that are loaded, which together replace the list.
+    case all
+    /// One of the others of them.
+    case rest
+    /// The page behind the list.
+    case next
+    /// The same, asked for by a row that appeared.
+    case prefetch
+    /// The page in front of the list.
+    case previous
 }

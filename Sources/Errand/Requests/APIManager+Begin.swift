@@ -37,7 +37,7 @@ extension APIManager {
         draft.timeout = timeout
         draft.idempotencyKey = idempotencyKey
         if case .multipart = draft.serializer { draft.form = form() }
-        if let page = try loadWillBegin(load.id, at: position) { draft.params = draft.params?.merging(page) ?? page }
+        if let page = try loadWillBegin(load.id, at: position) { draft.add(page) }
         guard interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let service = try serviceForLoad()
         guard validator?.request(self, accepts: draft.params) != false else {

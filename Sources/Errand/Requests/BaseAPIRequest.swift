@@ -91,8 +91,10 @@ public import Observation
     open func reformParams(_ params: APIParams?) -> APIParams? { params }
 
     // PageAPIRequest's part of a load's beginning and ending.
-    var pageStep: PageStep { .refresh }
-    func loadWillBegin(_ id: RequestID, at position: LoadPosition) throws(APIError) -> APIParams? { nil }
+    func pageStep(to part: LoadPosition) -> PageStep { .load(part) }
+    var failedPart: LoadPosition? { nil }
+    var followUp: LoadPosition? { nil }
+    func loadWillBegin(_ id: RequestID, at part: LoadPosition) throws(APIError) -> PageWish? { nil }
     func loadDidEnd(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {}
 }
 
@@ -139,10 +141,4 @@ public enum ReleasePolicy: Sendable {
     case cancel
     /// They go on, and nobody hears of their ending: fire and forget.
     case finish
-}
-
-/// Which part of a list a load asks for; requests without pages are always at their start.
-enum LoadPosition {
-    case start
-    case next
 }

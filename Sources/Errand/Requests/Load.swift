@@ -63,6 +63,7 @@
         indicator?.hideLoading()
         guard let manager, let outcome else { return }
         manager.settle(id, outcome.map { $0 as any Sendable }, response)
+        if let part = manager.followUp { _ = manager.begin(at: part) }
         tell(manager, outcome.ending)
     }
 

@@ -50,7 +50,7 @@ extension HTTPRequest {
 
 extension URL {
     /// Resolves a `Location` (RFC 3986 section 5.2); credentials in it are dropped, as is its fragment.
-    fileprivate init?(redirect location: HTTPField, from base: URL) {
+    init?(redirect location: HTTPField, from base: URL) {
         // Bytes above ASCII are the server's UTF-8 or Latin-1; encoded one by one they come back to it unchanged.
         let ascii = location.bytes.flatMap { $0 < 0x80 ? [$0] : PercentEncoding.triplet($0) }
         guard let relative = URL(string: String(decoding: ascii, as: UTF8.self), relativeTo: base),

@@ -30,7 +30,7 @@ final class HomeScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegat
         var table = Table(.left("Part"), .left("Shows"))
         table.add("Profile", profile.response?.nickname ?? "")
         table.add("Cart", cart.response.map { "\($0.count) in it" } ?? "")
-        table.add("Orders", "\(orders.items.count) of \(orders.totalItems ?? 0)")
+        table.add("Orders", "\(orders.items.count) of \(orders.totalCount ?? 0)")
         table.add("Feed", feed.response?.list.first?.title ?? "")
         table.add("Archive", archive.response?.last?.title ?? "")
         show(table)

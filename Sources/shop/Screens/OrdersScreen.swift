@@ -13,9 +13,9 @@ final class OrdersScreen: Screen, APIManagerParamSource, APIManagerCallbackDeleg
     func params(for request: BaseAPIRequest) -> APIParams? { nil }
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
-        bar.show(orders.count, of: list.totalItems ?? 0)
+        bar.show(orders.count, of: list.totalCount ?? 0)
         guard list.loadNextPage() == nil else { return }
-        bar.finish(orders.count, of: list.totalItems ?? 0)
+        bar.finish(orders.count, of: list.totalCount ?? 0)
         show(table)
     }
 

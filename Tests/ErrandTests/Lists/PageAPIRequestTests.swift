@@ -44,7 +44,7 @@ struct PageAPIRequestTests {
         #expect(list.refreshState.isLoading)
         #expect(await screen.ending() == .success)
         #expect(list.items == Array(0..<10))
-        #expect(list.totalItems == 35)
+        #expect(list.totalCount == 35)
         while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
         #expect(list.items == Array(0..<35))
         #expect(list.appendState.isEnd)

@@ -28,72 +28,72 @@ struct PagedListTests {
         itemID: ((Int) -> AnyHashable)? = nil
     ) {
         let page = Page(items: items, totalItems: total, totalPages: pages)
-        list.accept(page, answer, for: id, strategy: size3, itemID: itemID)
+        _ = list.accept(page, answer, for: id, PageRules(strategy: size3, itemID: itemID, maxPages: nil))
     }
 
     @Test func `Pages follow each other to the short one`() {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next()]
-        list.beginRefresh(ids[0], at: size3.start)
+        _ = list.begin(.start, ids[0], strategy: size3)
         #expect(list.refreshState.isLoading)
         accept(&list, [1, 2, 3], ids[0])
-        #expect(list.next == .number(2))
-        list.beginAppend(ids[1])
+        #expect(list.content.next == .number(2))
+        _ = list.begin(.next, ids[1], strategy: size3)
         #expect(list.appendState.isLoading)
         accept(&list, [4], ids[1])
-        #expect(list.items == [1, 2, 3, 4])
+        #expect(list.content.items == [1, 2, 3, 4])
         #expect(list.appendState.isEnd)
     }
 
     @Test func `A late page of an append that a refresh has beaten is dropped`() {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next(), .next()]
-        list.beginRefresh(ids[0], at: size3.start)
+        _ = list.begin(.start, ids[0], strategy: size3)
         accept(&list, [1, 2, 3], ids[0])
-        list.beginAppend(ids[1])
-        list.beginRefresh(ids[2], at: size3.start)
+        _ = list.begin(.next, ids[1], strategy: size3)
+        _ = list.begin(.start, ids[2], strategy: size3)
         #expect(!list.appendState.isLoading)
         accept(&list, [4, 5, 6], ids[1])
-        #expect(list.items == [1, 2, 3])
+        #expect(list.content.items == [1, 2, 3])
         accept(&list, [7, 8, 9], ids[2])
-        #expect(list.items == [7, 8, 9])
-        #expect(list.next == .number(2))
+        #expect(list.content.items == [7, 8, 9])
+        #expect(list.content.next == .number(2))
         accept(&list, [4, 5, 6], ids[1])
-        #expect(list.items == [7, 8, 9])
+        #expect(list.content.items == [7, 8, 9])
     }
 
     @Test func `A failed refresh keeps items and position, a failed append its position`() {
         var list = PagedList<Int>()
         let ids = (0..<5).map { _ in RequestID.next() }
-        list.beginRefresh(ids[0], at: size3.start)
+        _ = list.begin(.start, ids[0], strategy: size3)
         accept(&list, [1, 2, 3], ids[0])
-        list.beginAppend(ids[1])
+        _ = list.begin(.next, ids[1], strategy: size3)
         accept(&list, [4, 5, 6], ids[1])
-        list.beginRefresh(ids[2], at: size3.start)
-        list.fail(APIError(.timeout), for: ids[2])
+        _ = list.begin(.start, ids[2], strategy: size3)
+        _ = list.fail(APIError(.timeout), for: ids[2])
         #expect(list.refreshState.error?.type == .timeout)
-        #expect(list.items.count == 6)
-        #expect(list.next == .number(3))
-        list.beginAppend(ids[3])
-        list.fail(APIError(.transport), for: ids[3])
+        #expect(list.content.items.count == 6)
+        #expect(list.content.next == .number(3))
+        _ = list.begin(.next, ids[3], strategy: size3)
+        _ = list.fail(APIError(.transport), for: ids[3])
         #expect(list.appendState.error?.type == .transport)
-        #expect(list.next == .number(3))
-        list.beginAppend(ids[4])
-        list.fail(APIError(.cancelled), for: ids[4])
+        #expect(list.content.next == .number(3))
+        _ = list.begin(.next, ids[4], strategy: size3)
+        _ = list.fail(APIError(.cancelled), for: ids[4])
         #expect(list.appendState.error == nil)
         #expect(!list.appendState.isLoading)
-        #expect(list.next == .number(3))
+        #expect(list.content.next == .number(3))
     }
 
     @Test func `An ID makes an item itself, so that it is shown once`() {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next()]
         let itemID: (Int) -> AnyHashable = { $0 % 10 }
-        list.beginRefresh(ids[0], at: size3.start)
+        _ = list.begin(.start, ids[0], strategy: size3)
         accept(&list, [1, 2, 12], ids[0], itemID: itemID)
-        list.beginAppend(ids[1])
+        _ = list.begin(.next, ids[1], strategy: size3)
         accept(&list, [2, 3, 4], ids[1], itemID: itemID)
-        #expect(list.items == [1, 2, 3, 4])
+        #expect(list.content.items == [1, 2, 3, 4])
         #expect(!list.appendState.isEnd, "the server's count tells of the end, not the shown one")
     }
 
@@ -140,6 +140,14 @@ extension PageFacts {
     {
         let url = URL("http://shop.test")
         let response = APIResponse(HTTPResponse(status: 200), url: url, redirects: [], duration: .zero)
-        return PageFacts(position: position, itemCount: count, totalItems: items, totalPages: pages, response: response)
+        return PageFacts(
+            position: position,
+            itemCount: count,
+            totalItems: items,
+            totalPages: pages,
+            nextCursor: nil,
+            previousCursor: nil,
+            response: response
+        )
     }
 }

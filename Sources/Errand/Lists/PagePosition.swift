@@ -1,0 +1,17 @@
+public import Foundation
+
+/// Where a page stands in its list, in the terms of the strategy.
+public enum PagePosition: Sendable, Hashable {
+    /// Where the list begins, for a strategy whose first request names no position.
+    case start
+    /// The number of the page.
+    case number(Int)
+    /// The number of items in front of the page.
+    case offset(Int)
+    /// The number of items in front of a page that has another size than most, and its size.
+    case slice(offset: Int, count: Int)
+    /// A text that the server gave, and the name of the parameter that brings it back.
+    case cursor(String, parameter: String)
+    /// A URL that the server gave, which is followed as it is if it leads to the service's own origin.
+    case link(URL)
+}
