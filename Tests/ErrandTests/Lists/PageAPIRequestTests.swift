@@ -190,7 +190,7 @@ final class NumberServer: Sendable {
     private struct State {
         var numbers: [Int]
         var total: Int
-        var fails = false
+        var failing: String?
         var queries: [String] = []
     }
 
@@ -203,16 +203,19 @@ final class NumberServer: Sendable {
     var transport: ScriptedTransport { ScriptedTransport { [self] in answer($0) } }
     var queries: [String] { state.withLock(\.queries) }
 
-    func failsNext() { state.withLock { $0.fails = true } }
+    /// Fails the next request, or the next whose query holds this, once.
+    func failsNext(_ query: String = "") { state.withLock { $0.failing = query } }
     func announce(total: Int) { state.withLock { $0.total = total } }
     /// Puts an item in front, so that all others move by one.
-    func insertInFront() { state.withLock { $0.numbers.insert(0, at: 0) } }
+    func insertInFront(_ number: Int = 0) { state.withLock { $0.numbers.insert(number, at: 0) } }
 
     private func answer(_ request: HTTPRequest) -> HTTPResponse {
         state.withLock { state in
             state.queries.append(request.url.query ?? "")
-            defer { state.fails = false }
-            guard !state.fails else { return HTTPResponse(status: 503) }
+            if let failing = state.failing, failing.isEmpty || request.url.query?.contains(failing) == true {
+                state.failing = nil
+                return HTTPResponse(status: 503)
+            }
             let query = URLComponents(url: request.url, resolvingAgainstBaseURL: true)?.queryItems ?? []
             func number(_ name: String) -> Int? { query.first { $0.name == name }?.value.flatMap { Int($0) } }
             let size = number("pageSize") ?? number("limit") ?? 0

@@ -1,0 +1,79 @@
+import ErrandTesting
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("The pages of a list as a sequence", .timeLimit(.minutes(1)))
+struct PageSequenceTests {
+    let server = NumberServer(count: 35)
+    let screen = Screen()
+    let list: PageAPIRequestTests.Offsets
+
+    init() {
+        list = PageAPIRequestTests.Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
+    }
+
+    @Test func `All items of all pages`() async throws {
+        #expect(try await list.allItems() == Array(0..<35))
+        #expect(try await list.allItems() == Array(0..<35), "each time from the first page on")
+        #expect(server.queries.count == 8)
+        #expect(screen.events.isEmpty)
+    }
+
+    @Test func `A page is asked for when it is wanted, and not before`() async throws {
+        var pages: [[Int]] = []
+        for try await page in list.pages {
+            pages.append(page)
+            #expect(server.queries.count == pages.count)
+            if pages.count == 2 { break }
+        }
+        #expect(pages == [Array(0..<10), Array(10..<20)])
+        #expect(server.queries.count == 2)
+        #expect(!list.isLoading)
+    }
+
+    @Test func `An iterator that is asked again after a failure asks for that page again`() async throws {
+        var pages = list.pages.makeAsyncIterator()
+        server.failsNext()
+        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .http }
+        #expect(try await pages.next() == Array(0..<10))
+        server.failsNext()
+        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .http }
+        #expect(list.items == Array(0..<10))
+        #expect(try await pages.next() == Array(10..<20))
+        #expect(try await pages.next() == Array(20..<30))
+        #expect(try await pages.next() == Array(30..<35))
+        #expect(try await pages.next() == nil)
+        #expect(try await pages.next() == nil)
+    }
+
+    @Test func `A page brings what is not there yet`() async throws {
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        server.insertInFront()
+        #expect(try await pages.next() == Array(10..<19))
+    }
+
+    @Test func `Cancelling the task cancels the page that is under way`() async {
+        let latch = Latch()
+        let (sent, news) = AsyncStream.makeStream(of: Void.self)
+        let transport = ScriptedTransport { _ throws(TransportError) in
+            news.yield()
+            try await latch.wait()
+            return .json("[]")
+        }
+        let list = PageAPIRequestTests.Offsets(proxy: APIProxy(fake: transport))
+        let task = Task { try await list.allItems() }
+        for await _ in sent { break }
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(list.proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `Ten thousand pages grow no stack`() async throws {
+        let server = NumberServer(count: 100_000)
+        let list = PageAPIRequestTests.Offsets(proxy: APIProxy(fake: server.transport))
+        #expect(try await list.allItems().count == 100_000)
+        #expect(list.loadedPages == 10_001, "the last one is empty")
+    }
+}

@@ -1,0 +1,235 @@
+import ErrandTesting
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A list as a window, and all of it anew", .timeLimit(.minutes(1)))
+struct PageWindowTests {
+    final class Numbers: PageAPIRequest<[Int]>, APIManager {
+        let path = "/numbers"
+        let method = HTTPMethod.get
+        var ownStrategy: any PageStrategy = OffsetLimit(limit: 10)
+        var ownLimit: Int?
+        var identifies = true
+        override var strategy: any PageStrategy { ownStrategy }
+        override var itemID: ((Int) -> AnyHashable)? { identifies ? { $0 } : nil }
+        override var maxPages: Int? { ownLimit }
+        override var prefetchDistance: Int { 2 }
+    }
+
+    /// Does to a table of rows what it hears of.
+    final class Table: PageListObserver {
+        private(set) var rows: [Int] = []
+        private(set) var failures: [APIErrorType] = []
+        private(set) var reloads = 0
+        private(set) var changes = 0
+
+        func pageListDidReload(_ request: BaseAPIRequest) {
+            reloads += 1
+            rows = (request as? Numbers)?.items ?? []
+        }
+
+        func pageList(_ request: BaseAPIRequest, didInsert inserted: Range<Int>, removing removed: Range<Int>) {
+            changes += 1
+            rows.removeSubrange(removed)
+            rows.insert(contentsOf: ((request as? Numbers)?.items ?? [])[inserted], at: inserted.lowerBound)
+        }
+
+        func pageList(_ request: BaseAPIRequest, didFail error: APIError) { failures.append(error.type) }
+    }
+
+    let server = NumberServer(count: 45)
+    let screen = Screen()
+    let table = Table()
+    let list: Numbers
+
+    init() {
+        list = Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
+        list.pageObserver = table
+    }
+
+    private func load(_ pages: Int) async {
+        for _ in 0..<pages {
+            list.loadNextPage()
+            #expect(await screen.ending() == .success)
+        }
+    }
+
+    @Test func `A window moves down and up again, and a table follows it row by row`() async {
+        list.ownLimit = 2
+        await load(5)
+        #expect(list.items == Array(30..<45))
+        #expect(list.loadedPages == 2)
+        #expect(list.appendState.isEnd && !list.hasMore && list.hasPrevious)
+        for first in [20, 10, 0] {
+            list.loadPreviousPage()
+            #expect(list.prependState.isLoading)
+            #expect(await screen.ending() == .success)
+            #expect(list.items == Array(first..<first + 20))
+            #expect(table.rows == list.items)
+        }
+        #expect(list.loadPreviousPage() == nil)
+        #expect(list.prependState.isEnd && !list.hasPrevious && list.hasMore)
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items == Array(30..<45))
+        #expect(table.rows == list.items)
+        #expect(table.reloads == 1)
+        #expect(table.changes == 10)
+    }
+
+    @Test func `A list that opens in its middle is read in both directions`() async {
+        list.ownStrategy = OffsetLimit(limit: 10, first: 25)
+        list.identifies = false
+        await load(1)
+        while list.loadPreviousPage() != nil { #expect(await screen.ending() == .success) }
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items == Array(0..<45))
+        #expect(table.rows == list.items)
+        #expect(
+            server.queries.map { $0.replacing("offset=", with: "").replacing("limit=", with: "") }
+                == ["10&25", "10&15", "10&5", "5&0", "10&35", "10&45"]
+        )
+    }
+
+    @Test func `A page in front that fails is asked for again`() async {
+        list.ownStrategy = OffsetLimit(limit: 10, first: 10)
+        await load(1)
+        server.failsNext()
+        list.loadPreviousPage()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(list.prependState.error?.type == .http)
+        #expect(table.failures == [.http])
+        list.retry()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+        #expect(list.retry() == nil)
+    }
+
+    @Test func `A window of no pages is refused`() async {
+        list.ownLimit = 0
+        list.reload()
+        #expect(await screen.ending() == .failure(.paramsError))
+        #expect(server.queries.isEmpty)
+    }
+
+    @Test func `All pages anew replace the list at once, with nothing skipped or doubled`() async {
+        list.identifies = false
+        await load(3)
+        for _ in 0..<5 { server.insertInFront() }
+        let first = list.refreshAll()
+        #expect(list.refreshState.isLoading)
+        #expect(list.loadNextPage() == first)
+        var counts: [Int] = []
+        screen.onEvent = { [list] _, _ in
+            counts.append(list.items.count { $0 == 0 })
+            #expect(list.isLoading == (counts.count < 3))
+        }
+        #expect(await screen.endings(3) == [.success, .success, .success])
+        screen.onEvent = nil
+        #expect(counts == [1, 1, 6], "the list changes with the last page alone")
+        #expect(list.items == [0, 0, 0, 0, 0] + Array(0..<25))
+        #expect(list.loadedPages == 3)
+        #expect(table.rows == list.items)
+        #expect(table.reloads == 2)
+        await load(2)
+        #expect(list.items == [0, 0, 0, 0, 0] + Array(0..<45))
+    }
+
+    @Test func `When one of all pages fails the list stays, and retry begins with the first of them`() async {
+        await load(3)
+        server.insertInFront()
+        server.failsNext("offset=10")
+        list.refreshAll()
+        #expect(await screen.endings(2) == [.success, .failure(.http)])
+        #expect(list.refreshState.error?.type == .http)
+        #expect(list.items == Array(0..<30))
+        #expect(!list.isLoading)
+        list.retry()
+        #expect(await screen.endings(3) == [.success, .success, .success])
+        #expect(list.items == Array(0..<29), "the inserted item is a second 0")
+        #expect(server.queries.suffix(3).first == "limit=10&offset=0")
+    }
+
+    @Test func `A refresh of all pages can be cancelled and beaten by a reload`() async {
+        await load(3)
+        screen.onEvent = { request, event in
+            if event == .success { request.cancelAllRequests() }
+        }
+        list.refreshAll()
+        #expect(await screen.endings(2) == [.success, .cancel])
+        #expect(list.items == Array(0..<30))
+        #expect(!list.refreshState.isLoading)
+        screen.onEvent = { [list, screen] _, _ in
+            screen.onEvent = nil
+            list.reload()
+        }
+        list.refreshAll()
+        #expect(await screen.endings(3) == [.success, .cancel, .success])
+        #expect(list.items == Array(0..<10))
+        list.refreshAll()
+        #expect(await screen.ending() == .success)
+        #expect(list.loadedPages == 1)
+    }
+
+    @Test func `A window is refreshed where it is`() async {
+        list.ownLimit = 2
+        await load(4)
+        list.refreshAll()
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(list.items == Array(20..<40))
+        #expect(list.hasPrevious)
+        list.loadPreviousPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(10..<30))
+    }
+
+    @Test func `A row near the end asks for the next page, one in the middle does not`() async {
+        await load(1)
+        for row in [-1, 0, 5, 6, 10, 99] { list.itemAppeared(at: row) }
+        #expect(!list.isLoading)
+        for row in 7...9 { list.itemAppeared(at: row) }
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == 2)
+        server.failsNext()
+        list.itemAppeared(at: 19)
+        #expect(await screen.ending() == .failure(.http))
+        list.itemAppeared(at: 19)
+        #expect(!list.isLoading, "what has failed is for retry")
+    }
+
+    @Test func `A row near the beginning asks for the page that the window has dropped`() async {
+        list.ownLimit = 2
+        await load(3)
+        list.itemAppeared(at: 3)
+        #expect(!list.isLoading)
+        list.itemAppeared(at: 2)
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+    }
+
+    @Test func `Where a page brings nothing new, the one behind it is loaded for the row that asked`() async {
+        await load(1)
+        for number in (-10..<0).reversed() { server.insertInFront(number) }
+        list.itemAppeared(at: 9)
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(list.items == Array(0..<20))
+        #expect(!list.isLoading)
+    }
+
+    @Test func `An observer may do anything`() async {
+        final class Restless: PageListObserver {
+            var rounds = 0
+            func pageListDidReload(_ request: BaseAPIRequest) {
+                rounds += 1
+                if rounds < 3 { (request as? Numbers)?.reload() }
+            }
+            func pageList(_ request: BaseAPIRequest, didInsert: Range<Int>, removing: Range<Int>) {}
+        }
+        let restless = Restless()
+        list.pageObserver = restless
+        list.reload()
+        #expect(await screen.endings(3) == [.success, .success, .success])
+        #expect(restless.rounds == 3)
+        #expect(list.items == Array(0..<10))
+    }
+}
