@@ -56,8 +56,14 @@ extension APIManager {
     ///
     /// - Throws: Why the load failed; `cancelled` when it was cancelled.
     public func value() async throws(APIError) -> Response {
+        try await value { _ in }
+    }
+
+    /// Loads and returns the answer, and tells the load's ID as soon as there is one.
+    func value(whenBegun: (RequestID) -> Void) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         let id = begin(endsAtCaller: true)
+        whenBegun(id)
         let content = try await ending(of: id).get()
         guard let response = content as? Response else {
             preconditionFailure("A load of \(Self.self) ended with another type than \(Response.self)")

@@ -1,0 +1,114 @@
+/// Several requests at once, with one ending.
+///
+/// ```swift
+/// let batch = APIBatch(delegate: self)
+/// let goods = batch.add(GoodsListRequest())
+/// let cart = batch.add(CartRequest())
+/// batch.start()                                // later: groupDidSucceed, and try goods.value
+/// ```
+///
+/// Where no delegate is wanted, ``values(of:)-(_)`` and ``results(of:)-(_)`` are all that is needed. A request that is
+/// cancelled alone, by its outcome or from elsewhere, is no failure of the batch: the others go on.
+public final class APIBatch: APIGroup {
+    /// What a failure means for the other requests.
+    public enum FailurePolicy: Sendable {
+        /// They go on; the batch fails when all have ended, with the error that came first.
+        case waitForAll
+        /// They are cancelled; what has come is kept.
+        case failFast
+    }
+
+    /// What a failure means for the other requests.
+    public let failurePolicy: FailurePolicy
+
+    /// Creates a batch without requests.
+    ///
+    /// - Parameters:
+    ///   - failurePolicy: What a failure means for the other requests.
+    ///   - delegate: Hears how the batch ends; not retained.
+    public init(_ failurePolicy: FailurePolicy = .waitForAll, delegate: (any APIGroupDelegate)? = nil) {
+        self.failurePolicy = failurePolicy
+        super.init(delegate: delegate)
+    }
+
+    /// Adds a request; a batch that has begun takes no more.
+    ///
+    /// - Returns: What will become of it.
+    @discardableResult
+    public func add<Manager: APIManager>(_ request: Manager) -> APIOutcome<Manager.Response> {
+        let outcome = APIOutcome<Manager.Response>()
+        enter { () throws(APIError) in try await outcome.load { request } }
+        return outcome
+    }
+
+    override func perform(_ steps: [Step]) async throws(APIError) {
+        let failure = await withTaskGroup(of: APIError?.self) { group in
+            for step in steps { group.addTask { await Self.error(of: step) } }
+            var failure: APIError?
+            for await error in group {
+                noteFinished()
+                guard let error, error.type != .cancelled, failure == nil else { continue }
+                failure = error
+                if failurePolicy == .failFast { group.cancelAll() }
+            }
+            return failure
+        }
+        if let failure { throw failure }
+    }
+
+    private static func error(of step: Step) async -> APIError? {
+        do throws(APIError) {
+            try await step()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension APIBatch {
+    /// Loads several requests at once and returns their answers, in the order of the requests.
+    ///
+    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task, or one of them, was.
+    public static func values<each Manager: APIManager>(
+        of request: repeat each Manager
+    ) async throws(APIError) -> (repeat (each Manager).Response) {
+        let batch = APIBatch(.failFast)
+        let outcome = (repeat batch.add(each request))
+        try await batch.run()
+        return (repeat try (each outcome).value)
+    }
+
+    /// Loads several requests at once and returns how each has ended, in the order of the requests.
+    public static func results<each Manager: APIManager>(
+        of request: repeat each Manager
+    ) async -> (repeat Result<(each Manager).Response, APIError>) {
+        let batch = APIBatch()
+        let outcome = (repeat batch.add(each request))
+        try? await batch.run()
+        return (repeat (each outcome).result ?? .failure(APIError(.cancelled)))
+    }
+
+    /// Loads any number of requests of one class at once and returns their answers, in the order of the requests.
+    ///
+    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task, or one of them, was.
+    public static func values<Manager: APIManager>(of requests: [Manager]) async throws(APIError) -> [Manager.Response]
+    {
+        let batch = APIBatch(.failFast)
+        let outcomes = requests.map(batch.add)
+        try await batch.run()
+        var values: [Manager.Response] = []
+        for outcome in outcomes { values.append(try outcome.value) }
+        return values
+    }
+
+    /// Loads any number of requests of one class at once and returns how each has ended, in the order of the requests.
+    public static func results<Manager: APIManager>(
+        of requests: [Manager]
+    ) async -> [Result<Manager.Response, APIError>] {
+        let batch = APIBatch()
+        let outcomes = requests.map(batch.add)
+        try? await batch.run()
+        return outcomes.map { $0.result ?? .failure(APIError(.cancelled)) }
+    }
+}

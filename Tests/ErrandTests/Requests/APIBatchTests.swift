@@ -1,0 +1,140 @@
+import ErrandTesting
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A batch of requests ends once", .timeLimit(.minutes(1)))
+struct APIBatchTests {
+    let server = GroupServer()
+    let screen = GroupScreen()
+
+    @Test func `Answers come typed and in the order of the requests`() async throws {
+        let (goods, json, more) = try await APIBatch.values(
+            of: server.goods("/goods/1"),
+            JSONRequest(proxy: server.proxy),
+            server.goods("/goods/3")
+        )
+        #expect(goods.map(\.id) == [1])
+        #expect(json[0]?["name"]?.string == "壶")
+        #expect(more.map(\.id) == [3])
+        let many = try await APIBatch.values(of: (1...50).map { server.goods("/goods/\($0)") })
+        #expect(many.map { $0[0].id } == Array(1...50))
+        #expect(try await APIBatch.values(of: [GoodsRequest]()).isEmpty)
+    }
+
+    @Test func `Waiting for all keeps what has come beside a failure`() async throws {
+        let (one, two, three) = await APIBatch.results(
+            of: server.goods("/goods/1"),
+            server.text("/fail/2"),
+            server.goods("/goods/3")
+        )
+        #expect(try one.get().map(\.id) == [1])
+        #expect(two.error?.type == .http)
+        #expect(try three.get().map(\.id) == [3])
+        let results = await APIBatch.results(of: [server.goods("/fail"), server.goods("/goods/2")])
+        #expect(results.map { $0.error?.type } == [.http, nil])
+    }
+
+    @Test func `Failing fast cancels the others and keeps what has come`() async {
+        let batch = APIBatch(.failFast, delegate: screen)
+        let first = batch.add(server.goods("/goods/1"))
+        let hanging = batch.add(server.goods("/hang/2"))
+        let failing = server.goods("/fail/3")
+        screen.onEvent = { _, event in
+            if event == .progress(1, 3) { failing.path = "/fail/3" }
+        }
+        let last = batch.add(failing)
+        await #expect { try await batch.run() } throws: { ($0 as? APIError)?.type == .http }
+        #expect(first.result != nil)
+        #expect(hanging.result?.error?.type == .cancelled)
+        #expect(last.result?.error?.type == .http)
+        #expect(screen.events.last == .failure(.http))
+        #expect(screen.events.count { $0 == .failure(.http) } == 1)
+        #expect(server.proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `The delegate hears of progress and then of one ending`() async throws {
+        let batch = APIBatch(delegate: screen)
+        let outcomes = (1...3).map { batch.add(server.goods("/goods/\($0)")) }
+        batch.start()
+        batch.start()
+        #expect(batch.isRunning)
+        #expect(screen.events.isEmpty)
+        try await batch.run()
+        #expect(screen.events == [.progress(1, 3), .progress(2, 3), .progress(3, 3), .success])
+        #expect(try outcomes.map { try $0.value[0].id } == [1, 2, 3])
+        batch.start()
+        batch.cancel()
+        try await batch.run()
+        #expect(screen.events.count == 4)
+        #expect(server.paths.count == 3)
+    }
+
+    @Test func `Cancelling the batch cancels what has not ended, and is its one ending`() async {
+        let batch = APIBatch(delegate: screen)
+        let done = batch.add(server.goods("/goods/1"))
+        let hanging = (0..<20).map { batch.add(server.goods("/hang/\($0)")) }
+        screen.onEvent = { group, event in
+            if event == .progress(1, 21) { group.cancel() }
+        }
+        await #expect { try await batch.run() } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(done.result?.error == nil)
+        #expect(hanging.allSatisfy { $0.result?.error?.type == .cancelled })
+        #expect(screen.events == [.progress(1, 21), .cancel])
+        #expect(server.proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `Cancelling one lets the others go on`() async throws {
+        let batch = APIBatch(.failFast, delegate: screen)
+        let early = batch.add(server.goods("/hang/1"))
+        let late = batch.add(server.goods("/hang/2"))
+        let other = batch.add(server.goods("/goods/3"))
+        early.cancel()
+        screen.onEvent = { _, event in
+            if event == .progress(2, 3) { late.cancel() }
+        }
+        try await batch.run()
+        #expect(early.result?.error?.type == .cancelled)
+        #expect(late.result?.error?.type == .cancelled)
+        #expect(try other.value[0].id == 3)
+        #expect(screen.events.last == .success)
+        #expect(!server.paths.contains("/hang/1"), "what is cancelled before its turn is never sent")
+    }
+
+    @Test func `Cancelling the task that waits cancels the batch`() async {
+        let (begun, news) = AsyncStream.makeStream(of: Void.self)
+        let request = server.goods("/hang/1")
+        let spy = InterceptorSpy()
+        spy.onCall = { _, _ in news.yield() }
+        request.interceptor = spy
+        let task = Task { try await APIBatch.values(of: request, server.goods("/hang/2")) }
+        for await _ in begun { break }
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(server.proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `Nothing is kept alive by a batch that has ended`() async throws {
+        let batch = APIBatch(delegate: GroupScreen())
+        weak var request: GoodsRequest?
+        var outcome: APIOutcome<[Goods]>?
+        do {
+            let goods = server.goods("/goods/1")
+            request = goods
+            outcome = batch.add(goods)
+        }
+        #expect(request != nil)
+        #expect(batch.delegate == nil)
+        try await batch.run()
+        #expect(request == nil)
+        #expect(try outcome?.value.count == 1)
+        weak var gone: APIBatch?
+        do {
+            let forgotten = APIBatch()
+            forgotten.add(server.goods("/goods/2"))
+            gone = forgotten
+            try await forgotten.run()
+        }
+        #expect(gone == nil)
+    }
+}

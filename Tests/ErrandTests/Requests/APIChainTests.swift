@@ -1,0 +1,117 @@
+import ErrandTesting
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A chain of requests ends once", .timeLimit(.minutes(1)))
+struct APIChainTests {
+    private struct Odd: Error {}
+
+    let server = GroupServer()
+    let screen = GroupScreen()
+
+    @Test func `Each request is made from the answers before`() async throws {
+        let chain = APIChain(delegate: screen)
+        let first = chain.add(server.goods("/goods/1"))
+        let second = chain.add { try server.goods("/goods/\(first.value[0].id + 1)") }
+        let third = chain.add { try server.goods("/goods/\(first.value[0].id + second.value[0].id)") }
+        chain.start()
+        #expect(server.paths.isEmpty)
+        try await chain.run()
+        #expect(try third.value[0].id == 3)
+        #expect(server.paths == ["/goods/1", "/goods/2", "/goods/3"])
+        #expect(screen.events == [.progress(1, 3), .progress(2, 3), .progress(3, 3), .success])
+    }
+
+    @Test func `The first failure ends the chain, and the requests behind it are never made`() async {
+        let chain = APIChain(delegate: screen)
+        let first = chain.add(server.goods("/goods/1"))
+        chain.add(server.goods("/fail/2"))
+        var wasMade = false
+        let third = chain.add {
+            wasMade = true
+            return server.goods("/goods/3")
+        }
+        await #expect { try await chain.run() } throws: { ($0 as? APIError)?.type == .http }
+        #expect(first.result?.error == nil)
+        #expect(third.result == nil && !wasMade)
+        #expect(screen.events == [.progress(1, 3), .progress(2, 3), .failure(.http)])
+    }
+
+    @Test func `A failure may be recovered from, by another request or by a value`() async throws {
+        let chain = APIChain(delegate: screen)
+        let first = chain.add {
+            server.goods("/fail/1")
+        } recover: { error in
+            #expect(error.type == .http)
+            return try await server.goods("/goods/2").value()
+        }
+        let second = chain.add {
+            server.goods("/fail/2")
+        } recover: { _ in
+            [Goods(id: 7, name: "杯")]
+        }
+        try await chain.run()
+        #expect(try first.value[0].id == 2)
+        #expect(try second.value[0].id == 7)
+        #expect(screen.events.last == .success)
+    }
+
+    @Test func `What is thrown while making or recovering is the failure`() async {
+        let chain = APIChain(delegate: screen)
+        let outcome = chain.add { () throws -> GoodsRequest in throw Odd() }
+        await #expect { try await chain.run() } throws: { error in
+            let error = error as? APIError
+            return error?.type == .paramsError && error?.underlying is Odd
+        }
+        #expect(outcome.result?.error?.type == .paramsError)
+        let other = APIChain()
+        other.add {
+            server.goods("/fail/1")
+        } recover: { _ in
+            throw APIError(.noContent)
+        }
+        await #expect { try await other.run() } throws: { ($0 as? APIError)?.type == .noContent }
+    }
+
+    @Test func `A cancelled chain ends as cancelled, once, and recovers from nothing`() async {
+        let chain = APIChain(delegate: screen)
+        var recovered = false
+        chain.add(server.goods("/goods/1"))
+        chain.add {
+            server.goods("/hang/2")
+        } recover: { _ in
+            recovered = true
+            return []
+        }
+        chain.add(server.goods("/goods/3"))
+        screen.onEvent = { group, event in
+            if event == .progress(1, 3) { group.cancel() }
+        }
+        await #expect { try await chain.run() } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(screen.events == [.progress(1, 3), .cancel])
+        #expect(!recovered)
+        #expect(!server.paths.contains("/goods/3"))
+        #expect(server.proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `Nothing is kept alive by a chain that has ended`() async throws {
+        let chain = APIChain(delegate: screen)
+        weak var captured: Screen?
+        weak var made: GoodsRequest?
+        do {
+            let screen = Screen()
+            captured = screen
+            chain.add {
+                _ = screen.events
+                let request = server.goods("/goods/1")
+                made = request
+                return request
+            }
+        }
+        #expect(captured != nil)
+        try await chain.run()
+        #expect(captured == nil)
+        #expect(made == nil)
+    }
+}

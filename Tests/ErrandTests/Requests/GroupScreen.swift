@@ -1,0 +1,59 @@
+import ErrandTesting
+import Foundation
+
+@testable import Errand
+
+/// A screen that hears of groups.
+@MainActor final class GroupScreen: APIGroupDelegate {
+    enum Event: Equatable {
+        case success
+        case failure(APIErrorType)
+        case cancel
+        case progress(Int, Int)
+    }
+
+    private(set) var events: [Event] = []
+    var onEvent: (@MainActor (APIGroup, Event) -> Void)?
+
+    func groupDidSucceed(_ group: APIGroup) { record(.success, group) }
+    func group(_ group: APIGroup, didFailWith error: APIError) { record(.failure(error.type), group) }
+    func groupDidCancel(_ group: APIGroup) { record(.cancel, group) }
+    func group(_ group: APIGroup, didFinish count: Int, of total: Int) { record(.progress(count, total), group) }
+
+    private func record(_ event: Event, _ group: APIGroup) {
+        MainActor.assertIsolated()
+        events.append(event)
+        onEvent?(group, event)
+    }
+}
+
+/// Answers by path: `/goods/3` is the list of one goods with that number, `/fail/…` is 503, `/hang/…` waits for the latch.
+@MainActor struct GroupServer {
+    let latch = Latch()
+    let transport: ScriptedTransport
+    let proxy: APIProxy
+
+    init() {
+        transport = ScriptedTransport { [latch] request throws(TransportError) in
+            let parts = request.url.pathComponents
+            if parts.contains("hang") { try await latch.wait() }
+            if parts.contains("fail") { return HTTPResponse(status: 503) }
+            return .json(goodsJSON([Goods(id: Int(parts.last ?? "") ?? 0, name: "壶")]))
+        }
+        proxy = APIProxy(fake: transport)
+    }
+
+    func goods(_ path: String) -> GoodsRequest {
+        let request = GoodsRequest(proxy: proxy)
+        request.path = path
+        return request
+    }
+
+    func text(_ path: String) -> TextRequest {
+        let request = TextRequest(proxy: proxy)
+        request.path = path
+        return request
+    }
+
+    var paths: [String] { transport.requests.map { String($0.url.path().dropFirst("/api".count)) } }
+}
