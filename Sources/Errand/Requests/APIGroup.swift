@@ -29,7 +29,9 @@ public import Observation
     /// Whether the group has begun and not ended.
     public var isRunning: Bool { task != nil }
 
-    /// Begins, and returns; the requests begin in a moment. A group that has begun already goes on as it was.
+    /// Begins, and returns; the requests begin in a moment.
+    ///
+    /// A group that has begun already goes on as it was.
     public func start() {
         guard task == nil, result == nil else { return }
         task = Task { await end(with: outcome()) }
@@ -50,9 +52,9 @@ public import Observation
         try result?.get()
     }
 
-    /// Cancels every request that has not ended; the group ends as cancelled. A no-op where nothing runs.
+    /// Cancels every request that has not ended; the group ends as cancelled.
     ///
-    /// When this returns, neither success nor failure will be told any more.
+    /// A no-op where nothing runs. When this returns, neither success nor failure will be told any more.
     public func cancel() {
         task?.cancel()
     }

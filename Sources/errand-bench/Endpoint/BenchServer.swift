@@ -23,6 +23,7 @@ enum BenchServer {
             case Goods.path: goods
             case "/wait": taken.delayed(by: .seconds(1))
             case "/hang": .hang
+            case Goods.listPath: .json(bytes: Goods.page(Int(request.queryValue("page") ?? "") ?? 0))
             case "/bytes": .stream(.counting(Int64(request.query ?? "") ?? 0))
             default: taken
             }

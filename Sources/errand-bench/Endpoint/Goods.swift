@@ -32,12 +32,29 @@ extension Goods {
         }
     }
 
-    private static var answer: String {
-        let list = (1001...1000 + count).map { id in
+    private static var answer: String { enveloped(1001...1000 + count) }
+
+    private static func enveloped(_ ids: ClosedRange<Int>) -> String {
+        let list = ids.map { id in
             let amounts = #""price":"\#(id % 90 + 10).50","stock":\#(id % 70)"#
             return #"{"id":\#(id),"category":7,"name":"宜兴紫砂壶 西施壶 220ml \#(id)",\#(amounts)}"#
         }
         return #"{"errcode":200,"msg":"ok","data":[\#(list.joined(separator: ","))]}"#
+    }
+}
+
+extension Goods {
+    /// Where the long list is.
+    static let listPath = "/mall/everything"
+    /// How many goods a page of it has.
+    static let pageSize = 100
+    /// How many pages it has.
+    static let pages = 1_000
+
+    /// A page of it; empty behind the last one.
+    static func page(_ number: Int) -> [UInt8] {
+        guard (1...pages).contains(number) else { return Array(#"{"errcode":200,"data":[]}"#.utf8) }
+        return Array(enveloped((number - 1) * pageSize + 1...number * pageSize).utf8)
     }
 }
 

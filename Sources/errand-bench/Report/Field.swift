@@ -5,6 +5,7 @@ enum Field {
         "header_us", "load_ms", "save_ms", "idle_writes", "logins", "replays", "endings", "seconds", "cancels", "late",
         "lost",
         "queued", "bytes_each", "cancel_all_s", "loads", "cpu_us", "rss_growth_kb",
+        "pages", "first_tenth_us", "last_tenth_us", "rss_mb", "items_mb", "dedup_cost",
     ]
 
     /// The fields with their values.

@@ -16,6 +16,8 @@ enum Row: String, CaseIterable {
     case race
     case queue
     case load
+    case paging
+    case pagingSockets = "paging-sockets"
 
     /// Whether the row is measured at several concurrencies, in turns with the others of its kind.
     var isPaired: Bool { Self.paired.contains(self) }
@@ -28,6 +30,8 @@ struct Order: Codable {
     var requests = 1
     var concurrency = 1
     var bytes = 0
+    /// What to do of a row that needs a process of its own for each of its parts.
+    var part: String?
 }
 
 /// What came out of an order, by the names of the JSON fields.

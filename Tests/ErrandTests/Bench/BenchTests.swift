@@ -8,7 +8,7 @@ struct BenchTests {
         #expect(ending.status == 0)
         for row in [
             "layer", "proxy", "floor", "urlsession", "upload", "cancel", "idle", "soak", "cookies", "relogin", "race",
-            "queue", "load",
+            "queue", "load", "paging",
         ] {
             #expect(ending.output.contains("\n  \(row)"))
         }
@@ -65,6 +65,17 @@ struct BenchTests {
     }
 
     private func number(_ value: Any?) -> Double? { (value as? NSNumber)?.doubleValue }
+
+    @Test func `Paging tells its times, its memory and what it costs to show no item twice`() async throws {
+        let ending = try await bench("paging", "--json", "--quick")
+        #expect(ending.status == 0, "\(ending.complaint)")
+        let rows = try objects(ending.output)
+        #expect(rows.map { $0["row"] as? String } == ["paging", "paging-sockets"])
+        for field in ["pages", "first_tenth_us", "last_tenth_us", "rss_mb", "items_mb", "dedup_cost"] {
+            #expect(rows.allSatisfy { $0[field] is NSNumber }, "\(field)")
+        }
+        #expect(rows.allSatisfy { $0["stack_growth_bytes"] as? Int == 0 })
+    }
 
     private typealias Ending = (status: Int32, output: String, complaint: String)
 

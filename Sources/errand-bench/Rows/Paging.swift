@@ -1,0 +1,121 @@
+import Errand
+import Foundation
+
+/// A list of many pages: what its last pages cost against its first ones, what it needs beside its items, and what it costs to
+/// show no item twice.
+struct Paging: Workload {
+    /// What is measured in a process of its own.
+    enum Part: String, CaseIterable {
+        /// The same pages, whose items are kept in an array and nothing else.
+        case items
+        /// The list.
+        case list
+        /// The list that shows no item twice.
+        case identified
+        /// The time of both lists.
+        case time
+        /// The stack under a delegate that asks for the next page again and again.
+        case stack
+    }
+
+    private static let warmUp = 50
+    private static let rounds = 5
+
+    let proxy: APIProxy
+
+    init(_ proxy: APIProxy) {
+        self.proxy = proxy
+    }
+
+    func run(_ order: Order) async throws -> Measurement {
+        let pages = order.requests
+        switch order.part.flatMap(Part.init) {
+        case .items: return ["items_mb": try await growth { try await items(pages) }]
+        case .list: return ["rss_mb": try await growth { try await list(pages, EverythingRequest(proxy: proxy)) }]
+        case .identified:
+            return ["dedup_rss_mb": try await growth { try await list(pages, IdentifiedRequest(proxy: proxy)) }]
+        case .stack: return ["stack_growth_bytes": try await StackWitness().growth(pages: 10 * pages)]
+        case .time, nil: return try await times(pages)
+        }
+    }
+
+    /// How much memory stays with what `work` returns.
+    private func growth<Value>(_ work: () async throws -> Value) async throws -> Double {
+        _ = try await list(Self.warmUp, EverythingRequest(proxy: proxy))
+        let before = Memory.now
+        let kept = try await work()
+        return withExtendedLifetime(kept) { Memory.now - before }
+    }
+
+    private func items(_ pages: Int) async throws -> [Goods] {
+        var items: [Goods] = []
+        for number in 1...pages { items += try await SinglePageRequest(number, proxy).value() }
+        return items
+    }
+
+    private func list(_ pages: Int, _ list: EverythingRequest) async throws -> EverythingRequest {
+        var iterator = list.pages.makeAsyncIterator()
+        for _ in 1...pages { _ = try await iterator.next() }
+        guard list.items.count == pages * Goods.pageSize else { throw BenchFailure("items are missing") }
+        return list
+    }
+
+    private func times(_ pages: Int) async throws -> Measurement {
+        _ = try await microseconds(Self.warmUp, EverythingRequest(proxy: proxy))
+        var (first, last, costs) = ([Double](), [Double](), [Double]())
+        for _ in 0..<Self.rounds {
+            let plain = try await microseconds(pages, EverythingRequest(proxy: proxy))
+            let identified = try await microseconds(pages, IdentifiedRequest(proxy: proxy))
+            first.append(plain.prefix(pages / 10).mean)
+            last.append(plain.suffix(pages / 10).mean)
+            costs.append(identified[...].mean / plain[...].mean - 1)
+        }
+        return [
+            "pages": Double(pages), "first_tenth_us": first.median, "last_tenth_us": last.median,
+            "dedup_cost": costs.median,
+        ]
+    }
+
+    /// The time of each page.
+    private func microseconds(_ pages: Int, _ list: EverythingRequest) async throws -> [Double] {
+        var iterator = list.pages.makeAsyncIterator()
+        var times: [Double] = []
+        for _ in 1...pages {
+            let start = ContinuousClock.now
+            _ = try await iterator.next()
+            times.append(start.duration(to: .now) / .microseconds(1))
+        }
+        return times
+    }
+}
+
+/// The list.
+private class EverythingRequest: PageAPIRequest<[Goods]>, APIManager {
+    let path = Goods.listPath
+    let method = HTTPMethod.get
+    override var strategy: any PageStrategy { PageNumber(size: Goods.pageSize) }
+}
+
+/// The list that shows no item twice.
+private final class IdentifiedRequest: EverythingRequest {
+    override var itemID: ((Goods) -> AnyHashable)? { { $0.id } }
+}
+
+/// A page of the list by itself.
+private final class SinglePageRequest: BaseAPIRequest, APIManager {
+    typealias Response = [Goods]
+    let path = Goods.listPath
+    let method = HTTPMethod.get
+    private let number: Int
+
+    init(_ number: Int, _ proxy: APIProxy) {
+        self.number = number
+        super.init(proxy: proxy)
+    }
+
+    override func reformParams(_ params: APIParams?) -> APIParams? { ["page": number, "pageSize": Goods.pageSize] }
+}
+
+extension ArraySlice<Double> {
+    fileprivate var mean: Double { reduce(0, +) / Double(count) }
+}
