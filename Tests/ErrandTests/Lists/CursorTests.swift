@@ -1,0 +1,197 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Cursors and links", .timeLimit(.minutes(1)))
+struct CursorTests {
+    final class Texts: PageAPIRequest<[String]>, APIManager {
+        let path = "/texts"
+        var method = HTTPMethod.get
+        var ownStrategy: any PageStrategy = Cursor()
+        override var strategy: any PageStrategy { ownStrategy }
+    }
+
+    private func list(
+        _ strategy: any PageStrategy,
+        base: StaticString = "http://shop.test/api",
+        _ answers: [HTTPResponse]
+    ) -> (Texts, ScriptedTransport) {
+        let answers = Answers(answers)
+        let transport = ScriptedTransport { _ in answers.next() }
+        var service = APIService(baseURL: URL(base))
+        service.commonParams = { ["v": 1] }
+        let screen = Self.screen
+        let list = Texts(paramSource: screen, proxy: APIProxy(service: service, transport: transport))
+        list.ownStrategy = strategy
+        return (list, transport)
+    }
+
+    private static let screen = Screen(params: ["shop": 7])
+
+    private func answer(_ text: String, _ more: String = "", _ headers: HTTPHeaders = [:]) -> HTTPResponse {
+        let body = #"{"errcode":200,"data":["\#(text)"]\#(more)}"#
+        return HTTPResponse(status: 200, headers: headers, body: Data(body.utf8))
+    }
+
+    @Test func `A cursor in the body, of text or number, leads from page to page until it is missing`() async throws {
+        for (first, second) in [(#""a b""#, "cursor=a+b"), ("17", "cursor=17")] {
+            let (list, transport) = list(
+                Cursor(next: .body("paging", "next"), sizeKey: "limit", size: 5),
+                [answer("1", #","paging":{"next":\#(first)}"#), answer("2", #","paging":{"next":null}"#)]
+            )
+            #expect(try await list.allItems() == ["1", "2"])
+            #expect(transport.requests.map(\.url.query) == ["limit=5&shop=7&v=1", "\(second)&limit=5&shop=7&v=1"])
+        }
+    }
+
+    @Test(.fault(47)) func `A missing cursor and an empty one end the list, an empty page does not`() async throws {
+        let empty = HTTPResponse(status: 200, headers: ["X-Next": "c"], body: Data(#"{"errcode":200,"data":[]}"#.utf8))
+        for last in [HTTPHeaders(), ["X-Next": ""]] {
+            let (list, transport) = list(
+                Cursor("after", next: .header("X-Next"), first: ""),
+                [answer("1", "", ["X-Next": "b"]), empty, answer("2", "", last)]
+            )
+            #expect(try await list.allItems() == ["1", "2"])
+            #expect(transport.requests.map { $0.url.query?.prefix { $0 != "&" } } == ["after=", "after=b", "after=c"])
+            #expect(list.appendState.isEnd)
+        }
+    }
+
+    @Test func `A cursor of its own leads to the page in front`() async throws {
+        var strategy = Cursor("after", next: .header("X-Next"))
+        strategy.previous = .header("X-Previous")
+        strategy.previousParameter = "before"
+        let (list, transport) = list(
+            strategy,
+            [answer("2", "", ["X-Previous": "p1"]), answer("1", "", ["X-Previous": "p0"]), answer("0")]
+        )
+        for _ in 1...3 {
+            let id = list.loadPreviousPage()
+            _ = await list.ending(of: try #require(id))
+        }
+        #expect(list.items == ["0", "1", "2"])
+        #expect(list.loadPreviousPage() == nil)
+        #expect(
+            transport.requests.compactMap { $0.url.query?.prefix { $0 != "&" } } == [
+                "shop=7", "before=p1", "before=p0",
+            ]
+        )
+    }
+
+    @Test(.fault(51), arguments: [0, -1, Int.min]) func `A page of no items cannot be asked for`(_ size: Int) {
+        #expect(throws: PageStrategyError.self) { try Cursor(sizeKey: "limit", size: size).params(at: .start) }
+        #expect(throws: PageStrategyError.self) { try LinkHeader(sizeKey: "limit", size: size).params(at: .start) }
+        #expect(throws: PageStrategyError.self) { try Cursor().params(at: .number(1)) }
+        #expect(throws: PageStrategyError.self) { try LinkHeader().params(at: .offset(1)) }
+    }
+
+    @Test(.fault(51)) func `The largest page can be asked for`() throws {
+        #expect(try Cursor(sizeKey: "limit", size: .max).params(at: .start)["limit"] as? Int == .max)
+        #expect(try LinkHeader(sizeKey: "limit", size: .max).params(at: .start)["limit"] as? Int == .max)
+    }
+
+    @Test func `A link is followed as it is, with the request's headers and without its parameters`() async throws {
+        let (list, transport) = list(
+            LinkHeader(sizeKey: "per_page", size: 5),
+            [answer("1", "", ["Link": #"<../other/texts?page=2&sig=a%2Fb#top>; rel="prefetch next""#]), answer("2")]
+        )
+        #expect(try await list.allItems() == ["1", "2"])
+        #expect(
+            transport.requests.map(\.url.absoluteString) == [
+                "http://shop.test/api/texts?per_page=5&shop=7&v=1", "http://shop.test/other/texts?page=2&sig=a%2Fb",
+            ]
+        )
+    }
+
+    @Test func `A method with a body keeps it while links are followed`() async throws {
+        let (list, transport) = list(LinkHeader(), [answer("1", "", ["Link": "<?page=2>;rel=next"]), answer("2")])
+        list.method = .post
+        #expect(try await list.allItems() == ["1", "2"])
+        #expect(
+            transport.requests.map(\.url.absoluteString) == [
+                "http://shop.test/api/texts", "http://shop.test/api/texts?page=2",
+            ]
+        )
+        #expect(transport.requests.map(\.body.bytesForTest) == [#"{"shop":7,"v":1}"#, #"{"shop":7,"v":1}"#])
+    }
+
+    @Test(
+        .fault(50),
+        arguments: [
+            "http://shop.test/texts", "https://shop.test:8443/texts", "https://evil.test/texts", "//evil.test/texts",
+            "https://api.shop.test/texts", "https://shop.test.evil.test/", "https://shop.test@evil.test/",
+            "file:///etc/passwd", "ftp://shop.test/",
+        ]
+    )
+    func `A link to another origin is refused, and nothing is sent`(_ target: String) async throws {
+        let (list, transport) = list(
+            LinkHeader(),
+            base: "https://shop.test/api",
+            [answer("1", "", ["Link": "<\(target)>; rel=next"]), answer("2")]
+        )
+        let error = await #expect(throws: APIError.self) { try await list.allItems() }
+        #expect(error?.type == .security)
+        #expect(transport.requests.count == 1)
+        #expect(list.items == ["1"])
+        #expect(list.appendState.error?.type == .security)
+        list.retry()
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(.fault(50), arguments: ["http://[", "javascript:alert(1)", "http://"])
+    func `A link that is no URL of a host fails the next load`(_ target: String) async throws {
+        let (broken, transport) = list(LinkHeader(), [answer("1", "", ["Link": "<\(target)>; rel=next"])])
+        let error = await #expect(throws: APIError.self) { try await broken.allItems() }
+        #expect(error?.type == .decoding)
+        #expect(transport.requests.count == 1)
+        #expect(broken.hasMore && broken.items == ["1"])
+    }
+
+    @Test func `The credentials in a link are dropped`() async throws {
+        let (list, other) = list(
+            LinkHeader(),
+            [answer("1", "", ["Link": "<http://me:pw@shop.test/2>; rel=next"]), answer("2")]
+        )
+        #expect(try await list.allItems() == ["1", "2"])
+        #expect(other.requests.last?.url.absoluteString == "http://shop.test/2")
+    }
+
+    @Test func `A link of something else than the answer is none`() async throws {
+        let (list, _) = list(LinkHeader(), [answer("1", "", ["Link": ##"</2>; rel=next; anchor="#part""##])])
+        #expect(try await list.allItems() == ["1"])
+        #expect(list.appendState.isEnd)
+    }
+
+    @Test func `The links lead back as well`() async throws {
+        let (list, _) = list(
+            LinkHeader(),
+            [answer("2", "", ["Link": "<?page=1>; rel=prev"]), answer("1", "", ["Link": "<?page=2>; rel=next"])]
+        )
+        for _ in 1...2 { _ = await list.ending(of: try #require(list.loadPreviousPage())) }
+        #expect(list.items == ["1", "2"])
+        #expect(!list.hasPrevious && !list.hasMore)
+    }
+
+    @Test func `The usual page model is read in each of its forms`() throws {
+        func page(_ json: String) throws -> PageModel<Int> {
+            try JSONDecoder().decode(PageModel<Int>.self, from: Data(json.utf8))
+        }
+        let numbered = try page(#"{"list":[1,2],"totalPage":7,"totalRow":137}"#)
+        #expect(numbered.items == [1, 2] && numbered.totalPages == 7 && numbered.totalItems == 137)
+        let counted = try page(#"{"list":[1],"total_count":5}"#)
+        #expect(counted.totalPages == nil && counted.totalItems == 5)
+        #expect(try page(#"{"list":null}"#).items.isEmpty)
+        #expect(throws: DecodingError.self) { try page(#"{"totalRow":1}"#) }
+        #expect(throws: DecodingError.self) { try page(#"{"list":["x"]}"#) }
+    }
+}
+
+extension HTTPBody {
+    /// The bytes of a body that is in memory, as text.
+    fileprivate var bytesForTest: String? {
+        guard case .data(let data)? = pieces.first, pieces.count == 1 else { return nil }
+        return String(decoding: data, as: UTF8.self)
+    }
+}

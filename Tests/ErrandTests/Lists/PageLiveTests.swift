@@ -1,0 +1,203 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Lists over live sockets", .takesTurns, .timeLimit(.minutes(1)))
+struct PageLiveTests {
+    struct Issue: Decodable, Sendable {
+        let number: Int
+        let title: String
+    }
+
+    final class Issues: PageAPIRequest<[Issue]>, APIManager {
+        let path = "/repos/octokit-fixture-org/paginate-issues/issues"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { LinkHeader(sizeKey: "per_page", size: 3) }
+        override var headers: HTTPHeaders { ["Authorization": "token 0000000000000000000000000000000000000001"] }
+        override var itemID: ((Issue) -> AnyHashable)? { { $0.number } }
+    }
+
+    /// How the long list is asked for.
+    enum Way: CaseIterable {
+        case number, offset, cursor, link
+
+        var strategy: any PageStrategy {
+            switch self {
+            case .number: PageNumber(size: 3)
+            case .offset: OffsetLimit(limit: 3)
+            case .cursor: Cursor("after", next: .header("X-Next-Cursor"))
+            case .link: LinkHeader()
+            }
+        }
+    }
+
+    final class LongList: PageAPIRequest<[Int]>, APIManager {
+        let path = "/long"
+        let method = HTTPMethod.get
+        var ownStrategy: any PageStrategy = PageNumber()
+        override var strategy: any PageStrategy { ownStrategy }
+        override var headers: HTTPHeaders { ["X-Secret": "31d4d96e"] }
+    }
+
+    private func list(_ kind: TransportKind, _ server: FixtureServer, _ strategy: any PageStrategy) throws -> LongList {
+        let list = LongList(proxy: try proxy(kind, server))
+        list.ownStrategy = strategy
+        return list
+    }
+
+    private func proxy(_ kind: TransportKind, _ server: FixtureServer) throws -> APIProxy {
+        var service = APIService(baseURL: server.baseURL)
+        service.envelope = nil
+        return APIProxy(service: service, transport: try kind.make())
+    }
+
+    @Test(.enabled(if: SharedData.octokit.exists, "no shared data"), arguments: TransportKind.allCases)
+    func `The recorded issues are walked link by link, in five pages`(_ kind: TransportKind) async throws {
+        let recorded = try OctokitRecording()
+        let server = try recorded.serve()
+        let issues = Issues(proxy: try proxy(kind, server))
+        var pages: [[Int]] = []
+        for try await page in issues.pages { pages.append(page.map(\.number)) }
+        #expect(pages == [[13, 12, 11], [10, 9, 8], [7, 6, 5], [4, 3, 2], [1]])
+        #expect(issues.items.allSatisfy { $0.title == "Test issue \($0.number)" })
+        #expect(server.requests.map(\.target) == recorded.exchanges.map(\.path))
+        #expect(server.requests.allSatisfy { $0.header("Authorization")?.hasPrefix("token 0") == true })
+    }
+
+    @Test(arguments: TransportKind.allCases, Way.allCases)
+    func `24 pages are walked to their end`(_ kind: TransportKind, _ way: Way) async throws {
+        let server = try LongServer(count: 71).serve()
+        let list = try list(kind, server, way.strategy)
+        var pages = 0
+        for try await page in list.pages {
+            pages += 1
+            #expect(page.count == (pages < 24 ? 3 : 2))
+        }
+        #expect(pages == 24)
+        #expect(list.items == Array(0..<71))
+        #expect(server.totalRequests == 24)
+        #expect(list.loadNextPage() == nil)
+    }
+
+    @Test(.fault(50), arguments: TransportKind.allCases)
+    func `A link to another origin gets no request`(_ kind: TransportKind) async throws {
+        let other = try FixtureServer.start { _ in .json(bytes: "[9]".utf8) }
+        let server = try FixtureServer.start { _ in
+            .json(bytes: "[1]".utf8).adding("Link", "<\(other.url("/long?page=2").absoluteString)>; rel=next")
+        }
+        let list = try list(kind, server, LinkHeader())
+        let error = await #expect(throws: APIError.self) { try await list.allItems() }
+        #expect(error?.type == .security)
+        #expect(list.items == [1])
+        #expect(list.appendState.error?.type == .security)
+        #expect(server.totalRequests == 1)
+        #expect(other.totalConnections == 0)
+    }
+
+    @Test(.fault(50), arguments: TransportKind.allCases)
+    func `A link to the page itself, and one back to an earlier page, are not followed`(_ kind: TransportKind)
+        async throws
+    {
+        for target in ["/long", "/long?page=2"] {
+            let server = try FixtureServer.start { request in
+                let page = request.queryValue("page")
+                let next = page == nil ? target : page == "2" ? "?page=3" : target
+                return .json(bytes: "[\(page ?? "1")]".utf8).adding("Link", "<\(next)>; rel=next")
+            }
+            let list = try list(kind, server, LinkHeader())
+            let error = await #expect(throws: APIError.self) { try await list.allItems() }
+            #expect(error?.type == .decoding)
+            #expect(error?.reason?.contains("given before") == true)
+            #expect(server.totalRequests == (target == "/long" ? 2 : 3))
+        }
+    }
+
+    @Test(.fault(50), arguments: TransportKind.allCases)
+    func `A server that repeats its first page for ever is stopped`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .json(bytes: "[1,2,3]".utf8) }
+        for strategy in [PageNumber(size: 3), OffsetLimit(limit: 3)] as [any PageStrategy] {
+            server.forgetRequests()
+            let list = try list(kind, server, strategy)
+            let error = await #expect(throws: APIError.self) { try await list.allItems() }
+            #expect(error?.type == .decoding)
+            #expect(error?.reason?.contains("again and again") == true)
+            #expect(server.requests.count == 4)
+        }
+    }
+
+    @Test(.fault(51), arguments: TransportKind.allCases)
+    func `A cursor comes back to the server byte by byte`(_ kind: TransportKind) async throws {
+        let cursors = ["a&b=c", "#top", "line\nbreak\r\n", "100%25", "ü 壶+/==", "../", "\u{0}\u{7F}", "{x}", "\"'<>"]
+        let server = try FixtureServer.start { request in
+            let index = request.queryValue("cursor").map { cursors.firstIndex(of: $0) ?? 99 } ?? -1
+            let next = cursors.indices.contains(index + 1) ? cursors[index + 1] : nil
+            return .json(["next": next, "page": "\(index)"])
+        }
+        final class Cursors: PageAPIRequest<CursorPage>, APIManager {
+            let path = "/cursors"
+            let method = HTTPMethod.get
+            override var strategy: any PageStrategy { Cursor() }
+        }
+        let list = Cursors(proxy: try proxy(kind, server))
+        #expect(try await list.allItems() == (-1..<cursors.count).map(String.init))
+    }
+}
+
+/// A page of one text, with a cursor.
+struct CursorPage: PageResponse, Sendable {
+    let next: String?
+    let page: String
+    var items: [String] { [page] }
+    var nextCursor: String? { next }
+}
+
+/// What GitHub answered, to be replayed by method and path.
+struct OctokitRecording: Decodable {
+    struct Exchange: Decodable, Sendable {
+        let method: String
+        let path: String
+        let status: Int
+        let headers: [String: JSONValue]
+        let response: JSONValue
+    }
+
+    let exchanges: [Exchange]
+
+    init() throws {
+        exchanges = try SharedData.octokit.json("paginate-issues/normalized-fixture.json")
+    }
+
+    /// A server whose links lead to itself.
+    func serve() throws -> FixtureServer {
+        let bodies = try exchanges.map { [UInt8](try JSONEncoder().encode($0.response)) }
+        return try FixtureServer.start { [exchanges] request in
+            let found = exchanges.firstIndex { $0.path == request.target && $0.method.uppercased() == request.method }
+            guard let found else { return Answer.json(bytes: "[]".utf8, status: 404) }
+            let link = exchanges[found].headers["link"]?.string ?? ""
+            let host = "http://\(request.header("Host") ?? "")"
+            return Answer.json(bytes: bodies[found], status: exchanges[found].status)
+                .adding("Link", link.replacing("https://api.github.com", with: host))
+        }
+    }
+}
+
+/// The numbers from 0, three a page, in every way.
+struct LongServer {
+    let count: Int
+
+    func serve() throws -> FixtureServer {
+        let count = count
+        return try FixtureServer.start { request in
+            let number = request.queryValue("page").flatMap(Int.init).map { ($0 - 1) * 3 }
+            let start = number ?? (request.queryValue("offset") ?? request.queryValue("after")).flatMap(Int.init) ?? 0
+            let page = Array((0..<count).dropFirst(start).prefix(3))
+            let answer = Answer.json(bytes: "\(page)".utf8)
+            guard start + 3 < count else { return answer }
+            return answer.adding("X-Next-Cursor", "\(start + 3)")
+                .adding("Link", "</long?page=1>; rel=first, <?page=\(start / 3 + 2)>; rel=\"next\"")
+        }
+    }
+}
