@@ -1,0 +1,172 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A list never differs from its model", .takesTurns, .timeLimit(.minutes(2)))
+struct ListModelTests {
+    /// The numbers in the server's list; every answer is made when the main actor has time for it.
+    @MainActor final class Server {
+        var numbers: [Int] = []
+        var failure: Int?
+        private var lastNumber = 0
+        private var requests = 0
+
+        /// Puts so many new numbers in.
+        func insert(_ count: Int, at place: Int) {
+            numbers.insert(contentsOf: lastNumber + 1..<lastNumber + 1 + count, at: place)
+            lastNumber += count
+        }
+
+        /// Counts failures from here.
+        func expect(failure: Int?) {
+            self.failure = failure
+            requests = 0
+        }
+
+        func answer(_ request: HTTPRequest) -> HTTPResponse {
+            // Nobody waits for the answer to a load that was cancelled.
+            guard !Task.isCancelled else { return HTTPResponse(status: 500) }
+            defer { requests += 1 }
+            guard requests != failure else { return HTTPResponse(status: 503) }
+            let query = request.url.query ?? ""
+            let value = query.prefix { $0 != "&" }.split(separator: "=").last.flatMap { Int($0) }
+            let start = query.hasPrefix("page") ? ((value ?? 1) - 1) * 3 : offset(query) ?? 0
+            let page = Array(numbers.dropFirst(start).prefix(3))
+            let headers: HTTPHeaders = start + 3 < numbers.count ? ["Next": "\(start + 3)"] : [:]
+            return HTTPResponse(status: 200, headers: headers, body: Data("\(page)".utf8))
+        }
+
+        private func offset(_ query: String) -> Int? {
+            let pair = query.split(separator: "&").first { $0.hasPrefix("offset") || $0.hasPrefix("cursor") }
+            return pair?.split(separator: "=").last.flatMap { Int($0) }
+        }
+    }
+
+    final class Numbers: PageAPIRequest<[Int]>, APIManager {
+        let path = "/numbers"
+        let method = HTTPMethod.get
+        let rules: ModelRules
+
+        init(_ rules: ModelRules, _ proxy: APIProxy) {
+            self.rules = rules
+            super.init(proxy: proxy)
+        }
+
+        override var strategy: any PageStrategy { rules.strategy }
+        override var itemID: ((Int) -> AnyHashable)? { rules.hasIDs ? { $0 } : nil }
+        override var maxPages: Int? { rules.maxPages }
+    }
+
+    /// One run of list and model side by side.
+    @MainActor final class Run {
+        private enum Action: CaseIterable {
+            case reload, refreshAll, next, previous, retry, cancel, insert, delete, settle, fail
+        }
+
+        private let seed: UInt64
+        private let server = Server()
+        private let list: Numbers
+        private var random: SplitMix
+        private var model: ListModel
+        private var trace: [String] = []
+
+        init(_ seed: UInt64) {
+            self.seed = seed
+            random = SplitMix(seed: seed)
+            let rules = ModelRules(using: &random)
+            model = ListModel(rules: rules)
+            var service = APIService.sample()
+            service.envelope = nil
+            let transport = ScriptedTransport { [server] request in await server.answer(request) }
+            list = Numbers(rules, APIProxy(service: service, transport: transport))
+            server.insert(Int.random(in: 0...14, using: &random), at: 0)
+            trace.append("\(rules)")
+        }
+
+        /// Does some random things; false when the list is not what the model is.
+        func holds() async -> Bool {
+            for _ in 0..<Int.random(in: 2...12, using: &random) {
+                let action = Action.allCases.randomElement(using: &random) ?? .next
+                trace.append("\(action)")
+                guard await take(action), ![.settle, .fail].contains(action) || isEqual else { return report() }
+            }
+            await settle(failure: nil)
+            return isEqual || report()
+        }
+
+        /// Does it to the list and to the model; false when the list says something else than the model.
+        private func take(_ action: Action) async -> Bool {
+            switch action {
+            case .reload: return expect(.refresh, from: list.reload())
+            case .refreshAll: return expect(.refreshAll, from: list.refreshAll())
+            case .next: return expect(model.wish(.append), from: list.loadNextPage())
+            case .previous: return expect(model.wish(.prepend), from: list.loadPreviousPage())
+            case .retry: return expect(model.retry, from: list.retry())
+            case .cancel:
+                list.cancelAllRequests()
+                model.loading = nil
+            case .insert: server.insert(Int.random(in: 1...4, using: &random), at: place)
+            case .delete: if !server.numbers.isEmpty { server.numbers.remove(at: place % server.numbers.count) }
+            case .settle: await settle(failure: nil)
+            case .fail: await settle(failure: Int.random(in: 0...2, using: &random))
+            }
+            return true
+        }
+
+        private var place: Int { Int.random(in: 0...server.numbers.count, using: &random) }
+
+        /// Whether the list began what it should have; where it begins nothing, it tells of what is under way.
+        private func expect(_ part: ListModel.Part?, from id: RequestID?) -> Bool {
+            guard let part else { return id == nil || model.loading != nil && id == list.loads.last }
+            model.begin(part)
+            return id != nil && id == list.loads.last && list.loads.count == 1
+        }
+
+        private func settle(failure: Int?) async {
+            server.expect(failure: failure)
+            model.settle(server.numbers, failure: failure)
+            while let id = list.loads.last { _ = await list.ending(of: id) }
+            // The ending of a load that was cancelled comes by itself.
+            while [list.refreshState, list.appendState, list.prependState].contains(where: \.isLoading) {
+                await Task.yield()
+            }
+            server.expect(failure: nil)
+        }
+
+        private var isEqual: Bool {
+            let refreshFailed = model.failed.contains(.refresh) || model.failed.contains(.refreshAll)
+            return list.items == model.content.items && list.loadedPages == model.content.pages.count
+                && list.hasMore == (model.content.next != nil) && list.hasPrevious == (model.content.previous != nil)
+                && (list.refreshState.error != nil) == refreshFailed && list.refreshState.isIdle == !refreshFailed
+                && isRight(list.appendState, model.failed.contains(.append), hasMore: list.hasMore)
+                && isRight(list.prependState, model.failed.contains(.prepend), hasMore: list.hasPrevious)
+        }
+
+        private func isRight(_ state: PageLoadState, _ hasFailed: Bool, hasMore: Bool) -> Bool {
+            if hasFailed { return state.error != nil }
+            return hasMore || list.loadedPages == 0 ? state.isIdle : state.isEnd
+        }
+
+        private func report() -> Bool {
+            Issue.record(
+                """
+                seed \(seed): \(trace.joined(separator: ", "))
+                list:  \(list.items), \(list.loadedPages) pages, \(list.refreshState), \(list.appendState), \
+                \(list.prependState), more \(list.hasMore), previous \(list.hasPrevious)
+                model: \(model)
+                server: \(server.numbers)
+                """
+            )
+            return false
+        }
+    }
+
+    @Test(.fault(47), .fault(48), .fault(49), .fault(51))
+    func `in 10,000 random runs`() async {
+        for seed in UInt64(1)...10_000 {
+            guard await Run(seed).holds() else { return }
+        }
+    }
+}
