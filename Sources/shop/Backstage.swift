@@ -24,7 +24,21 @@ import Foundation
 
     /// Lets the session of `account` end.
     func expireSession(of account: Account, as style: ExpiryStyle) async throws {
+        try await ExpireSessionRequest(token: token(of: account), as: style, proxy: proxy).value()
+    }
+
+    /// Places an order of `account`, which stands in front of all others from now on.
+    func placeOrder(of account: Account) async throws {
+        try await PlaceOrderRequest(token: token(of: account), proxy: proxy).value()
+    }
+
+    /// Lets `account` get so many pages of its orders, and then one failure.
+    func breakOrders(of account: Account, after pages: Int) async throws {
+        try await BreakOrdersRequest(token: token(of: account), after: pages, proxy: proxy).value()
+    }
+
+    private func token(of account: Account) throws(StepFailure) -> String {
         guard let token = account.headers["X-Token"] else { throw StepFailure("nobody is signed in") }
-        try await ExpireSessionRequest(token: token, as: style, proxy: proxy).value()
+        return token
     }
 }

@@ -15,6 +15,8 @@ import Foundation
             Step("Goods list", listGoods),
             Step("Cart", fillCart),
             Step("Orders, page by page", scrollThroughOrders),
+            Step("Orders in four ways, one placed meanwhile", listOrdersInFourWays),
+            Step("A page that fails, and its retry", retryPage),
             Step("Avatar upload", uploadAvatar),
             Step("Invoice download", downloadInvoice),
             Step("A slow request, cancelled by its ID", cancelSlowRequest),

@@ -22,55 +22,64 @@ extension ShopAPI {
 
     /// The orders in pages: `/orders` by number, offset or cursor, `/orders/linked` by `Link` header.
     func addOrders(to table: inout RouteTable) {
-        members(&table, "GET", "/orders") { call, _ in
-            if call.inputs["cursor"] != nil { return try byCursor(call.inputs) }
-            if call.inputs["offset"] != nil { return try byOffset(call.inputs) }
-            return try byNumber(call.inputs)
+        pages(&table, "/orders") { call, orders in
+            if call.inputs["cursor"] != nil { return try byCursor(call.inputs, orders) }
+            if call.inputs["offset"] != nil { return try byOffset(call.inputs, orders) }
+            return try byNumber(call.inputs, orders)
         }
-        members(&table, "GET", "/orders/feed") { call, _ in try byCursor(call.inputs) }
-        members(&table, "GET", "/orders/linked") { call, _ in try linked(call) }
+        pages(&table, "/orders/feed") { call, orders in try byCursor(call.inputs, orders) }
+        pages(&table, "/orders/linked") { call, orders in try linked(call, orders) }
     }
 
-    private func byNumber(_ inputs: ShopInputs) throws -> Answer {
+    private func pages(
+        _ table: inout RouteTable,
+        _ pattern: String,
+        _ handler: @escaping @Sendable (ShopCall, [ShopOrder]) throws -> Answer
+    ) {
+        members(&table, "GET", pattern) { [store] call, session in
+            try store.notePage(of: ShopCredentials(call.request))
+            return try handler(call, orders(of: session))
+        }
+    }
+
+    /// The orders of the data, and in front of them those that were placed in the session.
+    private func orders(of session: ShopSession) -> [ShopOrder] {
+        guard session.placedOrders > 0, let newest = catalog.orders.first else { return catalog.orders }
+        let placed = (1...session.placedOrders).map { newest.repeated(as: newest.id + $0) }
+        return placed.reversed() + catalog.orders
+    }
+
+    private func byNumber(_ inputs: ShopInputs, _ orders: [ShopOrder]) throws -> Answer {
         let page = try inputs.integer("page", in: 1...Int.max, standard: 1)
         let size = try inputs.integer("pageSize", in: Self.sizes, standard: Self.standardSize)
-        let list = slice(page: page, size: size)
-        return .envelope(NumberedPage(list: list, totalPage: pages(of: size), totalRow: catalog.orders.count))
+        let list = orders.slice(page: page, size: size)
+        return .envelope(NumberedPage(list: list, totalPage: orders.pages(of: size), totalRow: orders.count))
     }
 
-    private func byOffset(_ inputs: ShopInputs) throws -> Answer {
+    private func byOffset(_ inputs: ShopInputs, _ orders: [ShopOrder]) throws -> Answer {
         let offset = try inputs.integer("offset", in: 0...Int.max)
         let limit = try inputs.integer("limit", in: Self.sizes, standard: Self.standardSize)
-        let list = Array(catalog.orders.dropFirst(offset).prefix(limit))
-        return .envelope(OffsetPage(list: list, total_count: catalog.orders.count))
+        let list = Array(orders.dropFirst(offset).prefix(limit))
+        return .envelope(OffsetPage(list: list, total_count: orders.count))
     }
 
-    private func byCursor(_ inputs: ShopInputs) throws -> Answer {
+    private func byCursor(_ inputs: ShopInputs, _ orders: [ShopOrder]) throws -> Answer {
         let limit = try inputs.integer("limit", in: Self.sizes, standard: Self.standardSize)
         let start = try position(of: inputs["cursor"] ?? "")
-        let list = Array(catalog.orders.dropFirst(start).prefix(limit))
-        let isLast = start + limit >= catalog.orders.count
+        let list = Array(orders.dropFirst(start).prefix(limit))
+        let isLast = start + limit >= orders.count
         return .envelope(CursorPage(list: list, nextCursor: isLast ? nil : cursor(at: start + limit)))
     }
 
-    private func linked(_ call: ShopCall) throws -> Answer {
+    private func linked(_ call: ShopCall, _ orders: [ShopOrder]) throws -> Answer {
         let page = try call.inputs.integer("page", in: 1...Int.max, standard: 1)
         let size = try call.inputs.integer("per_page", in: Self.sizes, standard: Self.standardSize)
-        let last = pages(of: size)
+        let last = orders.pages(of: size)
         let base = "http://\(call.request.header("Host") ?? "localhost")/orders/linked"
         let links = [("next", page + 1), ("prev", page - 1), ("first", 1), ("last", last)]
             .filter { (1...last).contains($0.1) }
             .map { "<\(base)?page=\($0.1)&per_page=\(size)>; rel=\"\($0.0)\"" }
-        return .envelope(slice(page: page, size: size)).adding("Link", links.joined(separator: ", "))
-    }
-
-    private func slice(page: Int, size: Int) -> [ShopOrder] {
-        guard page <= pages(of: size) else { return [] }
-        return Array(catalog.orders.dropFirst((page - 1) * size).prefix(size))
-    }
-
-    private func pages(of size: Int) -> Int {
-        (catalog.orders.count + size - 1) / size
+        return .envelope(orders.slice(page: page, size: size)).adding("Link", links.joined(separator: ", "))
     }
 
     /// A cursor holds `=` and is base64, so that only a client that encodes it gets it back whole.
@@ -83,5 +92,23 @@ extension ShopAPI {
         let text = Data(base64Encoded: cursor).map { String(decoding: $0, as: UTF8.self) } ?? ""
         guard text.hasPrefix("after:"), let position = Int(text.dropFirst(6)), position >= 0 else { throw .badCursor }
         return position
+    }
+}
+
+extension [ShopOrder] {
+    fileprivate func slice(page: Int, size: Int) -> [ShopOrder] {
+        guard page <= pages(of: size) else { return [] }
+        return Array(dropFirst((page - 1) * size).prefix(size))
+    }
+
+    fileprivate func pages(of size: Int) -> Int {
+        (count + size - 1) / size
+    }
+}
+
+extension ShopOrder {
+    /// The same once more.
+    fileprivate func repeated(as id: Int) -> ShopOrder {
+        ShopOrder(id: id, title: title, count: count, amount: amount, status: "待发货", placedAt: placedAt)
     }
 }

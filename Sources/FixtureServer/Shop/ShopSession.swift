@@ -15,6 +15,10 @@ struct ShopSession: Sendable {
     var callsLeft: Int?
     /// How its end is told.
     var style = SessionExpiryStyle.http
+    /// How many orders were placed in it; nobody else sees them.
+    var placedOrders = 0
+    /// How many more pages of orders it gets before one fails; `nil` is any number.
+    var pagesLeft: Int?
 
     init(account: String) {
         self.account = account

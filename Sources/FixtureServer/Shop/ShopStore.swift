@@ -58,12 +58,29 @@ final class ShopStore: Sendable {
 
     /// Lets the sessions that fit end after so many calls.
     func expire(_ credentials: ShopCredentials, after calls: Int, style: SessionExpiryStyle) {
+        change(credentials) { session in
+            session.callsLeft = calls
+            session.style = style
+        }
+    }
+
+    /// Changes the sessions that fit.
+    func change(_ credentials: ShopCredentials, _ change: (inout ShopSession) -> Void) {
         state.withLock { state in
             for index in state.sessions.indices where credentials.fit(state.sessions[index]) {
-                state.sessions[index].callsLeft = calls
-                state.sessions[index].style = style
+                change(&state.sessions[index])
             }
         }
+    }
+
+    /// Counts a page of orders; throws when it is the one that is to fail.
+    func notePage(of credentials: ShopCredentials) throws(ShopRefusal) {
+        var fails = false
+        change(credentials) { session in
+            fails = fails || session.pagesLeft == 0
+            session.pagesLeft = session.pagesLeft.flatMap { $0 > 0 ? $0 - 1 : nil }
+        }
+        guard !fails else { throw .broken }
     }
 
     /// How many of each goods an account has in its cart.

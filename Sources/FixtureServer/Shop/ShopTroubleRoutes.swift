@@ -23,6 +23,17 @@ extension ShopAPI {
             store.expire(ShopCredentials(request), after: calls, style: style)
             return .envelope(Nothing())
         }
+        table.post("/debug/place-order") { [store] request in
+            store.change(ShopCredentials(request)) { $0.placedOrders += 1 }
+            return .envelope(Nothing())
+        }
+        table.post("/debug/break-orders") { [store] request in
+            guard let pages = try? ShopInputs(request).integer("after", in: 0...Int.max, standard: 0) else {
+                return .refusal(.badParameter)
+            }
+            store.change(ShopCredentials(request)) { $0.pagesLeft = pages }
+            return .envelope(Nothing())
+        }
         table.get("/debug/log") { [store] _ in .envelope(store.log) }
         table.post("/debug/clear-log") { [store] _ in
             store.clearLog()

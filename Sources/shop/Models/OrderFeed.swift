@@ -1,4 +1,9 @@
-/// The newest orders.
-struct OrderFeed: Decodable, Sendable {
+import Errand
+
+/// The newest orders, with a cursor to older ones.
+struct OrderFeed: PageResponse, Sendable {
     let list: [Order]
+    let nextCursor: String?
+
+    var items: [Order] { list }
 }

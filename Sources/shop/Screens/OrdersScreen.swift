@@ -9,6 +9,9 @@ final class OrdersScreen: Screen, APIManagerParamSource, APIManagerCallbackDeleg
 
     func appear() { list.reload() }
 
+    /// What the customer does when a page has failed.
+    func tapRetry() { list.retry() }
+
     // The list adds the page's number and size by itself.
     func params(for request: BaseAPIRequest) -> APIParams? { nil }
 

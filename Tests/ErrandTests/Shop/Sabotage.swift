@@ -7,13 +7,16 @@ enum Sabotage: String, CaseIterable {
     case garbledName = "2 (Goods list) did not hold: 龙井茶叶 明前特级 250g is not among the goods"
     case wrongTotal = "3 (Cart) did not hold: the cart's total is not the sum of its lines"
     case missingOrder = "4 (Orders, page by page) did not hold: 137 orders were expected, 136 came"
-    case otherPicture = "5 (Avatar upload) did not hold: the server got other bytes"
-    case shortInvoice = "6 (Invoice download) did not hold: the invoice has 9 bytes"
-    case endlessSession = "8 (Expired session, HTTP 401) did not hold: 0 requests were refused, not 5"
+    case missingLink =
+        "5 (Orders in four ways, one placed meanwhile) did not hold: 140 orders were expected by link, 50 came"
+    case soundPages = "6 (A page that fails, and its retry) did not hold: a request did not fail"
+    case otherPicture = "7 (Avatar upload) did not hold: the server got other bytes"
+    case shortInvoice = "8 (Invoice download) did not hold: the invoice has 9 bytes"
+    case endlessSession = "10 (Expired session, HTTP 401) did not hold: 0 requests were refused, not 5"
     case otherWords =
-        "10 (Errors and a timeout) did not hold: server was expected, this came: server, HTTP 200, code 1, no"
-    case forgetfulServer = "11 (A new process, still signed in) did not hold: the new process ended with status 1"
-    case immortalSession = "12 (Sign out) did not hold: the old cookie still counts: HTTP 200"
+        "12 (Errors and a timeout) did not hold: server was expected, this came: server, HTTP 200, code 1, no"
+    case forgetfulServer = "13 (A new process, still signed in) did not hold: the new process ended with status 1"
+    case immortalSession = "14 (Sign out) did not hold: the old cookie still counts: HTTP 200"
 
     /// The routes of that shop.
     func routes() throws -> RouteTable {
@@ -23,6 +26,8 @@ enum Sabotage: String, CaseIterable {
         switch self {
         case .garbledName, .missingOrder: break
         case .wrongTotal: table.post("/cart/add") { _ in .enveloped(Self.cart) }
+        case .missingLink: table.get("/orders/linked") { .json(bytes: shop.answer($0).bodyBytes) }
+        case .soundPages: table.post("/debug/break-orders") { _ in .enveloped("null") }
         case .otherPicture: table.post("/account/avatar") { _ in .enveloped(Self.picture) }
         case .shortInvoice: table.get("/invoices/:id.pdf") { _ in .text("%PDF-1.4\n") }
         case .endlessSession: table.post("/debug/expire-session") { _ in .enveloped("null") }
@@ -61,5 +66,14 @@ extension Answer {
 
     fileprivate static func enveloped(_ data: String, code: Int = 200, status: Int = 200) -> Answer {
         .json(bytes: #"{"errcode":\#(code),"msg":"no","data":\#(data)}"#.utf8, status: status)
+    }
+}
+
+extension Answer {
+    /// The body of an answer that is written in one piece.
+    fileprivate var bodyBytes: [UInt8] {
+        steps.dropFirst().reduce(into: []) { bytes, step in
+            if case .write(let piece) = step { bytes += piece }
+        }
     }
 }

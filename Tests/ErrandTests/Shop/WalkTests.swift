@@ -10,7 +10,7 @@ import Testing
         let ending = try await shop.run()
         #expect(ending.status == 0)
         #expect(ending.complaint == "")
-        #expect(ending.output.split(separator: "\n").last?.starts(with: "All 12 steps held") == true)
+        #expect(ending.output.split(separator: "\n").last?.starts(with: "All 14 steps held") == true)
         #expect(ending.output.allSatisfy { $0 == "\n" || $0.isPrintable })
         #expect(try shop.leftovers == [])
     }

@@ -78,6 +78,25 @@ struct ShopOrderTests {
         )
     }
 
+    @Test func `An order that is placed stands in front of all others, in its session alone`() throws {
+        var client = try client()
+        _ = try client.call("POST", "/debug/place-order")
+        for target in ["/orders?pageSize=100", "/orders?offset=0&limit=100", "/orders/feed?limit=100"] {
+            let page = try client.call("GET", target, as: Page.self)
+            #expect(page.list.map(\.id) == Array((202_600_039...202_600_138).reversed()))
+        }
+        var other = try self.client()
+        #expect(try other.call("GET", "/orders", as: Page.self).totalRow == 137)
+    }
+
+    @Test func `A page fails once, when it was told to`() throws {
+        var client = try client()
+        _ = try client.call("POST", "/debug/break-orders", #"{"after":1}"#)
+        _ = try client.call("GET", "/orders?page=1", as: Page.self)
+        #expect(throws: ShopRefusal.broken) { try client.call("GET", "/orders?page=2") }
+        _ = try client.call("GET", "/orders?page=2", as: Page.self)
+    }
+
     private func client() throws -> ShopClient {
         var client = try ShopClient(server)
         try client.signIn()

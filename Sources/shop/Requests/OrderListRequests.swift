@@ -1,0 +1,33 @@
+import Errand
+
+/// All orders by the numbers of their pages; whatever moves meanwhile is shown once.
+final class OrdersByNumberRequest: PageAPIRequest<PageModel<Order>>, APIManager {
+    let path = "/orders"
+    let method = HTTPMethod.get
+    override var strategy: any PageStrategy { PageNumber(size: 50) }
+    override var itemID: ((Order) -> AnyHashable)? { { $0.id } }
+}
+
+/// All orders by their number in the list.
+final class OrdersByOffsetRequest: PageAPIRequest<PageModel<Order>>, APIManager {
+    let path = "/orders"
+    let method = HTTPMethod.get
+    override var strategy: any PageStrategy { OffsetLimit(limit: 50) }
+    override var itemID: ((Order) -> AnyHashable)? { { $0.id } }
+}
+
+/// All orders by the cursor that each page holds.
+final class OrdersByCursorRequest: PageAPIRequest<OrderFeed>, APIManager {
+    let path = "/orders/feed"
+    let method = HTTPMethod.get
+    override var strategy: any PageStrategy { Cursor(sizeKey: "limit", size: 50) }
+    override var itemID: ((Order) -> AnyHashable)? { { $0.id } }
+}
+
+/// All orders by the links in the headers.
+final class OrdersByLinkRequest: PageAPIRequest<[Order]>, APIManager {
+    let path = "/orders/linked"
+    let method = HTTPMethod.get
+    override var strategy: any PageStrategy { LinkHeader(sizeKey: "per_page", size: 50) }
+    override var itemID: ((Order) -> AnyHashable)? { { $0.id } }
+}

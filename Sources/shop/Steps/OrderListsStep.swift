@@ -1,0 +1,54 @@
+import Errand
+
+extension Walk {
+    /// Lists all orders in each way that the shop knows; while each list is read somebody places an order, which moves all
+    /// others by one, and still none may be missing or doubled.
+    func listOrdersInFourWays() async throws {
+        var table = Table(.left("Way"), .right("Pages"), .right("Orders"), .right("Newest"), .right("Oldest"))
+        let proxy = app.proxy
+        try await list(OrdersByNumberRequest(proxy: proxy), by: "number", placedBefore: 0, &table)
+        try await list(OrdersByOffsetRequest(proxy: proxy), by: "offset", placedBefore: 1, &table)
+        try await list(OrdersByCursorRequest(proxy: proxy), by: "cursor", placedBefore: 2, &table)
+        try await list(OrdersByLinkRequest(proxy: proxy), by: "link", placedBefore: 3, &table)
+        app.terminal.write(table)
+    }
+
+    private func list<List: APIManager & PagedManager>(
+        _ list: List,
+        by way: String,
+        placedBefore placed: Int,
+        _ table: inout Table
+    ) async throws where List.Item == Order {
+        var pages = 0
+        for try await _ in list.pages {
+            pages += 1
+            if pages == 1 { try await backstage.placeOrder(of: app.account) }
+        }
+        let numbers = list.items.map(\.id)
+        table.add(way, "\(pages)", "\(numbers.count)", "\(numbers.first ?? 0)", "\(numbers.last ?? 0)")
+        let expected = Array((202_600_001...202_600_137 + placed).reversed())
+        try expect(
+            numbers.count == expected.count,
+            "\(expected.count) orders were expected by \(way), \(numbers.count) came"
+        )
+        try expect(numbers == expected, "by \(way) an order is missing, doubled, or out of its place")
+    }
+
+    /// Scrolls through the orders until a page fails; a retry goes on with that page.
+    func retryPage() async throws {
+        try await backstage.breakOrders(of: app.account, after: 2)
+        let screen = OrdersScreen(app)
+        screen.appear()
+        let error = try await screen.failure()
+        try expect(
+            error.status == 500 && screen.orders.count == 40,
+            "\(screen.orders.count) orders were left by \(error)"
+        )
+        screen.tapRetry()
+        try await screen.content()
+        let expected = Array((202_600_001...202_600_141).reversed())
+        try expect(screen.orders.map(\.id) == expected, "an order is missing, doubled, or out of its place")
+        let pages = app.wire.exchanges.compactMap { $0.path.firstMatch(of: /page=(\d+)/)?.1 }
+        try expect(pages == ["1", "2", "3", "3", "4", "5", "6", "7", "8"], "the pages were asked for as \(pages)")
+    }
+}
