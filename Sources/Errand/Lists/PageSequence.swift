@@ -1,6 +1,6 @@
 /// The pages of a list one by one, for scripts: the next one is asked for when it is wanted, and not before.
 ///
-/// ``PagedManager/pages`` makes it. An iteration begins with a reload of the list; each element is the items that a page has
+/// ``APIManager/pages`` makes it. An iteration begins with a reload of the list; each element is the items that a page has
 /// added to ``PagedManager/items``. A failure is thrown; an iterator that is asked again after that asks for the page again.
 /// Cancelling the task cancels the page that is under way.
 public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {

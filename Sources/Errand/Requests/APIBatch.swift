@@ -7,8 +7,9 @@
 /// batch.start()                                // later: groupDidSucceed, and try goods.value
 /// ```
 ///
-/// Where no delegate is wanted, ``values(of:)-(_)`` and ``results(of:)-(_)`` are all that is needed. A request that is
-/// cancelled alone, by its outcome or from elsewhere, is no failure of the batch: the others go on.
+/// Where no delegate is wanted, `APIBatch.values(of:)` and `APIBatch.results(of:)` are all that is needed, for requests of
+/// several classes or an array of one. A request that is cancelled alone, by its outcome or from elsewhere, is no failure of
+/// the batch: the others go on.
 public final class APIBatch: APIGroup {
     /// What a failure means for the other requests.
     public enum FailurePolicy: Sendable {
