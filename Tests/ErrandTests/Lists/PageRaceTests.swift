@@ -1,0 +1,148 @@
+import ErrandTesting
+import Foundation
+import Observation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Lists whose answers overtake each other", .timeLimit(.minutes(1)))
+struct PageRaceTests {
+    final class Numbers: PageAPIRequest<[Int]>, APIManager {
+        let path = "/numbers"
+        let method = HTTPMethod.get
+        var ownRestartPolicy = RestartPolicy.cancelPrevious
+        override var restartPolicy: RestartPolicy { ownRestartPolicy }
+        override var strategy: any PageStrategy { OffsetLimit(limit: 2) }
+    }
+
+    let screen = Screen()
+    let transport: ScriptedTransport
+    private let gates = Gates()
+
+    init() {
+        let count = Counter()
+        transport = ScriptedTransport { [gates] _ throws(TransportError) in
+            let number = count.next()
+            try await gates.wait(number)
+            return .json(#"{"errcode":200,"data":[\#(number * 10),\#(number * 10 + 1)]}"#)
+        }
+    }
+
+    /// A list whose nth request is answered with `[10n, 10n + 1]` when its gate opens; without a gate at once.
+    private func list(_ policy: RestartPolicy, _ gates: [Latch?]) -> Numbers {
+        self.gates.set(gates)
+        let list = Numbers(delegate: screen, proxy: APIProxy(fake: transport))
+        list.ownRestartPolicy = policy
+        return list
+    }
+
+    @Test(.fault(20)) func `Under cancelPrevious the newer reload is the list`() async {
+        let gates = [Latch(), Latch()]
+        let list = list(.cancelPrevious, gates)
+        list.loadData()
+        await transport.waitForRequests(1)
+        list.loadData()
+        await transport.waitForRequests(2)
+        for gate in gates { gate.open() }
+        #expect(await screen.endings(2) == [.cancel, .success])
+        #expect(list.items == [20, 21])
+    }
+
+    @Test(.fault(20)) func `Under ignoreNew the running reload is the list`() async {
+        let gates = [Latch(), Latch()]
+        let list = list(.ignoreNew, gates)
+        #expect(list.loadData() == list.loadData())
+        for gate in gates { gate.open() }
+        #expect(await screen.ending() == .success)
+        #expect(list.items == [10, 11])
+        #expect(!list.isLoading)
+    }
+
+    @Test(.fault(20)) func `Under concurrent an older reload that comes late changes nothing`() async {
+        let gates = [Latch(), Latch()]
+        let list = list(.concurrent, gates)
+        list.loadData()
+        await transport.waitForRequests(1)
+        list.loadData()
+        await transport.waitForRequests(2)
+        gates[1].open()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == [20, 21])
+        gates[0].open()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == [20, 21])
+        #expect(list.response == [20, 21])
+        #expect(!list.refreshState.isLoading)
+    }
+
+    @Test(.fault(20), .fault(49)) func `Under concurrent a late append changes nothing after a reload`() async {
+        let gates = [nil, Latch(), Latch()]
+        let list = list(.concurrent, gates)
+        list.reload()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        await transport.waitForRequests(2)
+        list.loadData()
+        await transport.waitForRequests(3)
+        gates[2]?.open()
+        #expect(await screen.ending() == .success)
+        gates[1]?.open()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == [30, 31])
+        #expect(list.loadedPages == 1)
+    }
+
+    @Test func `Whoever observes the items hears of the next page`() async {
+        let list = list(.cancelPrevious, [])
+        list.reload()
+        #expect(await screen.ending() == .success)
+        let changes = Counter()
+        withObservationTracking {
+            _ = list.items
+        } onChange: {
+            _ = changes.next()
+        }
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(changes.next() == 2, "one change was heard of before")
+        #expect(list.items == [10, 11, 20, 21])
+    }
+
+    @Test func `The items are never copied while pages come`() async throws {
+        let list = list(.cancelPrevious, [])
+        var pages = list.pages.makeAsyncIterator()
+        var addresses: Set<UnsafeRawPointer> = []
+        for _ in 1...512 {
+            _ = try await pages.next()
+            list.items.withUnsafeBytes { addresses.formUnion($0.baseAddress.map { [$0] } ?? []) }
+        }
+        // An array that grows by doubling moves ten times; one that is copied for each page moves each time.
+        #expect(addresses.count < 20)
+    }
+
+    @Test func `A list that is released while a page is under way is gone, and its load is cancelled`() async {
+        let gate = Latch()
+        var list: Numbers? = list(.cancelPrevious, [nil, gate])
+        weak let gone = list
+        let proxy = list?.proxy
+        list?.reload()
+        #expect(await screen.ending() == .success)
+        list?.loadNextPage()
+        list = nil
+        #expect(gone == nil)
+        #expect(proxy?.activeRequests.isEmpty == true)
+    }
+}
+
+/// The gates of requests by their number, from 1.
+private final class Gates: Sendable {
+    private let gates = Mutex<[Latch?]>([])
+
+    func set(_ gates: [Latch?]) { self.gates.withLock { $0 = gates } }
+
+    func wait(_ number: Int) async throws(TransportError) {
+        let gate = gates.withLock { $0.indices.contains(number - 1) ? $0[number - 1] : nil }
+        try await gate?.wait()
+    }
+}
