@@ -12,16 +12,16 @@ struct ItemIndex {
     /// Enters an item, unless one with its ID is there.
     ///
     /// - Parameters:
-    ///   - id: The item's ID.
+    ///   - hash: The hash of the item's ID.
     ///   - serial: The item's number; never 0.
-    ///   - known: The ID of the item with that number.
+    ///   - isSame: Whether the item with that number has the same ID.
     /// - Returns: Whether it is new.
-    mutating func insert(_ id: AnyHashable, serial: UInt32, known: (UInt32) -> AnyHashable) -> Bool {
+    mutating func insert(_ hash: Int, serial: UInt32, isSame: (UInt32) -> Bool) -> Bool {
         makeRoom()
-        let tag = Self.tag(id)
+        let tag = UInt32(truncatingIfNeeded: hash)
         var place = Int(tag) & mask
         while slots[place] != 0 {
-            if slots[place].tag == tag, known(slots[place].serial) == id { return false }
+            if slots[place].tag == tag, isSame(slots[place].serial) { return false }
             place = (place + 1) & mask
         }
         slots[place] = UInt64(tag: tag, serial: serial)
@@ -30,8 +30,8 @@ struct ItemIndex {
     }
 
     /// Takes an item out.
-    mutating func remove(_ id: AnyHashable, serial: UInt32) {
-        let entry = UInt64(tag: Self.tag(id), serial: serial)
+    mutating func remove(_ hash: Int, serial: UInt32) {
+        let entry = UInt64(tag: UInt32(truncatingIfNeeded: hash), serial: serial)
         guard count > 0 else { return }
         var place = Int(entry.tag) & mask
         while slots[place] != entry {
@@ -66,10 +66,6 @@ struct ItemIndex {
             while slots[place] != 0 { place = (place + 1) & mask }
             slots[place] = entry
         }
-    }
-
-    private static func tag(_ id: AnyHashable) -> UInt32 {
-        UInt32(truncatingIfNeeded: id.hashValue)
     }
 }
 

@@ -48,8 +48,8 @@ where Page.Item: Sendable {
     open var strategy: any PageStrategy { PageNumber() }
     /// What makes an item itself, so that one that comes again on a later page is shown once; `nil`, the default, shows all.
     ///
-    /// A function of the item alone, which leaves the request as it is. The item that came first stays.
-    open var itemID: ((Item) -> AnyHashable)? { nil }
+    /// For instance `ItemID(\.id)`. The item that came first stays.
+    open var itemID: ItemID<Item>? { nil }
     /// How many pages are kept, at least 1; `nil`, the default, keeps all.
     ///
     /// With a limit the list is a window: a page that comes on one side drops one on the other, whose items may come again.

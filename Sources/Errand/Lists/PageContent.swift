@@ -2,8 +2,6 @@ import Foundation
 
 /// The loaded pages of a list as one run of items, and the ways on from both of its ends; it knows nothing of loads.
 struct PageContent<Item> {
-    typealias ItemID = (Item) -> AnyHashable
-
     /// A page that is in the list.
     private struct Loaded {
         let position: PagePosition
@@ -51,7 +49,7 @@ struct PageContent<Item> {
         _ page: Page,
         _ facts: PageFacts,
         _ strategy: any PageStrategy,
-        _ itemID: ItemID?
+        _ itemID: ItemID<Item>?
     ) where Page.Item == Item {
         let start = items.count
         Self.append(page.items, to: &items, &ids, firstSerial, itemID)
@@ -74,7 +72,7 @@ struct PageContent<Item> {
         _ page: Page,
         _ facts: PageFacts,
         _ strategy: any PageStrategy,
-        _ itemID: ItemID?
+        _ itemID: ItemID<Item>?
     ) where Page.Item == Item {
         let count = items.count
         Self.prepend(page.items, to: &items, &ids, &firstSerial, itemID)
@@ -90,7 +88,7 @@ struct PageContent<Item> {
     }
 
     /// Drops the first page or the first pages, so that `limit` are left, and returns the rows that they had.
-    mutating func dropFirstPages(leaving limit: Int, _ itemID: ItemID?) -> Range<Int> {
+    mutating func dropFirstPages(leaving limit: Int, _ itemID: ItemID<Item>?) -> Range<Int> {
         let surplus = loaded.prefix(max(0, loaded.count - limit))
         guard let last = surplus.last else { return 0..<0 }
         let rows = 0..<surplus.reduce(0) { $0 + $1.rows }
@@ -104,7 +102,7 @@ struct PageContent<Item> {
     }
 
     /// Drops the last page or the last pages, so that `limit` are left, and returns the rows that they had.
-    mutating func dropLastPages(leaving limit: Int, _ itemID: ItemID?) -> Range<Int> {
+    mutating func dropLastPages(leaving limit: Int, _ itemID: ItemID<Item>?) -> Range<Int> {
         let surplus = loaded.dropFirst(limit)
         guard let first = surplus.first else { return items.count..<items.count }
         let rows = items.count - surplus.reduce(0) { $0 + $1.rows }..<items.count
@@ -138,9 +136,9 @@ extension PageContent {
         }
     }
 
-    private mutating func forget(_ rows: Range<Int>, _ itemID: ItemID?) {
+    private mutating func forget(_ rows: Range<Int>, _ itemID: ItemID<Item>?) {
         guard let itemID else { return }
-        for row in rows { ids.remove(itemID(items[row]), serial: firstSerial + UInt32(row)) }
+        for row in rows { ids.remove(itemID.hash(items[row]), serial: firstSerial + UInt32(row)) }
     }
 
     // Static, so that the table of IDs may look at the items while it changes, and no second reference makes them be copied.
@@ -149,14 +147,22 @@ extension PageContent {
         to items: inout [Item],
         _ ids: inout ItemIndex,
         _ firstSerial: UInt32,
-        _ itemID: ItemID?
+        _ itemID: ItemID<Item>?
     ) {
         guard let itemID else { return items += page }
-        for item in page {
-            let serial = firstSerial + UInt32(items.count)
-            let isNew = ids.insert(itemID(item), serial: serial) { itemID(items[Int($0 - firstSerial)]) }
-            if isNew { items.append(item) }
+        // In runs between the items that are there already; as a rule that is one.
+        var run = page.startIndex
+        for index in page.indices {
+            let serial = firstSerial + UInt32(items.count + index - run)
+            let isNew = ids.insert(itemID.hash(page[index]), serial: serial) { known in
+                let row = Int(known - firstSerial)
+                return itemID.areSame(row < items.count ? items[row] : page[run + row - items.count], page[index])
+            }
+            guard !isNew else { continue }
+            items += page[run..<index]
+            run = index + 1
         }
+        items += page[run...]
     }
 
     private static func prepend(
@@ -164,15 +170,15 @@ extension PageContent {
         to items: inout [Item],
         _ ids: inout ItemIndex,
         _ firstSerial: inout UInt32,
-        _ itemID: ItemID?
+        _ itemID: ItemID<Item>?
     ) {
         guard let itemID else { return items.insert(contentsOf: page, at: 0) }
         // From the last item to the first, so that serial numbers go on downwards.
         var fresh: [Item] = []
         let start = firstSerial
         for item in page.reversed() {
-            let isNew = ids.insert(itemID(item), serial: start - 1 - UInt32(fresh.count)) {
-                itemID($0 < start ? fresh[Int(start - 1 - $0)] : items[Int($0 - start)])
+            let isNew = ids.insert(itemID.hash(item), serial: start - 1 - UInt32(fresh.count)) { known in
+                itemID.areSame(known < start ? fresh[Int(start - 1 - known)] : items[Int(known - start)], item)
             }
             if isNew { fresh.append(item) }
         }

@@ -186,7 +186,7 @@ extension PagedList {
 /// What a request says of its list.
 struct PageRules<Item> {
     let strategy: any PageStrategy
-    let itemID: ((Item) -> AnyHashable)?
+    let itemID: ItemID<Item>?
     let maxPages: Int?
 }
 

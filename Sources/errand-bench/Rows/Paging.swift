@@ -62,18 +62,22 @@ struct Paging: Workload {
 
     private func times(_ pages: Int) async throws -> Measurement {
         _ = try await microseconds(Self.warmUp, EverythingRequest(proxy: proxy))
-        var (first, last, costs) = ([Double](), [Double](), [Double]())
+        var (plain, identified) = ([[Double]](), [[Double]]())
         for _ in 0..<Self.rounds {
-            let plain = try await microseconds(pages, EverythingRequest(proxy: proxy))
-            let identified = try await microseconds(pages, IdentifiedRequest(proxy: proxy))
-            first.append(plain.prefix(pages / 10).mean)
-            last.append(plain.suffix(pages / 10).mean)
-            costs.append(identified[...].mean / plain[...].mean - 1)
+            plain.append(try await microseconds(pages, EverythingRequest(proxy: proxy)))
+            identified.append(try await microseconds(pages, IdentifiedRequest(proxy: proxy)))
         }
+        let times = Self.best(plain)
         return [
-            "pages": Double(pages), "first_tenth_us": first.median, "last_tenth_us": last.median,
-            "dedup_cost": costs.median,
+            "pages": Double(pages), "first_tenth_us": times.prefix(pages / 10).mean,
+            "last_tenth_us": times.suffix(pages / 10).mean,
+            "dedup_cost": Self.best(identified)[...].mean / times[...].mean - 1,
         ]
+    }
+
+    /// The least time of each page: what the list does with a page stays, what else the machine did meanwhile does not.
+    private static func best(_ rounds: [[Double]]) -> [Double] {
+        (rounds.first ?? []).indices.map { page in rounds.map { $0[page] }.min() ?? .nan }
     }
 
     /// The time of each page.
@@ -98,7 +102,7 @@ private class EverythingRequest: PageAPIRequest<[Goods]>, APIManager {
 
 /// The list that shows no item twice.
 private final class IdentifiedRequest: EverythingRequest {
-    override var itemID: ((Goods) -> AnyHashable)? { { $0.id } }
+    override var itemID: ItemID<Goods>? { ItemID(\.id) }
 }
 
 /// A page of the list by itself.

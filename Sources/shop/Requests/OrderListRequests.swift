@@ -5,7 +5,7 @@ final class OrdersByNumberRequest: PageAPIRequest<PageModel<Order>>, APIManager 
     let path = "/orders"
     let method = HTTPMethod.get
     override var strategy: any PageStrategy { PageNumber(size: 50) }
-    override var itemID: ((Order) -> AnyHashable)? { { $0.id } }
+    override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
 /// All orders by their number in the list.
@@ -13,7 +13,7 @@ final class OrdersByOffsetRequest: PageAPIRequest<PageModel<Order>>, APIManager 
     let path = "/orders"
     let method = HTTPMethod.get
     override var strategy: any PageStrategy { OffsetLimit(limit: 50) }
-    override var itemID: ((Order) -> AnyHashable)? { { $0.id } }
+    override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
 /// All orders by the cursor that each page holds.
@@ -21,7 +21,7 @@ final class OrdersByCursorRequest: PageAPIRequest<OrderFeed>, APIManager {
     let path = "/orders/feed"
     let method = HTTPMethod.get
     override var strategy: any PageStrategy { Cursor(sizeKey: "limit", size: 50) }
-    override var itemID: ((Order) -> AnyHashable)? { { $0.id } }
+    override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
 /// All orders by the links in the headers.
@@ -29,5 +29,5 @@ final class OrdersByLinkRequest: PageAPIRequest<[Order]>, APIManager {
     let path = "/orders/linked"
     let method = HTTPMethod.get
     override var strategy: any PageStrategy { LinkHeader(sizeKey: "per_page", size: 50) }
-    override var itemID: ((Order) -> AnyHashable)? { { $0.id } }
+    override var itemID: ItemID<Order>? { ItemID(\.id) }
 }

@@ -55,7 +55,7 @@ struct ListModelTests {
         }
 
         override var strategy: any PageStrategy { rules.strategy }
-        override var itemID: ((Int) -> AnyHashable)? { rules.hasIDs ? { $0 } : nil }
+        override var itemID: ItemID<Int>? { rules.hasIDs ? ItemID(\.self) : nil }
         override var maxPages: Int? { rules.maxPages }
     }
 

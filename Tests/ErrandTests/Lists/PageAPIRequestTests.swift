@@ -27,7 +27,7 @@ struct PageAPIRequestTests {
         let path = "/numbers"
         let method = HTTPMethod.get
         override var strategy: any PageStrategy { OffsetLimit(limit: 10) }
-        override var itemID: ((Int) -> AnyHashable)? { { $0 } }
+        override var itemID: ItemID<Int>? { ItemID(\.self) }
     }
 
     let server = NumberServer(count: 35)

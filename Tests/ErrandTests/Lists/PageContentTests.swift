@@ -12,7 +12,7 @@ struct PageContentTests {
     }
 
     private let numbers = PageNumber(size: 3)
-    private let mod10: (Int) -> AnyHashable = { $0 % 10 }
+    private let mod10 = ItemID<Int> { $0 % 10 }
 
     private func facts(_ page: Page, _ position: PagePosition) -> PageFacts {
         let body = Data("\(page.items)".utf8)
@@ -24,7 +24,7 @@ struct PageContentTests {
     private func append(
         _ items: [Int],
         to content: inout PageContent<Int>,
-        _ itemID: ((Int) -> AnyHashable)? = nil
+        _ itemID: ItemID<Int>? = nil
     ) {
         let page = Page(items: items)
         content.append(page, facts(page, content.next ?? numbers.start), numbers, itemID)

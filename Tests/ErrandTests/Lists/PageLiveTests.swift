@@ -17,7 +17,7 @@ struct PageLiveTests {
         let method = HTTPMethod.get
         override var strategy: any PageStrategy { LinkHeader(sizeKey: "per_page", size: 3) }
         override var headers: HTTPHeaders { ["Authorization": "token 0000000000000000000000000000000000000001"] }
-        override var itemID: ((Issue) -> AnyHashable)? { { $0.number } }
+        override var itemID: ItemID<Issue>? { ItemID(\.number) }
     }
 
     /// How the long list is asked for.

@@ -12,7 +12,7 @@ struct PageWindowTests {
         var ownLimit: Int?
         var identifies = true
         override var strategy: any PageStrategy { ownStrategy }
-        override var itemID: ((Int) -> AnyHashable)? { identifies ? { $0 } : nil }
+        override var itemID: ItemID<Int>? { identifies ? ItemID(\.self) : nil }
         override var maxPages: Int? { ownLimit }
         override var prefetchDistance: Int { 2 }
     }

@@ -25,7 +25,7 @@ struct PagedListTests {
         _ id: RequestID,
         pages: Int? = nil,
         total: Int? = nil,
-        itemID: ((Int) -> AnyHashable)? = nil
+        itemID: ItemID<Int>? = nil
     ) {
         let page = Page(items: items, totalItems: total, totalPages: pages)
         _ = list.accept(page, answer, for: id, PageRules(strategy: size3, itemID: itemID, maxPages: nil))
@@ -88,7 +88,7 @@ struct PagedListTests {
     @Test func `An ID makes an item itself, so that it is shown once`() {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next()]
-        let itemID: (Int) -> AnyHashable = { $0 % 10 }
+        let itemID = ItemID<Int> { $0 % 10 }
         _ = list.begin(.start, ids[0], strategy: size3)
         accept(&list, [1, 2, 12], ids[0], itemID: itemID)
         _ = list.begin(.next, ids[1], strategy: size3)
