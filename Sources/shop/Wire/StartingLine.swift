@@ -1,3 +1,4 @@
+import Errand
 import Synchronization
 
 /// Holds requests back until as many are there as are expected, so that they leave at once.
