@@ -10,10 +10,10 @@ public final class ManualClock: APIClock {
         var uptime = Duration.zero
         var lastSleeper = 0
         var sleepers: [Int: Sleeper] = [:]
-        var watchers: [Int: (count: Int, waiter: CheckedContinuation<Bool, Never>)] = [:]
     }
 
     private let start: Date
+    private let sleeping = Tally()
     private let state = Mutex(State())
 
     /// Creates a clock that stands still.
@@ -30,7 +30,7 @@ public final class ManualClock: APIClock {
     public var date: Date { start.addingTimeInterval(uptime / .seconds(1)) }
 
     /// How many wait for the clock to move.
-    public var sleepers: Int { state.withLock(\.sleepers.count) }
+    public var sleepers: Int { sleeping.count }
 
     /// Waits until the clock has been moved by `duration`.
     ///
@@ -40,7 +40,7 @@ public final class ManualClock: APIClock {
         let hasSlept = await suspended(ifCancelled: false) { waiter in
             park(waiter, number, for: duration)
         } unpark: {
-            state.withLock { $0.sleepers.removeValue(forKey: number)?.waiter }
+            unpark(number)
         }
         guard hasSlept else { throw CancellationError() }
     }
@@ -55,21 +55,13 @@ public final class ManualClock: APIClock {
             for number in due.keys { state.sleepers[number] = nil }
             return due.sorted { ($0.value.end, $0.key) < ($1.value.end, $1.key) }
         }
+        sleeping.add(-due.count)
         for (_, sleeper) in due { sleeper.waiter.resume(returning: true) }
     }
 
     /// Waits until at least `count` wait for the clock, so that moving it cannot come too early.
     public func waitForSleepers(_ count: Int = 1) async {
-        let number = nextNumber()
-        _ = await suspended(ifCancelled: false) { waiter in
-            state.withLock { state in
-                guard state.sleepers.count < count else { return true }
-                state.watchers[number] = (count, waiter)
-                return nil
-            }
-        } unpark: {
-            state.withLock { $0.watchers.removeValue(forKey: number)?.waiter }
-        }
+        await sleeping.reach(count)
     }
 
     private func nextNumber() -> Int {
@@ -79,16 +71,18 @@ public final class ManualClock: APIClock {
         }
     }
 
-    /// Keeps a sleeper and tells those who have waited for it; `true` when there is nothing to wait for.
+    /// Keeps a sleeper; `true` when there is nothing to wait for.
     private func park(_ waiter: CheckedContinuation<Bool, Never>, _ number: Int, for duration: Duration) -> Bool? {
         guard duration > .zero else { return true }
-        let satisfied = state.withLock { state in
-            state.sleepers[number] = (state.uptime + duration, waiter)
-            let satisfied = state.watchers.filter { $0.value.count <= state.sleepers.count }
-            for watcher in satisfied.keys { state.watchers[watcher] = nil }
-            return satisfied.values
-        }
-        for watcher in satisfied { watcher.waiter.resume(returning: true) }
+        state.withLock { $0.sleepers[number] = ($0.uptime + duration, waiter) }
+        sleeping.add(1)
         return nil
+    }
+
+    /// Takes a sleeper who has been cancelled.
+    private func unpark(_ number: Int) -> CheckedContinuation<Bool, Never>? {
+        guard let sleeper = state.withLock({ $0.sleepers.removeValue(forKey: number) }) else { return nil }
+        sleeping.add(-1)
+        return sleeper.waiter
     }
 }

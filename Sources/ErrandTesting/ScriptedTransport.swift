@@ -27,14 +27,13 @@ public final class ScriptedTransport: HTTPTransport {
     private struct State {
         var routes: [Route] = []
         var sent: [HTTPRequest] = []
-        var watchers: [Int: (count: Int, waiter: CheckedContinuation<Bool, Never>)] = [:]
-        var lastWatcher = 0
     }
 
     private let clock: (any APIClock)?
     private let keepsRequests: Bool
     private let fallback: Script
     private let state = Mutex(State())
+    private let arrivals = Tally()
 
     /// Creates a network.
     ///
@@ -69,19 +68,7 @@ public final class ScriptedTransport: HTTPTransport {
 
     /// Waits until at least `count` requests have been sent in all.
     public func waitForRequests(_ count: Int = 1) async {
-        let number = state.withLock { state in
-            state.lastWatcher += 1
-            return state.lastWatcher
-        }
-        _ = await suspended(ifCancelled: false) { waiter in
-            state.withLock { state in
-                guard state.sent.count < count else { return true }
-                state.watchers[number] = (count, waiter)
-                return nil
-            }
-        } unpark: {
-            state.withLock { $0.watchers.removeValue(forKey: number)?.waiter }
-        }
+        await arrivals.reach(count)
     }
 
     /// Answers as scripted.
@@ -90,7 +77,8 @@ public final class ScriptedTransport: HTTPTransport {
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {
         let script = script(for: request)
-        if keepsRequests { keep(request) }
+        if keepsRequests { state.withLock { $0.sent.append(request) } }
+        arrivals.add(1)
         guard let clock, let timeout = request.timeout else { return try await Self.run(script, request) }
         return try await Self.race(
             { () async throws(TransportError) in try await Self.run(script, request) },
@@ -109,16 +97,6 @@ public final class ScriptedTransport: HTTPTransport {
         guard !routes.isEmpty else { return fallback }
         let path = request.url.path.split(separator: "/")
         return routes.first { $0.matches(request.method, path) }?.script ?? fallback
-    }
-
-    private func keep(_ request: HTTPRequest) {
-        let satisfied = state.withLock { state in
-            state.sent.append(request)
-            let satisfied = state.watchers.filter { $0.value.count <= state.sent.count }
-            for watcher in satisfied.keys { state.watchers[watcher] = nil }
-            return satisfied.values
-        }
-        for watcher in satisfied { watcher.waiter.resume(returning: true) }
     }
 
     private static func run(_ script: Script, _ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {

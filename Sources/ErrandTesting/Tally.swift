@@ -1,0 +1,48 @@
+import Errand
+import Synchronization
+
+/// A number that goes up and down, and those who wait until it is high enough.
+final class Tally: Sendable {
+    private typealias Waiter = (count: Int, continuation: CheckedContinuation<Bool, Never>)
+
+    private struct State {
+        var count = 0
+        var lastWaiter = 0
+        var waiters: [Int: Waiter] = [:]
+
+        mutating func takeSatisfied() -> [Waiter] {
+            let satisfied = waiters.filter { $0.value.count <= count }
+            for number in satisfied.keys { waiters[number] = nil }
+            return Array(satisfied.values)
+        }
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock(\.count) }
+
+    func add(_ difference: Int) {
+        let satisfied = state.withLock { state in
+            state.count += difference
+            return state.takeSatisfied()
+        }
+        for waiter in satisfied { waiter.continuation.resume(returning: true) }
+    }
+
+    /// Waits until the number is at least `count`, or the task is cancelled.
+    func reach(_ count: Int) async {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        _ = await suspended(ifCancelled: false) { continuation in
+            state.withLock { state in
+                guard state.count < count else { return true }
+                state.waiters[number] = (count, continuation)
+                return nil
+            }
+        } unpark: {
+            state.withLock { $0.waiters.removeValue(forKey: number)?.continuation }
+        }
+    }
+}
