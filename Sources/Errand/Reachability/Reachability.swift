@@ -98,13 +98,16 @@ public final class Reachability: Sendable {
     }
 
     /// Takes a new status; one that is none changes nothing.
+    ///
+    /// Called from one thread at a time, so that readers get statuses in their order.
     package func report(_ status: ReachabilityStatus) {
-        state.withLock { state in
-            guard state.status != status else { return }
+        let observers = state.withLock { state in
+            guard state.status != status else { return [] as [AsyncStream<ReachabilityStatus>.Continuation] }
             state.status = status
-            // Under the lock, so that readers get statuses in their order; a reader resumes on its own executor, not here.
-            for observer in state.observers.values { observer.yield(status) }
+            return Array(state.observers.values)
         }
+        // Never under the lock: yielding takes the reader's task, which, when it is being cancelled, waits for the lock.
+        for observer in observers { observer.yield(status) }
     }
 
     private func start() {
