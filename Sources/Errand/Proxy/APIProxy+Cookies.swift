@@ -13,7 +13,10 @@ extension APIProxy: CookieJarOwner {
     public var onError: (@Sendable (any Error) -> Void)? {
         get { state.withLock(\.onError) }
         set {
-            state.withLock { $0.onError = newValue }
+            _ = state.withLock { state in
+                defer { state.onError = newValue }
+                return state.onError
+            }
             cookies.tell()
         }
     }

@@ -32,6 +32,7 @@ public final class APIProxy: Sendable {
         var session: ObjectIdentifier?
         // Where it stands in the queue, as long as it has no task.
         var position: (ticket: UInt64, place: RequestQueue.Place)?
+        var waiter: RequestQueue.Waiter?
         var task: Task<Void, Never>?
     }
 
@@ -68,7 +69,13 @@ public final class APIProxy: Sendable {
     /// The service of requests that name none.
     public var defaultService: APIService? {
         get { state.withLock(\.service) }
-        set { state.withLock { $0.service = newValue } }
+        set {
+            // The old one is released where no lock is held: what it holds may be the app's.
+            _ = state.withLock { state in
+                defer { state.service = newValue }
+                return state.service
+            }
+        }
     }
 
     /// The loads that have begun and not ended, oldest first.
