@@ -4,24 +4,30 @@ import Foundation
 /// A delegate that asks for the next page inside the ending of the one before, and looks how deep it stands in the stack.
 @MainActor final class StackWitness: APIManagerCallbackDelegate {
     private var continuation: CheckedContinuation<Void, any Error>?
-    private var depths: [Int] = []
+    // The main actor's jobs may run on one thread after the other, each with a stack of its own.
+    private var stacks: [pthread_t: (first: Int, deepest: Int)] = [:]
 
-    /// How much more of the stack the last page needs than the second, in bytes.
+    /// How much more of a stack any page needs than the first one on the same thread, in bytes.
     func growth(pages: Int) async throws -> Double {
         let list = NumbersRequest(delegate: self, proxy: PageScript.numbers(pages: pages))
         try await withCheckedThrowingContinuation { continuation in
             self.continuation = continuation
             list.reload()
         }
-        guard list.loadedPages == pages, depths.count == pages else { throw BenchFailure("pages are missing") }
-        return Double(depths[1] - depths[pages - 1])
+        guard list.loadedPages == pages else { throw BenchFailure("pages are missing") }
+        return Double(stacks.values.map { $0.first - $0.deepest }.max() ?? 0)
     }
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
         var here = 0
-        withUnsafeMutablePointer(to: &here) { depths.append(Int(bitPattern: $0)) }
+        withUnsafeMutablePointer(to: &here) { note(Int(bitPattern: $0)) }
         guard (request as? NumbersRequest)?.loadNextPage() == nil else { return }
         continuation?.resume()
+    }
+
+    private func note(_ depth: Int) {
+        let known = stacks[pthread_self()] ?? (depth, depth)
+        stacks[pthread_self()] = (known.first, min(known.deepest, depth))
     }
 
     func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {
