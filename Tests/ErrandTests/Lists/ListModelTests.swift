@@ -15,6 +15,7 @@ struct ListModelTests {
 
         /// Puts so many new numbers in.
         func insert(_ count: Int, at place: Int) {
+            if numbers.isEmpty { lastNumber = 0 }
             numbers.insert(contentsOf: lastNumber + 1..<lastNumber + 1 + count, at: place)
             lastNumber += count
         }
@@ -66,30 +67,28 @@ struct ListModelTests {
         }
 
         private let seed: UInt64
-        private let server = Server()
+        private let server: Server
         private let list: Numbers
         private var random: SplitMix
         private var model: ListModel
-        private var trace: [String] = []
+        private var trace: [Action] = []
 
-        init(_ seed: UInt64) {
+        init(_ seed: UInt64, _ server: Server, _ proxy: APIProxy) {
             self.seed = seed
+            self.server = server
             random = SplitMix(seed: seed)
             let rules = ModelRules(using: &random)
             model = ListModel(rules: rules)
-            var service = APIService.sample()
-            service.envelope = nil
-            let transport = ScriptedTransport { [server] request in await server.answer(request) }
-            list = Numbers(rules, APIProxy(service: service, transport: transport))
+            list = Numbers(rules, proxy)
+            server.numbers = []
             server.insert(Int.random(in: 0...14, using: &random), at: 0)
-            trace.append("\(rules)")
         }
 
         /// Does some random things; false when the list is not what the model is.
         func holds() async -> Bool {
-            for _ in 0..<Int.random(in: 2...12, using: &random) {
+            for _ in 0..<Int.random(in: 2...10, using: &random) {
                 let action = Action.allCases.randomElement(using: &random) ?? .next
-                trace.append("\(action)")
+                trace.append(action)
                 guard await take(action), ![.settle, .fail].contains(action) || isEqual else { return report() }
             }
             await settle(failure: nil)
@@ -152,7 +151,7 @@ struct ListModelTests {
         private func report() -> Bool {
             Issue.record(
                 """
-                seed \(seed): \(trace.joined(separator: ", "))
+                seed \(seed): \(trace.map { "\($0)" }.joined(separator: ", "))
                 list:  \(list.items), \(list.loadedPages) pages, \(list.refreshState), \(list.appendState), \
                 \(list.prependState), more \(list.hasMore), previous \(list.hasPrevious)
                 model: \(model)
@@ -165,8 +164,13 @@ struct ListModelTests {
 
     @Test(.fault(47), .fault(48), .fault(49), .fault(51))
     func `in 10,000 random runs`() async {
+        let server = Server()
+        let transport = ScriptedTransport(keepsRequests: false) { request in await server.answer(request) }
+        var service = APIService.sample()
+        service.envelope = nil
+        let proxy = APIProxy(service: service, transport: transport)
         for seed in UInt64(1)...10_000 {
-            guard await Run(seed).holds() else { return }
+            guard await Run(seed, server, proxy).holds() else { return }
         }
     }
 }
