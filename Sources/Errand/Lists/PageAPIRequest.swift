@@ -1,5 +1,3 @@
-public import Observation
-
 /// A request whose answers are pages of one list: ``APIManager/reload()``, ``APIManager/loadNextPage()``, ``items``.
 ///
 /// A screen gives parameters alone; the strategy adds those of the page. A refresh beats an append; a failed refresh keeps
@@ -9,7 +7,7 @@ public import Observation
 /// A server that leads in circles is stopped: where it names a page as the next one that it has given before, where the next
 /// page is behind a link to another origin, and where four pages in a row hold the same bytes (with ``itemID``: three in a
 /// row nothing new), the next load fails before it is sent, with `decoding` or `security`, until the list is reloaded.
-@MainActor @Observable open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
+@MainActor open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
 where Page.Item: Sendable {
     /// What an answer is decoded to.
     public typealias Response = Page
@@ -19,28 +17,29 @@ where Page.Item: Sendable {
     /// Hears of the list's changes row by row.
     ///
     /// Not retained.
-    @ObservationIgnored public weak var pageObserver: (any PageListObserver)?
+    public weak var pageObserver: (any PageListObserver)?
 
+    // Observed through `listVersion`.
     private var list = PagedList<Item>()
 
     /// The items of all loaded pages, in their order.
-    public var items: [Item] { list.content.items }
+    public var items: [Item] { observed(list.content.items) }
     /// Where the items of the newest page stand in ``items``.
-    public var newestRows: Range<Int> { list.content.newestRows }
+    public var newestRows: Range<Int> { observed(list.content.newestRows) }
     /// How many pages ``items`` consists of.
-    public var loadedPages: Int { list.content.pageCount }
+    public var loadedPages: Int { observed(list.content.pageCount) }
     /// What the load of the first page, or of all pages anew, is doing.
-    public var refreshState: PageLoadState { list.refreshState }
+    public var refreshState: PageLoadState { observed(list.refreshState) }
     /// What the load of the next page is doing; `.end` when there is none.
-    public var appendState: PageLoadState { list.appendState }
+    public var appendState: PageLoadState { observed(list.appendState) }
     /// What the load of the page in front of the list is doing; `.end` when there is none.
-    public var prependState: PageLoadState { list.prependState }
+    public var prependState: PageLoadState { observed(list.prependState) }
     /// How many items the server says the whole list has, where it says so.
-    public var totalCount: Int? { list.content.totalCount }
+    public var totalCount: Int? { observed(list.content.totalCount) }
     /// Whether there is a page behind the loaded ones; false until the first page has come.
-    public var hasMore: Bool { list.content.next != nil }
+    public var hasMore: Bool { observed(list.content.next != nil) }
     /// Whether there is a page in front of the loaded ones, because the list opened in its middle or ``maxPages`` dropped it.
-    public var hasPrevious: Bool { list.content.previous != nil }
+    public var hasPrevious: Bool { observed(list.content.previous != nil) }
 
     // MARK: Hooks
 
@@ -65,6 +64,7 @@ where Page.Item: Sendable {
 
     override func loadWillBegin(_ id: RequestID, at part: LoadPosition) throws(APIError) -> PageWish? {
         let position = list.begin(part, id, strategy: strategy)
+        listVersion += 1
         let service = service ?? proxy.defaultService
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.paramsError, service: service, reason: "a list of no pages cannot be loaded")
@@ -87,7 +87,14 @@ where Page.Item: Sendable {
         case .failure(let error):
             change = list.fail(error, for: id)
         }
+        listVersion += 1
         if let change { tell(of: change) }
+    }
+
+    /// A part of the list, whose reader is told when the list changes.
+    private func observed<Value>(_ value: Value) -> Value {
+        _ = listVersion
+        return value
     }
 
     private func tell(of change: PageChange) {

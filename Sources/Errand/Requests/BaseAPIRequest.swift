@@ -32,6 +32,9 @@ public import Observation
     var content: (any Sendable)?
     // The loads that have begun and not ended, in that order.
     var loads: [RequestID] = []
+    // Counts the changes of PageAPIRequest's list. It stands here because in a generic class each access to an observed property
+    // makes its key path anew.
+    var listVersion = 0
     @ObservationIgnored var newestEnding: RequestID?
     @ObservationIgnored var callers: [Caller] = []
 
