@@ -34,16 +34,16 @@ struct RequestQueue {
         return lanes[place.host, default: Lane()].enter(&inFlight, limit: limits.perHost)
     }
 
-    /// A number to wait with, greater than all before.
+    /// A number to wait with, greater than all before; who draws it may come to the line after the next.
     mutating func ticket() -> UInt64 {
         lastTicket += 1
         return lastTicket
     }
 
-    /// Puts somebody at the end of the line; `true` when there is room by now.
+    /// Puts somebody in line; `true` when there is room by now.
     mutating func wait(_ waiter: Waiter, with ticket: UInt64, at place: Place) -> Bool {
         guard !enter(place) else { return true }
-        lanes[place.host, default: Lane()][place.priority].append(ticket, waiter)
+        lanes[place.host, default: Lane()][place.priority].insert(ticket, waiter)
         return false
     }
 

@@ -9,17 +9,24 @@ struct WaitingLine<Waiter: Sendable>: Sendable {
     /// The ticket of the first who waits.
     var first: UInt64? { head < entries.count ? entries[head].ticket : nil }
 
-    mutating func append(_ ticket: UInt64, _ waiter: Waiter) {
-        entries.append((ticket, waiter))
+    /// Lets somebody in; who has drawn a ticket earlier than those at the end stands before them.
+    mutating func insert(_ ticket: UInt64, _ waiter: Waiter) {
+        var index = entries.count
+        while index > head, entries[index - 1].ticket > ticket { index -= 1 }
+        entries.insert((ticket, waiter), at: index)
         waiting += 1
     }
 
     mutating func removeFirst() -> Waiter? {
-        first.flatMap { remove($0) }
+        head < entries.count ? remove(at: head) : nil
     }
 
     mutating func remove(_ ticket: UInt64) -> Waiter? {
-        guard let index = index(of: ticket), let waiter = entries[index].waiter else { return nil }
+        index(of: ticket).flatMap { remove(at: $0) }
+    }
+
+    private mutating func remove(at index: Int) -> Waiter? {
+        guard let waiter = entries[index].waiter else { return nil }
         entries[index].waiter = nil
         waiting -= 1
         while head < entries.count, entries[head].waiter == nil { head += 1 }

@@ -156,24 +156,35 @@ struct RequestQueueTests {
 private struct LineModel {
     private var line = WaitingLine<UInt64>()
     private var expected: [UInt64] = []
+    // Drawn, and not yet in line: tasks draw their ticket and come to the line under two locks.
+    private var drawn: [UInt64] = []
     private var last: UInt64 = 0
     private(set) var isSound = true
 
     mutating func step(_ random: inout SystemRandomNumberGenerator) {
-        switch Int.random(in: 0..<5, using: &random) {
+        switch Int.random(in: 0..<6, using: &random) {
         case 0...1:
             last += 1
-            line.append(last, last)
-            expected.append(last)
-        case 2:
+            drawn.append(last)
+        case 2: comeToLine(&random)
+        case 3:
             isSound = isSound && line.first == expected.first && line.removeFirst() == expected.first
             if !expected.isEmpty { expected.removeFirst() }
-        case 3:
+        case 4:
             guard let ticket = expected.randomElement(using: &random) else { return }
             isSound = isSound && line.remove(ticket) == ticket && line.remove(ticket) == nil
             expected.removeAll { $0 == ticket }
         default:
             isSound = isSound && line.remove(last + 1) == nil && line.first == expected.first
         }
+        isSound = isSound && line.waiting == expected.count
+    }
+
+    private mutating func comeToLine(_ random: inout SystemRandomNumberGenerator) {
+        guard let index = drawn.indices.randomElement(using: &random) else { return }
+        let ticket = drawn.remove(at: index)
+        line.insert(ticket, ticket)
+        expected.append(ticket)
+        expected.sort()
     }
 }

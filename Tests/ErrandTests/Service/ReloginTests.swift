@@ -56,8 +56,13 @@ struct ReloginTests {
     func `When relogin fails each waiter fails once, and the next load may try again`(_ refusal: Refusal) async {
         let proxy = proxy(transport(refusal, valid: "t2"))
         account.fails = true
+        let gate = Latch()
+        account.gate = gate
         let requests = (0..<5).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
         for request in requests { request.loadData() }
+        // A load that is sent after the failure may try again; here all of them are to fail with it.
+        while proxy.defaultService?.relogin.waiterCount != 5 { await Task.yield() }
+        gate.open()
         #expect(await screen.endings(5) == Array(repeating: .failure(.loginExpired), count: 5))
         #expect(account.logins == 1)
         #expect(account.expiries == 1)
