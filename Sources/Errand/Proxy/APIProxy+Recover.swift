@@ -14,6 +14,7 @@ extension APIProxy {
         in generation: Int,
         _ tries: inout Tries
     ) async throws(APIError) {
+        guard isActive(call.id) else { throw APIError(.cancelled) }
         if error.type == .loginExpired, call.renewsLogin, !tries.hasBeenReplayed {
             tries.hasBeenReplayed = true
             return try await renew(call, after: generation, because: error)

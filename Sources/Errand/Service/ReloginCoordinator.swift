@@ -72,8 +72,9 @@ final class ReloginCoordinator: Sendable {
     }
 
     private func start(_ run: Int, of service: APIService, _ clock: any APIClock) {
-        let isAllowed = state.withLock { $0.mayStart(at: clock.uptime) }
-        let work = Task { isAllowed ? await Self.relogin(service) : .failure(Self.tooManyLogins(service)) }
+        let now = clock.uptime
+        let isAllowed = state.withLock { $0.mayStart(at: now) }
+        let work = Task { isAllowed ? await relogin(run, service) : .failure(Self.tooManyLogins(service)) }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
             work.cancel()
@@ -88,7 +89,9 @@ final class ReloginCoordinator: Sendable {
         }
     }
 
-    private static func relogin(_ service: APIService) async -> Outcome {
+    @MainActor private func relogin(_ run: Int, _ service: APIService) async -> Outcome {
+        // The session may have ended before the main actor had time for this.
+        guard state.withLock({ $0.isCurrent(run) }) else { return .failure(APIError(.cancelled)) }
         do {
             try await service.reloginHandler?.relogin()
             return .success(())

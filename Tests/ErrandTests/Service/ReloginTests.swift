@@ -138,6 +138,42 @@ struct ReloginTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test func `A load that is cancelled while it is refused starts no relogin`() async {
+        let gate = Latch()
+        let proxy = proxy(
+            ScriptedTransport { _ in
+                await gate.waitUncancelled()
+                return .status(401)
+            }
+        )
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        while proxy.state.withLock({ $0.loads.values.first?.task == nil }) { await Task.yield() }
+        let task = proxy.state.withLock { $0.loads.values.first?.task }
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        gate.open()
+        await task?.value
+        #expect(proxy.defaultService?.relogin.currentGeneration == 0, "none runs, and none has ended")
+        #expect(account.logins == 0)
+        #expect(!request.isLoading)
+    }
+
+    @Test(.fault(42)) func `A relogin that has not come to its handler when the session ends does not come there`()
+        async
+    {
+        let proxy = proxy(transport(.status))
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        // Not a yield: the main actor is what the handler waits for.
+        while proxy.defaultService?.relogin.waiterCount != 1 { sched_yield() }
+        proxy.logout()
+        #expect(await screen.ending() == .cancel)
+        await sentinel(proxy)
+        #expect(account.logins == 0)
+        #expect(!request.isLoading)
+    }
+
     @Test func `A login request neither waits for a relogin nor starts one`() async {
         let transport = transport(.status)
         let proxy = proxy(transport)
