@@ -17,7 +17,7 @@ extension APIProxy {
 
     /// The generation of the login to send with, once no relogin runs; who has to wait for that lets others go.
     private func generation<Value>(for call: APICall<Value>, _ turn: inout Turn) async throws(APIError) -> Int {
-        guard call.renewsLogin else { return 0 }
+        guard call.renewsLogin else { return call.service.relogin.generation }
         if let generation = call.service.relogin.currentGeneration { return generation }
         giveBack(&turn)
         return try await call.service.relogin.ready(call.id)

@@ -5,12 +5,15 @@ struct SharedExchange {
     typealias Outcome = Result<APIResponse, APIError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
-    /// What makes loads the same: all that goes to the wire, and the login it goes with.
+    /// What makes loads the same: all that goes to the wire, the login it goes with, and how the answer is read.
     struct Key: Hashable {
         let method: HTTPMethod
         let url: String
         let headers: [String]
+        let body: HTTPBody
         let timeout: Duration?
+        let idleTimeout: Duration?
+        let limits: HTTPLimits
         let session: ObjectIdentifier
         let cookies: ObjectIdentifier?
         let generation: Int
@@ -19,7 +22,10 @@ struct SharedExchange {
             method = request.method
             url = request.url.absoluteString
             headers = request.headers.map { "\($0.name):\($0.value)" }
+            body = request.body
             timeout = request.timeout
+            idleTimeout = request.idleTimeout
+            limits = request.limits
             session = ObjectIdentifier(service.relogin)
             cookies = service.cookies.map(ObjectIdentifier.init)
             self.generation = generation

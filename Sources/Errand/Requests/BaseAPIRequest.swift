@@ -83,9 +83,10 @@ public import Observation
     open var idempotencyKey: String? { nil }
     /// Who goes first when requests have to queue; `normal` by default.
     open var priority: RequestPriority { .normal }
-    /// Whether a `GET` or `HEAD` joins one that is under way to the same URL with the same headers; false by default.
+    /// Whether a `GET` or `HEAD` joins one that is queued or under way and sends the very same; false by default.
     ///
-    /// They share one exchange, which is cancelled when its last load is. Each load keeps its own ID and ending.
+    /// They share one exchange with the place in the queue and the deadline of its first load. It is cancelled when its
+    /// last load is. Each load keeps its own ID and ending.
     open var joinsIdentical: Bool { false }
     /// Whether the delegate hears of progress; false by default.
     open var reportsProgress: Bool { false }

@@ -13,6 +13,9 @@ final class ReloginCoordinator: Sendable {
     /// How many wait for the relogin that runs.
     var waiterCount: Int { state.withLock(\.waiters.count) }
 
+    /// The generation of now, whether a relogin runs or not.
+    var generation: Int { state.withLock(\.generation) }
+
     /// The generation to send in; `nil` while a relogin runs.
     var currentGeneration: Int? { state.withLock { $0.isRunning ? nil : $0.generation } }
 
@@ -22,7 +25,7 @@ final class ReloginCoordinator: Sendable {
     func ready(_ id: RequestID) async throws(APIError) -> Int {
         if let generation = currentGeneration { return generation }
         try await wait(id, else: .success(())).get()
-        return state.withLock(\.generation)
+        return generation
     }
 
     /// Makes sure that a relogin has ended after `generation`, by starting one if need be.

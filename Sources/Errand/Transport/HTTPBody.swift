@@ -1,9 +1,9 @@
 public import Foundation
 
 /// What a request sends: pieces from memory and from files, streamed one after the other and readable again.
-public struct HTTPBody: Sendable, Equatable {
+public struct HTTPBody: Sendable, Hashable {
     /// One piece of a body.
-    public enum Piece: Sendable, Equatable {
+    public enum Piece: Sendable, Hashable {
         /// These bytes.
         case data(Data)
         /// All bytes of this file.

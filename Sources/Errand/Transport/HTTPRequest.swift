@@ -37,7 +37,7 @@ public struct HTTPRequest: Sendable {
 }
 
 /// How large an answer may be before the exchange fails with `responseTooLarge`.
-public struct HTTPLimits: Sendable, Equatable {
+public struct HTTPLimits: Sendable, Hashable {
     /// Bytes of the decoded body in memory; 32 MiB by default.
     ///
     /// A body that goes to a file has no limit.

@@ -92,6 +92,38 @@ struct JoinTests {
         #expect(await screen.endings(5) == Array(repeating: .success, count: 5))
     }
 
+    @Test func `Loads that send different bodies, or read with other limits, have exchanges of their own`() async {
+        let transport = transport()
+        let proxy = APIProxy(fake: transport)
+        let requests = (0..<4).map { _ in request(proxy) }
+        for (number, request) in requests.prefix(2).enumerated() {
+            request.ownSerializer = .raw(.data(Data("\(number)".utf8)), contentType: "text/plain")
+        }
+        requests[3].ownService = proxy.defaultService
+        requests[3].ownService?.limits.bodyBytes = 9
+        for request in requests { request.loadData() }
+        while proxy.memberCount < 4 { await Task.yield() }
+        #expect(proxy.exchangeCount == 4)
+        gate.open()
+        let endings = await screen.endings(4)
+        #expect(endings.allSatisfy { $0 == .success })
+    }
+
+    @Test(.fault(42)) func `A load of the next session does not join an exchange of the last`() async {
+        let transport = transport()
+        let proxy = APIProxy(fake: transport)
+        let (last, next) = (request(proxy), request(proxy))
+        last.loadData()
+        await transport.waitForRequests()
+        // The first half of a logout.
+        proxy.defaultService?.relogin.startNewSession()
+        next.loadData()
+        while proxy.memberCount < 2 { await Task.yield() }
+        #expect(proxy.exchangeCount == 2)
+        gate.open()
+        #expect(await screen.endings(2) == [.success, .success])
+    }
+
     @Test func `A failure is everybody's, and what each tries next is its own`() async {
         let transport = ScriptedTransport { [gate] _ in
             try await gate.wait()
@@ -112,4 +144,7 @@ extension APIProxy {
     fileprivate var memberCount: Int {
         state.withLock { $0.sharedExchanges.values.reduce(0) { $0 + $1.members.count } }
     }
+
+    /// How many shared exchanges there are.
+    fileprivate var exchangeCount: Int { state.withLock(\.sharedExchanges.count) }
 }
