@@ -67,7 +67,7 @@ extension APIProxy {
                 hop = try next.within(request.timeout, after: clock.uptime - start, redirects: redirects.count)
             }
         } catch {
-            throw APIError(error, service: service)
+            throw APIError(redirects.isEmpty ? error : error.behindRedirect, service: service)
         }
     }
 
@@ -85,6 +85,14 @@ extension APIProxy {
         let response = try await transport.send(request, progress: progress)
         session.store(from: response.headers, url: request.url, at: clock.date)
         return response
+    }
+}
+
+extension TransportError {
+    /// This error when a server has had the request before: that nothing was sent is true no more.
+    fileprivate var behindRedirect: TransportError {
+        guard kind == .noNetwork || kind == .cannotConnect else { return self }
+        return TransportError(.connectionLost, "behind a redirect: \(reason)", underlying: underlying)
     }
 }
 

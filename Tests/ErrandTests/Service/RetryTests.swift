@@ -251,6 +251,17 @@ struct RetryTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test func `A POST that lost the network behind a redirect is not sent a second time`() async {
+        let transport = ScriptedTransport { request in
+            guard request.method == .get else { return .status(303, headers: ["Location": "/there"]) }
+            throw TransportError(.noNetwork, "no route")
+        }
+        let request = waitingRequest(Reachability(status: .unreachable), transport)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.transport))
+        #expect(transport.requests.map(\.method) == [.post, .get])
+    }
+
     @Test(arguments: [ReachabilityStatus.unknown, .reachable])
     func `Reachability is no gate: a load that fails elsewise is an ordinary failure`(
         _ status: ReachabilityStatus
