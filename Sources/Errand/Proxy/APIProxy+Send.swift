@@ -8,7 +8,8 @@ extension APIProxy {
     ///
     /// - Parameters:
     ///   - request: What to send.
-    ///   - progress: Called on any thread while bytes move; never after `send` has returned.
+    ///   - progress: Called on any thread while bytes move; never once `send` has returned, save that of a call that is
+    ///     cancelled the last report may just be on its way.
     /// - Returns: The answer, whatever its status.
     /// - Throws: ``APIError`` when there is no complete answer, `cancelled` when it was cancelled.
     public func send(
@@ -38,10 +39,20 @@ extension APIProxy {
         let summary = ActiveRequest(id: id, method: request.method, path: path)
         open(ActiveLoad(summary: summary, endsWithOwner: true) { ended(.failure(APIError(.cancelled))) })
         let place = RequestQueue.Place(host: request.url.authority, priority: .normal)
+        let progress = progress.map { whileActive(id, $0) }
         run(id, at: place) { [self] turn in
             let result = await result(of: id, request, progress, turn)
             guard claim(id) else { return }
             ended(result)
+        }
+    }
+
+    private func whileActive(
+        _ id: RequestID,
+        _ report: @escaping TransferProgress.Handler
+    ) -> TransferProgress.Handler {
+        { [self] progress in
+            if isActive(id) { report(progress) }
         }
     }
 

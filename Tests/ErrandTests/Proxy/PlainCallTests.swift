@@ -1,0 +1,44 @@
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@Suite("Plain calls", .timeLimit(.minutes(1)))
+struct PlainCallTests {
+    /// Hands its progress out and waits until it is let go, cancelled or not.
+    private final class ProgressingTransport: HTTPTransport {
+        let latch = Latch()
+        let handler = Mutex<TransferProgress.Handler?>(nil)
+
+        func send(
+            _ request: HTTPRequest,
+            progress: TransferProgress.Handler?
+        ) async throws(TransportError) -> HTTPResponse {
+            handler.withLock { $0 = progress }
+            await latch.waitUncancelled()
+            return .status(200)
+        }
+
+        func report() {
+            handler.withLock { $0 }?(TransferProgress(.upload, completedBytes: 1, totalBytes: nil))
+        }
+    }
+
+    @Test func `No progress is heard of a call that was cancelled`() async {
+        let transport = ProgressingTransport()
+        let proxy = APIProxy(transport: transport)
+        let heard = Mutex(0)
+        let call = Task {
+            try await proxy.send(HTTPRequest(.get, URL("http://shop.test/"))) { _ in heard.withLock { $0 += 1 } }
+        }
+        while transport.handler.withLock({ $0 == nil }) { await Task.yield() }
+        transport.report()
+        proxy.cancelAllRequests()
+        await #expect(throws: APIError.self) { try await call.value }
+        transport.report()
+        #expect(heard.withLock { $0 } == 1)
+        transport.latch.open()
+    }
+}
