@@ -53,7 +53,6 @@ extension APIProxy.State {
     /// Takes a load out of the table, and out of the queue when it waits there to start.
     fileprivate mutating func takeLoad(_ id: RequestID) -> APIProxy.ActiveLoad? {
         guard var load = loads.removeValue(forKey: id) else { return nil }
-        // Goes out with the load, to be released where no lock is held: what it holds may be the app's.
         if let (ticket, place) = load.position { load.waiter = queue.remove(ticket, at: place) }
         return load
     }

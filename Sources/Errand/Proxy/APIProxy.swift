@@ -32,6 +32,7 @@ public final class APIProxy: Sendable {
         var session: ObjectIdentifier?
         // Where it stands in the queue, as long as it has no task.
         var position: (ticket: UInt64, place: RequestQueue.Place)?
+        // What stood there, kept when it is taken out so that nothing is released under the lock.
         var waiter: RequestQueue.Waiter?
         var task: Task<Void, Never>?
     }
@@ -70,7 +71,7 @@ public final class APIProxy: Sendable {
     public var defaultService: APIService? {
         get { state.withLock(\.service) }
         set {
-            // The old one is released where no lock is held: what it holds may be the app's.
+            // Handed out, so that what the old one holds is not released under the lock.
             _ = state.withLock { state in
                 defer { state.service = newValue }
                 return state.service
