@@ -73,7 +73,7 @@ public final class ManualClock: APIClock {
 
     /// Keeps a sleeper; `true` when there is nothing to wait for.
     private func park(_ waiter: CheckedContinuation<Bool, Never>, _ number: Int, for duration: Duration) -> Bool? {
-        guard duration > .zero else { return true }
+        guard duration > .zero else { return !Task.isCancelled }
         state.withLock { $0.sleepers[number] = ($0.uptime + duration, waiter) }
         sleeping.add(1)
         return nil

@@ -19,6 +19,8 @@ public protocol APIClock: Sendable {
 /// The clock of the machine.
 public struct SystemClock: APIClock {
     private static let start = ContinuousClock.now
+    // A century; the runtime cannot count to the end of a wait of `Int64.max` seconds.
+    private static let longestSleep = Duration.seconds(36_525 * 86_400)
 
     /// Creates the clock; all of them show the same time.
     public init() {}
@@ -34,7 +36,7 @@ public struct SystemClock: APIClock {
     /// - Throws: At once, when the task is cancelled.
     public func sleep(for duration: Duration) async throws(CancellationError) {
         do {
-            try await Task.sleep(for: duration, clock: .continuous)
+            try await Task.sleep(for: min(duration, Self.longestSleep), clock: .continuous)
         } catch {
             throw CancellationError()
         }
