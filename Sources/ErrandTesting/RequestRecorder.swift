@@ -26,21 +26,20 @@ public import Errand
     public private(set) var errors: [APIError] = []
     /// All progress that was reported.
     public private(set) var progress: [TransferProgress] = []
-    private let stream: AsyncStream<Event>
-    private let continuation: AsyncStream<Event>.Continuation
+    private let inbox = Inbox<Event>()
 
     /// Creates a screen.
     ///
     /// - Parameter params: The parameters of every load.
     public init(params: APIParams? = nil) {
         self.params = params
-        (stream, continuation) = AsyncStream.makeStream()
     }
 
     /// The next ending that nobody has asked for yet; waits for it, and gives up with `nil` when the task is cancelled.
+    ///
+    /// Several tasks may wait; each gets an ending of its own, first come, first served.
     public func ending() async -> Event? {
-        for await event in stream { return event }
-        return nil
+        await inbox.next()
     }
 
     /// The next `count` endings; fewer when the task is cancelled.
@@ -87,6 +86,6 @@ public import Errand
         MainActor.assertIsolated()
         events.append(event)
         onEvent?(request, event)
-        continuation.yield(event)
+        inbox.put(event)
     }
 }

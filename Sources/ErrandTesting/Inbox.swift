@@ -1,0 +1,46 @@
+import Errand
+import Synchronization
+
+/// Keeps values until somebody takes them, one each, first come, first served.
+final class Inbox<Value: Sendable>: Sendable {
+    private typealias Waiter = CheckedContinuation<Value?, Never>
+
+    private struct State {
+        var values: [Value] = []
+        var waiters: [(number: Int, waiter: Waiter)] = []
+        var lastNumber = 0
+    }
+
+    private let state = Mutex(State())
+
+    func put(_ value: Value) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard !state.waiters.isEmpty else {
+                state.values.append(value)
+                return nil
+            }
+            return state.waiters.removeFirst().waiter
+        }
+        waiter?.resume(returning: value)
+    }
+
+    /// The next value; `nil` when the task is cancelled before there is one.
+    func next() async -> Value? {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        return await suspended(ifCancelled: nil) { waiter in
+            state.withLock { state in
+                guard state.values.isEmpty else { return .some(state.values.removeFirst()) }
+                state.waiters.append((number, waiter))
+                return nil
+            }
+        } unpark: {
+            state.withLock { state in
+                let index = state.waiters.firstIndex { $0.number == number }
+                return index.map { state.waiters.remove(at: $0).waiter }
+            }
+        }
+    }
+}
