@@ -80,7 +80,7 @@ extension APIService {
             text += (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + part
         }
         guard let url = URL(string: text), url.host != nil else {
-            throw APIError(.paramsError, reason: "the path \(path) makes no URL below the service's base URL")
+            throw APIError(.paramsError, reason: "the path makes no URL below the service's base URL")
         }
         return url
     }

@@ -64,6 +64,17 @@ struct APIErrorTests {
         #expect(error?.underlying is TransportError)
     }
 
+    @Test func `A path that makes no URL is not quoted, because parameters stand in it`() {
+        var draft = RequestDraft(method: .get, path: "/users/{token}")
+        draft.params = ["token": "s3cret"]
+        let error = #expect(throws: APIError.self) {
+            try draft.request(for: .sample { $0.baseURL = URL("mailto:nobody") })
+        }
+        #expect(error?.type == .paramsError)
+        #expect(error?.description.contains("base URL") == true)
+        #expect(error?.description.contains("s3cret") == false)
+    }
+
     @Test func `Every type has a text`() {
         for type in APIErrorType.allCases { #expect(APIError(type).message.hasSuffix(".")) }
     }
