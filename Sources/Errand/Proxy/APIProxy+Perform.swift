@@ -41,9 +41,10 @@ extension APIProxy {
     ) async throws(APIError) -> APIResponse {
         if call.joinsIdentical { return try await joinedResponse(to: call, in: generation) }
         return try await inTurn(&turn) { () async throws(APIError) in
-            guard isActive(call.id) else { throw APIError(.cancelled) }
             // Not before it is its turn: a queued load costs no body, and its headers are those of now.
             let request = try call.draft.request(for: call.service)
+            // Not before the headers are there: after a logout they are another account's.
+            guard isActive(call.id) else { throw APIError(.cancelled) }
             return try await exchange(request, for: call.service, progress: call.progress)
         }
     }

@@ -37,7 +37,7 @@ extension APIProxy {
     ) {
         let path = String(request.url.absoluteString.prefix { $0 != "?" && $0 != "#" })
         let summary = ActiveRequest(id: id, method: request.method, path: path)
-        open(ActiveLoad(summary: summary, endsWithOwner: true) { ended(.failure(APIError(.cancelled))) })
+        open(ActiveLoad(summary: summary, endsWithOwner: true, session: nil) { ended(.failure(APIError(.cancelled))) })
         let place = RequestQueue.Place(host: request.url.authority, priority: .normal)
         let progress = progress.map { whileActive(id, $0) }
         run(id, at: place) { [self] turn in

@@ -8,15 +8,14 @@ extension APIProxy {
 
     /// Begins the work of an open load when its turn has come, away from the caller's actor, unless it was cancelled.
     ///
-    /// From here on the load belongs to `session`, and ends with it. The work has the turn and must give it back.
+    /// The work has the turn and must give it back.
     func run(
         _ id: RequestID,
-        in session: ObjectIdentifier? = nil,
         at place: RequestQueue.Place?,
         _ work: @escaping @Sendable (Turn) async -> Void
     ) {
         let mayStart = state.withLock { state in
-            state.enqueue(id, session, place) { [self] in start(id, at: place, work) }
+            state.enqueue(id, place) { [self] in start(id, at: place, work) }
         }
         if mayStart { start(id, at: place, work) }
     }
@@ -46,11 +45,10 @@ extension APIProxy.State {
     /// Whether the load is open and may start at once; otherwise `start` will be called when its turn has come.
     fileprivate mutating func enqueue(
         _ id: RequestID,
-        _ session: ObjectIdentifier?,
         _ place: RequestQueue.Place?,
         _ start: @escaping @Sendable () -> Void
     ) -> Bool {
-        guard loads[id]?.setSession(session) != nil else { return false }
+        guard loads[id] != nil else { return false }
         guard let place, !queue.enter(place) else { return true }
         let ticket = queue.ticket()
         _ = queue.wait(.unstarted(start), with: ticket, at: place)
@@ -60,10 +58,6 @@ extension APIProxy.State {
 }
 
 extension APIProxy.ActiveLoad {
-    fileprivate mutating func setSession(_ session: ObjectIdentifier?) {
-        self.session = session
-    }
-
     fileprivate mutating func setPosition(_ position: (ticket: UInt64, place: RequestQueue.Place)) {
         self.position = position
     }

@@ -27,9 +27,9 @@ public final class APIProxy: Sendable {
     struct ActiveLoad {
         let summary: ActiveRequest
         let endsWithOwner: Bool
+        // Whose session it belongs to and ends with; a plain call belongs to none.
+        let session: ObjectIdentifier?
         let cancelled: @Sendable () -> Void
-        // Whose session it belongs to, once it is known.
-        var session: ObjectIdentifier?
         // Where it stands in the queue, as long as it has no task.
         var position: (ticket: UInt64, place: RequestQueue.Place)?
         // What stood there, kept when it is taken out so that nothing is released under the lock.

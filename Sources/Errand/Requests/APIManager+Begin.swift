@@ -8,17 +8,19 @@ extension APIManager {
     ) -> RequestID {
         if restartPolicy == .ignoreNew, let running = loads.last(where: proxy.isActive) { return running }
         if restartPolicy == .cancelPrevious { cancelAllRequests() }
+        let service = service ?? proxy.defaultService
         let load = Load(of: self, indicator: indicator, endsAtCaller: endsAtCaller)
         loads.append(load.id)
-        proxy.open(load.entry(method: method, path: path, releasePolicy: releasePolicy))
+        // From here on it ends with its session, whatever those do who are asked next.
+        proxy.open(load.entry(method: method, path: path, releasePolicy: releasePolicy, session: service?.session))
         indicator?.showLoading(message)
-        send(load, at: position)
+        send(load, to: service, at: position)
         return load.id
     }
 
-    private func send(_ load: Load<Self>, at position: LoadPosition) {
+    private func send(_ load: Load<Self>, to service: APIService?, at position: LoadPosition) {
         do throws(APIError) {
-            guard let call = try call(for: load, at: position) else {
+            guard let call = try call(for: load, to: service, at: position) else {
                 proxy.cancelRequest(load.id)
                 return
             }
@@ -29,7 +31,11 @@ extension APIManager {
     }
 
     /// What to send; `nil` when the interceptor refuses.
-    private func call(for load: Load<Self>, at position: LoadPosition) throws(APIError) -> APICall<Response>? {
+    private func call(
+        for load: Load<Self>,
+        to service: APIService?,
+        at position: LoadPosition
+    ) throws(APIError) -> APICall<Response>? {
         var draft = RequestDraft(method: method, path: path)
         draft.params = reformParams(paramSource?.params(for: self))
         draft.headers = headers
@@ -39,7 +45,7 @@ extension APIManager {
         if case .multipart = draft.serializer { draft.form = form() }
         if let page = try loadWillBegin(load.id, at: position) { draft.add(page) }
         guard interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
-        let service = try serviceForLoad()
+        let service = try prepared(service)
         guard validator?.request(self, accepts: draft.params) != false else {
             throw APIError(.paramsError, service: service, reason: "the validator refused the parameters")
         }
@@ -59,8 +65,8 @@ extension APIManager {
         return form
     }
 
-    private func serviceForLoad() throws(APIError) -> APIService {
-        guard var service = service ?? proxy.defaultService else {
+    private func prepared(_ service: APIService?) throws(APIError) -> APIService {
+        guard var service else {
             throw APIError(.paramsError, reason: "there is no service: set defaultService of the proxy")
         }
         // An account that is changed after this changes nothing about the load.

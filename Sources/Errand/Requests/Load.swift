@@ -16,16 +16,22 @@
     }
 
     /// What the proxy's table knows of this load.
-    func entry(method: HTTPMethod, path: String, releasePolicy: ReleasePolicy) -> APIProxy.ActiveLoad {
+    func entry(
+        method: HTTPMethod,
+        path: String,
+        releasePolicy: ReleasePolicy,
+        session: ObjectIdentifier?
+    ) -> APIProxy.ActiveLoad {
         let summary = ActiveRequest(id: id, method: method, path: path)
-        return APIProxy.ActiveLoad(summary: summary, endsWithOwner: releasePolicy == .cancel) { [proxy] in
+        let endsWithOwner = releasePolicy == .cancel
+        return APIProxy.ActiveLoad(summary: summary, endsWithOwner: endsWithOwner, session: session) { [proxy] in
             proxy.deliver { self.wasCancelled() }
         }
     }
 
     /// Sends the call and comes back to the main actor with its result.
     func run(_ call: APICall<Manager.Response>) {
-        proxy.run(id, in: ObjectIdentifier(call.service.relogin), at: call.place) { [proxy] turn in
+        proxy.run(id, at: call.place) { [proxy] turn in
             let result: Result<Answer, APIError>
             do throws(APIError) {
                 result = .success(try await proxy.perform(call, turn))

@@ -68,6 +68,9 @@ public struct APIService: Sendable {
 }
 
 extension APIService {
+    /// What tells its sign-in, which copies share, from others.
+    var session: ObjectIdentifier { ObjectIdentifier(relogin) }
+
     /// The URL of an encoded path below ``baseURL``.
     func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
         let base = baseURL.absoluteString

@@ -177,8 +177,8 @@ struct SessionTests {
             while account.logins == 0 { await Task.yield() }
             if place == .waitingToStart { requests.append(load(proxy)) }
         }
-        account.setToken("new")
         if switches { proxy.switchAccount(to: new) } else { proxy.logout() }
+        account.setToken("new")
         #expect(await screen.endings(requests.count) == Array(repeating: .cancel, count: requests.count))
         requests.append(load(proxy))
         gate.open()
@@ -191,6 +191,39 @@ struct SessionTests {
         #expect(proxy.cookies.header(for: URL("http://shop.test/")) == (switches ? "sid=new" : nil))
         #expect(account.expiries == 0)
         #expect(screen.events.count == requests.count)
+    }
+
+    @Test(.fault(42)) func `A load whose account changes while it begins is not sent`() async {
+        let (old, new) = (CookieJar(), CookieJar())
+        old.store(setCookie: "sid=old; Path=/", from: URL("http://shop.test/"))
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let proxy = proxy(transport, cookies: old)
+        let validator = ValidatorSpy()
+        validator.acceptsParams = { [account] _ in
+            proxy.switchAccount(to: new)
+            account.setToken("new")
+            return true
+        }
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.validator = validator
+        request.loadData()
+        #expect(await screen.ending() == .cancel)
+        await sentinel(proxy)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(.fault(42)) func `A load whose account changes while its headers are asked for is not sent`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let proxy = proxy(transport)
+        proxy.defaultService?.commonHeaders = { [weak proxy] in
+            proxy?.switchAccount(to: CookieJar())
+            return ["X-Token": "new"]
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .cancel)
+        await sentinel(proxy)
+        #expect(transport.requests.isEmpty)
+        #expect(!request.isLoading)
     }
 
     @Test func `A logout inside the handler ends its waiters as cancelled`() async {
