@@ -14,18 +14,21 @@ extension APIProxy {
         at place: RequestQueue.Place?,
         _ work: @escaping @Sendable (Turn) async -> Void
     ) {
+        // Its own, not that of the load whose turn it takes over.
+        let priority = Task.currentPriority
         let mayStart = state.withLock { state in
-            state.enqueue(id, place) { [self] in start(id, at: place, work) }
+            state.enqueue(id, place) { [self] in start(id, at: place, priority, work) }
         }
-        if mayStart { start(id, at: place, work) }
+        if mayStart { start(id, at: place, priority, work) }
     }
 
     private func start(
         _ id: RequestID,
         at place: RequestQueue.Place?,
+        _ priority: TaskPriority,
         _ work: @escaping @Sendable (Turn) async -> Void
     ) {
-        let task = Task { await work(.held(place)) }
+        let task = Task(priority: priority) { await work(.held(place)) }
         let isActive = state.withLock { $0.loads[id]?.setTask(task) != nil }
         if !isActive { task.cancel() }
     }

@@ -121,6 +121,24 @@ struct RequestQueueTests {
         #expect(bad.isLoading && !good.isLoading)
     }
 
+    @Test func `A load runs at the priority of the task that began it, whoever gave it its turn`() async {
+        let priorities = Mutex<[TaskPriority]>([])
+        let transport = ScriptedTransport { [gate] _ in
+            priorities.withLock { $0.append(Task.currentPriority) }
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport, perHost: 1)
+        let first = Task(priority: .background) { load("/first", proxy) }
+        await transport.waitForRequests(1)
+        let second = Task(priority: .high) { load("/second", proxy) }
+        while proxy.queuedCount < 1 { await Task.yield() }
+        gate.open()
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(priorities.withLock { $0 } == [.background, .high])
+        #expect(await [first.value, second.value].allSatisfy { !$0.isLoading })
+    }
+
     @Test func `Plain calls queue as well`() async throws {
         let transport = gated()
         let proxy = proxy(transport, perHost: 1)
