@@ -1,0 +1,232 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Relogin over live sockets", .takesTurns, .timeLimit(.minutes(2)))
+struct ReloginLiveTests {
+    /// How the server says that a login has expired.
+    enum Refusal: CaseIterable, Sendable {
+        case status, code
+
+        var answer: Answer {
+            switch self {
+            case .status: .status(401)
+            case .code: .json(bytes: #"{"errcode":11010,"msg":"expired"}"#.utf8)
+            }
+        }
+    }
+
+    let screen = Screen()
+
+    private func load(_ shop: GuardedShop, _ path: String = "/goods") -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: shop.proxy)
+        request.path = path
+        request.loadData()
+        return request
+    }
+
+    @Test(.fault(37), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    func `A thousand refused loads share one login, and each is sent once more`(
+        _ kind: TransportKind,
+        _ refusal: Refusal
+    ) async throws {
+        let gate = Gate()
+        // Nobody is answered before several are there.
+        let shop = try GuardedShop(kind, refusal.answer.preceded(by: .pass(gate)))
+        let requests = (0..<1_000).map { number in
+            screen.params = ["number": number]
+            return load(shop)
+        }
+        #expect(await shop.server.waitForTotalRequests(4))
+        gate.open()
+        #expect(await screen.endings(1_000) == Array(repeating: .success, count: 1_000))
+        #expect(shop.logins.count == 1)
+        let replays = shop.goods.filter { $0.header("X-Token") == "t1" }
+        #expect(Set(replays.map(\.text)).count == 1_000, "each load is accepted")
+        #expect(replays.count == 1_000, "and none twice")
+        let refused = shop.goods.filter { $0.header("X-Token") == "t0" }
+        #expect(refused.count >= 4)
+        #expect(Set(refused.map(\.text)).count == refused.count, "none is refused twice")
+        #expect(requests.allSatisfy { !$0.isLoading && $0.error == nil })
+        #expect(shop.account.expiries == 0)
+    }
+
+    @Test(.fault(40), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    func `A refusal of the old token behind the login starts no second one`(
+        _ kind: TransportKind,
+        _ refusal: Refusal
+    ) async throws {
+        let gate = Gate()
+        let shop = try GuardedShop(kind) {
+            $0.path == "/late" ? refusal.answer.preceded(by: .pass(gate)) : refusal.answer
+        }
+        let late = load(shop, "/late")
+        #expect(await shop.server.waitForTotalRequests(1))
+        let other = load(shop)
+        #expect(await screen.ending() == .success)
+        #expect(!other.isLoading && late.isLoading)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(shop.logins.count == 1)
+        #expect(shop.server.totalRequests == 5)
+    }
+
+    @Test(.fault(41), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    func `A login that is refused as well ends all who wait, once`(
+        _ kind: TransportKind,
+        _ refusal: Refusal
+    ) async throws {
+        let shop = try GuardedShop(kind, loginAnswer: refusal.answer, refusal.answer)
+        let requests = (0..<20).map { _ in load(shop) }
+        #expect(await screen.endings(20) == Array(repeating: .failure(.loginExpired), count: 20))
+        #expect(shop.logins.count == 1)
+        #expect(shop.account.expiries == 1)
+        #expect(requests.allSatisfy { $0.error?.underlying is APIError })
+        #expect(shop.proxy.activeRequests.isEmpty)
+    }
+
+    @Test(.fault(42), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    func `A logout while the login is under way ends all who wait as cancelled`(
+        _ kind: TransportKind,
+        _ refusal: Refusal
+    ) async throws {
+        let gate = Gate()
+        let shop = try GuardedShop(kind, loginAnswer: .status(200).preceded(by: .pass(gate)), refusal.answer)
+        let requests = (0..<20).map { _ in load(shop) }
+        while shop.logins.isEmpty { await Task.yield() }
+        shop.proxy.logout()
+        shop.account.setToken("next")
+        #expect(await screen.endings(20) == Array(repeating: .cancel, count: 20))
+        gate.open()
+        await sentinel(shop.proxy)
+        #expect(requests.allSatisfy { !$0.isLoading })
+        #expect(shop.goods.allSatisfy { $0.header("X-Token") == "t0" })
+        #expect(shop.account.expiries == 0)
+    }
+
+    @Test(
+        .fault(43),
+        arguments: TransportKind.allCases,
+        [
+            [#"Basic realm="shop""#],
+            [#"Digest realm="shop", qop="auth", nonce="dcd98b7102dd2f0e", opaque="5ccc069c403ebaf9""#],
+            [#"Bearer realm="shop", error="invalid_token""#], [#"Basic realm="a""#, #"Digest realm="b", nonce="c""#],
+            [#"Negotiate, Basic realm="a, b", Bearer"#], ["=,\"garbage", ""],
+        ]
+    )
+    func `A challenge is an expired login, whatever it asks for`(_ kind: TransportKind, _ lines: [String]) async throws
+    {
+        let challenges = lines.map { HeaderLine("WWW-Authenticate", $0) }
+        let shop = try GuardedShop(kind, .status(401, headers: HeaderLines(challenges)))
+        let request = load(shop)
+        #expect(await screen.ending() == .success)
+        #expect(request.error == nil)
+        #expect(shop.logins.count == 1)
+        #expect(shop.goods.map { $0.header("X-Token") } == ["t0", "t1"])
+        #expect(shop.server.requests.allSatisfy { $0.header("Authorization") == nil })
+    }
+
+    @Test(.fault(44), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    func `Who is cancelled during the login is not sent again, and is released`(
+        _ kind: TransportKind,
+        _ refusal: Refusal
+    ) async throws {
+        let gate = Gate()
+        let shop = try GuardedShop(kind, loginAnswer: GuardedShop.welcome.preceded(by: .pass(gate)), refusal.answer)
+        screen.params = ["who": "leaves"]
+        var leaving: GoodsRequest? = load(shop)
+        weak let released = leaving
+        while shop.proxy.defaultService?.relogin.waiterCount != 1 { await Task.yield() }
+        screen.params = ["who": "stays"]
+        let staying = load(shop)
+        leaving = nil
+        #expect(released == nil)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(!staying.isLoading)
+        #expect(shop.goods.filter { $0.text.contains("leaves") }.count == 1)
+    }
+
+    @Test(.fault(45), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    func `A replayed POST sends the same bytes, and reads its file again`(
+        _ kind: TransportKind,
+        _ refusal: Refusal
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "photo.bin")
+        let photo = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        try photo.write(to: file)
+        screen.params = ["title": "龙井"]
+        screen.parts = { $0.append(file: file, name: "photo") }
+        let shop = try GuardedShop(kind, refusal.answer)
+        for serializer in [RequestSerializer.json, .form, .multipart] {
+            shop.account.setToken("t0")
+            shop.server.forgetRequests()
+            let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: shop.proxy)
+            request.ownSerializer = serializer
+            request.loadData()
+            #expect(await screen.ending() == .success)
+            let sent = shop.goods
+            try #require(sent.count == 2)
+            #expect(sent[0].body == sent[1].body)
+            #expect(sent[0].header("Content-Type") == sent[1].header("Content-Type"))
+            #expect(!sent[0].body.isEmpty)
+            if case .multipart = serializer { #expect(sent[1].body.count > photo.count) }
+            shop.accept("t\(shop.account.logins + 1)")
+        }
+    }
+}
+
+/// A server that accepts one token, and an app that gets it by a login request of its own.
+@MainActor private final class GuardedShop {
+    nonisolated static let welcome = Answer.json(bytes: goodsJSON([]).utf8)
+
+    let server: FixtureServer
+    let proxy: APIProxy
+    let account = Account()
+    private let token = Token()
+
+    convenience init(_ kind: TransportKind, loginAnswer: Answer = welcome, _ refusal: Answer) throws {
+        try self.init(kind, loginAnswer: loginAnswer) { _ in refusal }
+    }
+
+    init(
+        _ kind: TransportKind,
+        loginAnswer: Answer = welcome,
+        refusal: @escaping @Sendable (RecordedRequest) -> Answer
+    ) throws {
+        server = try FixtureServer.start { [token] request in
+            guard request.path != "/login" else { return loginAnswer }
+            return request.header("X-Token") == token.valid.withLock { $0 } ? Self.welcome : refusal(request)
+        }
+        let service = APIService.sample { [account, server] in
+            $0.baseURL = server.baseURL
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+        }
+        proxy = APIProxy(service: service, transport: try kind.make())
+        account.login = { [proxy] in
+            let login = GoodsRequest(proxy: proxy)
+            login.path = "/login"
+            login.ownLogin = true
+            _ = try await login.value()
+        }
+    }
+
+    /// The logins that have arrived.
+    var logins: [RecordedRequest] { server.requests.filter { $0.path == "/login" } }
+
+    /// All others.
+    var goods: [RecordedRequest] { server.requests.filter { $0.path != "/login" } }
+
+    /// Lets another token in than before.
+    func accept(_ name: String) { token.valid.withLock { $0 = name } }
+
+    private final class Token: Sendable {
+        let valid = Mutex("t1")
+    }
+}
