@@ -56,8 +56,9 @@ extension RetryPolicy {
 
     /// How long to wait before retry number `retry`, from 0, whatever the server wishes.
     func delay(before retry: Int) -> Duration {
-        let longest = min(baseDelay * Int(1 << min(max(retry, 0), 30)), maxDelay)
-        return longest * Double.random(in: 0...1)
+        // Not in durations, whose product of a long delay would be a number too large for them.
+        let longest = min(baseDelay / .seconds(1) * Double(1 << min(max(retry, 0), 30)), maxDelay / .seconds(1))
+        return .seconds(longest * Double.random(in: 0...1))
     }
 }
 

@@ -199,6 +199,16 @@ struct RetryTests {
         #expect(taken(.seconds(3_600)) == 10)
     }
 
+    @Test func `A delay of any length can be doubled any number of times`() async {
+        await #expect(processExitsWith: .success) {
+            var policy = RetryPolicy()
+            policy.baseDelay = .seconds(Int64.max)
+            #expect(policy.delay(before: 100) <= .seconds(10))
+            policy.maxDelay = .seconds(Int64.max)
+            #expect(policy.delay(before: 100) >= .zero)
+        }
+    }
+
     // MARK: Waiting for a network
 
     private func waitingRequest(_ network: Reachability, _ transport: ScriptedTransport) -> GoodsRequest {
