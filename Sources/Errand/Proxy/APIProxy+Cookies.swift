@@ -13,6 +13,7 @@ extension APIProxy: CookieJarOwner {
     public var onError: (@Sendable (any Error) -> Void)? {
         get { state.withLock(\.onError) }
         set {
+            // Handed out, so that what the old one holds is not released under the lock.
             _ = state.withLock { state in
                 defer { state.onError = newValue }
                 return state.onError

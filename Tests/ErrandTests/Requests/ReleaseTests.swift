@@ -25,6 +25,14 @@ struct ReleaseTests {
         }
     }
 
+    @Test func `A hook for errors that is replaced`() async {
+        await #expect(processExitsWith: .success) {
+            let proxy = APIProxy(transport: ScriptedTransport())
+            proxy.onError = { [asking = Asking(proxy)] _ in _ = asking }
+            proxy.onError = nil
+        }
+    }
+
     @Test func `The parameters of a load that is cancelled in the queue`() async {
         await #expect(processExitsWith: .success) { @MainActor in
             let latch = Latch()
