@@ -112,39 +112,4 @@ struct LifetimeTests {
         await sentinel(proxy)
         #expect(released == nil)
     }
-
-    @Test func `What goes with a service or a queued load may call the proxy while it goes`() async {
-        let proxy = APIProxy(service: .sample(), transport: gatedTransport(), limits: RequestLimits(perHost: 1))
-        let count = Counter()
-        let first = GoodsRequest(proxy: proxy)
-        first.loadData()
-        var queued: GoodsRequest? = GoodsRequest(proxy: proxy)
-        queued?.ownService = .sample { [last = LastCall(proxy, count)] in $0.commonHeaders = { last.headers } }
-        queued?.loadData()
-        while proxy.queuedCount < 1 { await Task.yield() }
-        queued = nil
-        proxy.defaultService = .sample { [last = LastCall(proxy, count)] in $0.commonHeaders = { last.headers } }
-        proxy.defaultService = nil
-        proxy.onError = { [last = LastCall(proxy, count)] _ in _ = last.headers }
-        proxy.onError = nil
-        await sentinel(proxy)
-        #expect(count.count == 3)
-        first.cancelAllRequests()
-    }
-}
-
-/// Calls its proxy when it goes.
-private final class LastCall: Sendable {
-    let headers: HTTPHeaders = [:]
-    private let proxy: APIProxy
-    private let count: Counter
-
-    init(_ proxy: APIProxy, _ count: Counter) {
-        self.proxy = proxy
-        self.count = count
-    }
-
-    deinit {
-        if proxy.activeRequests.count < 10 { _ = count.next() }
-    }
 }
