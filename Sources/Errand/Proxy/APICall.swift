@@ -9,7 +9,7 @@ final class APICall<Value: Sendable>: Sendable {
     let retryPolicy: RetryPolicy
     let priority: RequestPriority
     let isLoginRequest: Bool
-    let joinsIdentical: Bool
+    let joinIdentical: Bool
     let progress: TransferProgress.Handler?
 
     init(
@@ -27,7 +27,7 @@ final class APICall<Value: Sendable>: Sendable {
         retryPolicy = options.retryPolicy ?? service.retryPolicy
         priority = options.priority
         isLoginRequest = options.isLoginRequest
-        joinsIdentical = options.joinsIdentical && [.get, .head].contains(draft.method)
+        joinIdentical = options.joinIdentical && [.get, .head].contains(draft.method)
         self.progress = progress
     }
 
@@ -35,7 +35,7 @@ final class APICall<Value: Sendable>: Sendable {
     var renewsLogin: Bool { service.reloginHandler != nil && !isLoginRequest }
 
     /// Where the load queues; one that joins others does not, because their exchange does.
-    var place: RequestQueue.Place? { joinsIdentical ? nil : exchangePlace }
+    var place: RequestQueue.Place? { joinIdentical ? nil : exchangePlace }
 
     /// Where its exchange queues; that of a login request does not, since those in the queue may wait for it.
     var exchangePlace: RequestQueue.Place? {
@@ -48,13 +48,13 @@ struct LoadOptions {
     let retryPolicy: RetryPolicy?
     let priority: RequestPriority
     let isLoginRequest: Bool
-    let joinsIdentical: Bool
+    let joinIdentical: Bool
 
     @MainActor init(of request: BaseAPIRequest) {
         retryPolicy = request.retryPolicy
         priority = request.priority
         isLoginRequest = request.isLoginRequest
-        joinsIdentical = request.joinsIdentical
+        joinIdentical = request.joinIdentical
     }
 }
 

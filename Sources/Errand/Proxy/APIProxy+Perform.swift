@@ -39,7 +39,7 @@ extension APIProxy {
         in generation: Int,
         _ turn: inout Turn
     ) async throws(APIError) -> APIResponse {
-        if call.joinsIdentical { return try await joinedResponse(to: call, in: generation) }
+        if call.joinIdentical { return try await joinedResponse(to: call, in: generation) }
         return try await inTurn(&turn) { () async throws(APIError) in
             // Not before it is its turn: a queued load costs no body, and its headers are those of now.
             let request = try call.draft.request(for: call.service)

@@ -21,8 +21,31 @@ public final class Reachability: Sendable {
     private struct State {
         var source: Source
         var status = ReachabilityStatus.unknown
+        private var told = ReachabilityStatus.unknown
+        private var isTelling = false
         var observers: [Int: AsyncStream<ReachabilityStatus>.Continuation] = [:]
         var lastObserver = 0
+
+        init(source: Source, status: ReachabilityStatus = .unknown) {
+            self.source = source
+            (self.status, told) = (status, status)
+        }
+
+        /// Whether the caller has to tell; where another is at it, that one tells this as well, in its order.
+        mutating func take(_ status: ReachabilityStatus) -> Bool {
+            self.status = status
+            guard !isTelling, status != told else { return false }
+            isTelling = true
+            return true
+        }
+
+        /// What the teller says next; `nil` when all is said.
+        mutating func nextNews() -> (ReachabilityStatus, [AsyncStream<ReachabilityStatus>.Continuation])? {
+            isTelling = status != told
+            guard isTelling else { return nil }
+            told = status
+            return (status, Array(observers.values))
+        }
 
         /// What begins to watch, for the caller to call; `nil` when another does, or has.
         mutating func beginStarting() -> Watch? {
@@ -98,16 +121,13 @@ public final class Reachability: Sendable {
     }
 
     /// Takes a new status; one that is none changes nothing.
-    ///
-    /// Called from one thread at a time, so that readers get statuses in their order.
     package func report(_ status: ReachabilityStatus) {
-        let observers = state.withLock { state in
-            guard state.status != status else { return [] as [AsyncStream<ReachabilityStatus>.Continuation] }
-            state.status = status
-            return Array(state.observers.values)
-        }
+        let mustTell = state.withLock { $0.take(status) }
+        guard mustTell else { return }
         // Never under the lock: yielding takes the reader's task, which, when it is being cancelled, waits for the lock.
-        for observer in observers { observer.yield(status) }
+        while let (news, observers) = state.withLock({ $0.nextNews() }) {
+            for observer in observers { observer.yield(news) }
+        }
     }
 
     private func start() {

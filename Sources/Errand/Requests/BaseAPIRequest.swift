@@ -87,7 +87,7 @@ public import Observation
     ///
     /// They share one exchange with the place in the queue and the deadline of its first load. It is cancelled when its
     /// last load is. Each load keeps its own ID and ending.
-    open var joinsIdentical: Bool { false }
+    open var joinIdentical: Bool { false }
     /// Whether the delegate hears of progress; false by default.
     open var reportsProgress: Bool { false }
 

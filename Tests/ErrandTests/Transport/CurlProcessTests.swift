@@ -94,7 +94,7 @@ struct CurlProcessTests {
             guard let number, number > 2 else { return nil }
             let target = line[arrow.upperBound...]
             // What this process inherited itself may be deleted meanwhile.
-            return target.hasPrefix("/proc/") ? nil : target.replacing(" (deleted)", with: "")
+            return target.hasPrefix("/proc/") ? nil : String(target).replacing(" (deleted)", with: "")
         }
     }
 
