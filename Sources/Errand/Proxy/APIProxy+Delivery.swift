@@ -28,7 +28,8 @@ extension APIProxy {
     }
 
     private func scheduleDeliveries() {
-        Task { @MainActor in
+        // Not the priority of the load that comes first, which may be in the background.
+        Task(priority: .userInitiated) { @MainActor in
             // One batch a job: what the callbacks begin comes in the next, and the main actor is never held.
             let batch = state.withLock { state in
                 defer { state.deliveries = [] }

@@ -77,7 +77,10 @@ final class ReloginCoordinator: Sendable {
     private func start(_ run: Int, of service: APIService, _ clock: any APIClock) {
         let now = clock.uptime
         let isAllowed = state.withLock { $0.mayStart(at: now) }
-        let work = Task { isAllowed ? await relogin(run, service) : .failure(Self.tooManyLogins(service)) }
+        // Others wait for it than the load that happens to start it.
+        let work = Task(priority: .userInitiated) {
+            isAllowed ? await relogin(run, service) : .failure(Self.tooManyLogins(service))
+        }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
             work.cancel()

@@ -174,6 +174,22 @@ struct ReloginTests {
         #expect(!request.isLoading)
     }
 
+    @Test func `A load in the background keeps neither relogin nor callbacks there`() async {
+        var priorities: [TaskPriority] = []
+        account.login = { priorities.append(Task.currentPriority) }
+        screen.onEvent = { _, _ in priorities.append(Task.currentPriority) }
+        let proxy = proxy(transport(.status))
+        let begun = Task(priority: .background) {
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.loadData()
+            return request
+        }
+        // Not the task itself, which would get this one's priority by that.
+        #expect(await screen.ending() == .success)
+        #expect(priorities == [.userInitiated, .userInitiated])
+        #expect(await !begun.value.isLoading)
+    }
+
     @Test func `A login request neither waits for a relogin nor starts one`() async {
         let transport = transport(.status)
         let proxy = proxy(transport)
