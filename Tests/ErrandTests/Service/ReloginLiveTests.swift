@@ -80,8 +80,11 @@ struct ReloginLiveTests {
         _ kind: TransportKind,
         _ refusal: Refusal
     ) async throws {
-        let shop = try GuardedShop(kind, loginAnswer: refusal.answer, refusal.answer)
+        let gate = Gate()
+        let shop = try GuardedShop(kind, loginAnswer: refusal.answer.preceded(by: .pass(gate)), refusal.answer)
         let requests = (0..<20).map { _ in load(shop) }
+        while shop.proxy.defaultService?.relogin.waiterCount != 20 { await Task.yield() }
+        gate.open()
         #expect(await screen.endings(20) == Array(repeating: .failure(.loginExpired), count: 20))
         #expect(shop.logins.count == 1)
         #expect(shop.account.expiries == 1)

@@ -131,7 +131,11 @@ struct SessionTests {
             login.ownLogin = true
             _ = try await login.value()
         }
+        let gate = Latch()
+        account.gate = gate
         let requests = (0..<3).map { _ in load(proxy) }
+        while proxy.defaultService?.relogin.waiterCount != 3 { await Task.yield() }
+        gate.open()
         #expect(await screen.endings(3) == Array(repeating: .failure(.loginExpired), count: 3))
         #expect(account.logins == 1)
         #expect(requests.allSatisfy { $0.error?.underlying is APIError })
@@ -182,9 +186,10 @@ struct SessionTests {
         #expect(await screen.endings(requests.count) == Array(repeating: .cancel, count: requests.count))
         requests.append(load(proxy))
         gate.open()
-        login.open()
         clock.advance(by: .seconds(100))
         #expect(await screen.ending() == .success)
+        // Not before: this late handler puts a token of its own in the place of the new one.
+        login.open()
         await sentinel(proxy)
         let sent = transport.requests.map { [$0.headers["X-Token"], $0.headers["Cookie"]] }
         #expect(sent == [["t0", "sid=old"], ["new", switches ? "sid=new" : nil]])
