@@ -4,11 +4,12 @@ extension APIProxy {
     /// Ends a session on this side: for signing out, and before another account signs in.
     ///
     /// Call this on the main actor, and forget the credentials that the service's common headers read right after it, before
-    /// anything else has a turn there: no load is sent in between, because all have ended and none can begin. Every load of the service that
-    /// has begun ends as cancelled, wherever it is: queued, under way, in a back-off, waiting for a relogin. A relogin that
-    /// runs is cancelled and counts no more, and ``ReloginHandler/sessionDidExpire(_:)`` is not called for it. The cookies
-    /// are cleared, also from their file, and an answer that comes late brings none back. Loads that begin afterwards
-    /// belong to the next session.
+    /// anything else has a turn there: no load is sent in between, because all have ended and none can begin.
+    ///
+    /// Every load of the service that has begun ends as cancelled, wherever it is: queued, under way, in a back-off, waiting
+    /// for a relogin. A relogin that runs is cancelled and counts no more, and ``ReloginHandler/sessionDidExpire(_:)`` is not
+    /// called for it. The cookies are cleared, also from their file, and an answer that comes late brings none back. Loads
+    /// that begin afterwards belong to the next session.
     ///
     /// Plain calls of ``send(_:progress:)`` belong to no session and go on.
     ///
@@ -21,9 +22,11 @@ extension APIProxy {
     /// Changes the account: ends the session as ``logout(from:)`` does, but keeps the cookies of the old account.
     ///
     /// Call this on the main actor, and put the credentials of the new account where the service's common headers read them
-    /// right after it; earlier, a load of the old account might still be sent with them. From then on the cookies of `jar` are sent and stored for every service that has no jar of its own; the old jar is saved, and
-    /// an answer that comes late changes nothing but that. Blocks as ``CookieJar/flush()`` does; what prevents saving goes to
-    /// ``onError``, and the old jar goes on trying as long as somebody holds it.
+    /// right after it; earlier, a load of the old account might still be sent with them.
+    ///
+    /// From then on the cookies of `jar` are sent and stored for every service that has no jar of its own; the old jar is
+    /// saved, and an answer that comes late changes nothing but that. Blocks as ``CookieJar/flush()`` does; what prevents
+    /// saving goes to ``onError``, and the old jar goes on trying as long as somebody holds it.
     ///
     /// - Parameters:
     ///   - service: The backend; `nil` is the default service.
