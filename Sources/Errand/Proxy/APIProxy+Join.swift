@@ -29,7 +29,7 @@ extension APIProxy {
             do throws(APIError) {
                 var turn = Turn(place: place)
                 let response = try await inTurn(&turn) { () async throws(APIError) in
-                    guard hasActiveMembers(key, number) else { throw APIError(.cancelled) }
+                    guard !endsUnwanted(key, number) else { throw APIError(.cancelled) }
                     return try await exchange(request, for: service) { self.spread($0, key, number) }
                 }
                 outcome = .success(response)
@@ -42,12 +42,16 @@ extension APIProxy {
         if isWanted != true { task.cancel() }
     }
 
-    /// Whether any of those who take part has not been cancelled.
-    private func hasActiveMembers(_ key: SharedExchange.Key, _ number: RequestID) -> Bool {
-        state.withLock { state in
-            guard let shared = state.sharedExchanges[key], shared.number == number else { return false }
-            return shared.members.keys.contains { state.loads[$0] != nil }
+    /// Ends an exchange all of whose loads have been cancelled, so that none joins it any more; whether it is over.
+    private func endsUnwanted(_ key: SharedExchange.Key, _ number: RequestID) -> Bool {
+        let members = state.withLock { state -> [SharedExchange.Member]? in
+            guard let shared = state.sharedExchanges[key], shared.number == number else { return [] }
+            guard !shared.members.keys.contains(where: { state.loads[$0] != nil }) else { return nil }
+            state.sharedExchanges[key] = nil
+            return Array(shared.members.values)
         }
+        for member in members ?? [] { member.waiter.resume(returning: .failure(APIError(.cancelled))) }
+        return members != nil
     }
 
     private func spread(_ progress: TransferProgress, _ key: SharedExchange.Key, _ number: RequestID) {

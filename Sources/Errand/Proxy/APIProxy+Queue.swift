@@ -61,12 +61,14 @@ extension Turn {
 }
 
 extension URL {
-    /// Host and port as they are written, which is whom a limit is for.
+    /// Host and port, which are whom a limit is for.
     var authority: String {
         let text = absoluteString.utf8
         guard let slash = text.firstIndex(of: UInt8(ascii: "/")) else { return "" }
         let rest = text[slash...].drop { $0 == UInt8(ascii: "/") }
         let end = rest.firstIndex { [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
-        return String(decoding: rest[..<(end ?? rest.endIndex)], as: UTF8.self)
+        let authority = rest[..<(end ?? rest.endIndex)]
+        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
+        return String(decoding: host.map(\.asciiLowercased), as: UTF8.self)
     }
 }

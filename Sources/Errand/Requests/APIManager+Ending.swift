@@ -1,11 +1,13 @@
 extension APIManager {
     /// Shows an answer to all who may refuse or change it.
-    func judge(_ result: Result<APIAnswer<Response>, APIError>) -> Result<Response, APIError> {
+    func judge(
+        _ result: Result<APIAnswer<Response>, APIError>,
+        of service: APIService?
+    ) -> Result<Response, APIError> {
         switch result {
         case .success(let answer):
             interceptor?.request(self, didReceive: answer.response)
             guard validator?.request(self, accepts: answer.value, in: answer.response) != false else {
-                let service = service ?? proxy.defaultService
                 return .failure(APIError(.noContent, service: service, response: answer.response))
             }
             return .success(reformData(answer.value))

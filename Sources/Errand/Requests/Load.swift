@@ -38,13 +38,13 @@
             } catch {
                 result = .failure(error)
             }
-            proxy.deliver { self.didFinish(result) }
+            proxy.deliver { self.didFinish(result, of: call.service) }
         }
     }
 
     /// Ends the load without having sent it; like every ending, later.
     func fail(_ error: APIError) {
-        proxy.deliver { self.didFinish(.failure(error)) }
+        proxy.deliver { self.didFinish(.failure(error), of: nil) }
     }
 
     /// Takes progress from the transport's thread to the delegate.
@@ -59,10 +59,10 @@
         manager.delegate?.managerCallAPI(manager, didMake: progress)
     }
 
-    private func didFinish(_ result: Result<Answer, APIError>) {
+    private func didFinish(_ result: Result<Answer, APIError>, of service: APIService?) {
         guard proxy.isActive(id) else { return }
         let response = (try? result.get().response) ?? result.error?.response
-        let outcome = manager?.judge(result)
+        let outcome = manager?.judge(result, of: service)
         if let manager, let outcome { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard proxy.claim(id) else { return }

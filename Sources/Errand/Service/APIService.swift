@@ -38,6 +38,8 @@ public struct APIService: Sendable {
     /// Without one, such a load fails with `loginExpired`.
     public var reloginHandler: (any ReloginHandler)?
     /// How long ``reloginHandler`` may take before its waiters fail; 60 s by default.
+    ///
+    /// Its task is cancelled then; a handler that does not hear of that stays in memory until it returns.
     public var reloginTimeout: Duration = .seconds(60)
     /// When a load that failed is sent again; twice by default, where that does no harm.
     ///
