@@ -60,8 +60,9 @@ struct Probe {
             if number % 500 == 499 { flush() }
         }
         jar.remove { $0.name.hasPrefix("\(name)-") && $0.name.hasSuffix("0") }
+        // Each try waits for the lock as long as a save may; in a crowd on a busy machine that can be several times.
         var attempts = 1
-        while !flush(), attempts < 5 { attempts += 1 }
+        while !flush(), attempts < 60 { attempts += 1 }
     }
 
     /// Takes the lock of the file and keeps it.

@@ -14,6 +14,34 @@ public struct PageFacts: Sendable {
     public let previousCursor: String?
     /// The raw answer.
     public let response: APIResponse
+
+    /// Creates the facts of a page, to test a strategy of one's own.
+    ///
+    /// - Parameters:
+    ///   - position: Where the page stands.
+    ///   - itemCount: How many items the server sent in it.
+    ///   - totalItems: How many items the whole list has, if the page told.
+    ///   - totalPages: How many pages the whole list has, if the page told.
+    ///   - nextCursor: The cursor of the page behind it, if the page told.
+    ///   - previousCursor: The cursor of the page in front of it, if the page told.
+    ///   - response: The raw answer.
+    public init(
+        position: PagePosition,
+        itemCount: Int,
+        totalItems: Int? = nil,
+        totalPages: Int? = nil,
+        nextCursor: String? = nil,
+        previousCursor: String? = nil,
+        response: APIResponse
+    ) {
+        self.position = position
+        self.itemCount = itemCount
+        self.totalItems = totalItems
+        self.totalPages = totalPages
+        self.nextCursor = nextCursor
+        self.previousCursor = previousCursor
+        self.response = response
+    }
 }
 
 extension PageFacts {

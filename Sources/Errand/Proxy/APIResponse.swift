@@ -17,7 +17,14 @@ public struct APIResponse: Sendable {
     /// The time from sending to the last byte of the answer, redirects included.
     public let duration: Duration
 
-    init(_ response: HTTPResponse, url: URL, redirects: [URL], duration: Duration) {
+    /// Creates an answer of what a transport gave, for example in a test of a validator or a strategy.
+    ///
+    /// - Parameters:
+    ///   - response: The answer, redirects not followed.
+    ///   - url: The URL that answered.
+    ///   - redirects: The URLs that redirected to it; none by default.
+    ///   - duration: The time from sending to the last byte; none by default.
+    public init(_ response: HTTPResponse, url: URL, redirects: [URL] = [], duration: Duration = .zero) {
         self.url = url
         status = response.status
         headers = response.headers
