@@ -112,14 +112,17 @@ struct CurlProcessTests {
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(kinds.count == 1_000)
-            #expect(kinds.allSatisfy { [nil, .cannotConnect, .connectionLost, .noNetwork].contains($0) })
+            // The server lives in this process too: what it has no descriptor to accept waits for its deadline.
+            #expect(kinds.allSatisfy { [nil, .cannotConnect, .connectionLost, .noNetwork, .timeout].contains($0) })
             #expect(await Self.failure(transport, server.url("/")) == nil)
         }
     }
 
     private static func failure(_ transport: CurlTransport, _ url: URL) async -> TransportError.Kind? {
+        var request = HTTPRequest(.get, url)
+        request.timeout = .seconds(10)
         do throws(TransportError) {
-            _ = try await transport.send(HTTPRequest(.get, url))
+            _ = try await transport.send(request)
             return nil
         } catch {
             return error.kind
