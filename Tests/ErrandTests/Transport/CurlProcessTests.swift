@@ -48,6 +48,7 @@ struct CurlProcessTests {
             }
             _ = try? await transport.send(HTTPRequest(.get, url))
             try? FileManager.default.removeItem(at: authority.directory)
+            program.stop()
             exit(7)
         }
     }

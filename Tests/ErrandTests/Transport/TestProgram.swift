@@ -45,7 +45,15 @@ final class TestProgram: Sendable {
     }
 
     deinit {
-        process.withLock { $0.terminate() }
+        stop()
+    }
+
+    /// Ends the program, as the end of this object does.
+    func stop() {
+        process.withLock { process in
+            // A program starts with the signals blocked that are blocked in the thread that starts it; this one never is.
+            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        }
     }
 
     /// Whether the program has not ended.
