@@ -130,12 +130,13 @@ struct CurlDecodingTests {
     }
 
     @Test(.fault(52), arguments: ["gzip", "deflate"])
-    func `A bomb stops at the limit of decoded bytes`(_ coding: String) async throws {
+    func `A bomb ends as soon as it is over the limit, though nothing comes after that`(_ coding: String) async {
+        let limit = 10_000_000
         let header = coding == "gzip" ? DeflateBomb.gzipHeader : []
         let error = await #expect(throws: TransportError.self) {
-            let start = Answer.Step.write(header + DeflateBomb.start)
-            let more = Array(repeating: DeflateBomb.more, count: 100).flatMap { $0 }
-            _ = try await send(coding, start, .repeatForever(more, every: .zero)) { $0.limits.bodyBytes = 10_000_000 }
+            _ = try await send(coding, .write(header + DeflateBomb.bytes(over: limit)), .hang) {
+                $0.limits.bodyBytes = limit
+            }
         }
         #expect(error?.kind == .responseTooLarge)
     }
