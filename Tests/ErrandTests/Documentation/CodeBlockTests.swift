@@ -51,10 +51,19 @@ struct CodeBlockTests {
             if line.hasPrefix("```") {
                 if let finished = block { blocks.append(finished.joined(separator: "\n")) }
                 block = block == nil && line == "```swift" ? [] : nil
-            } else {
+            } else if !Self.standIns.contains(line) {
                 block?.append(line)
             }
         }
         return blocks
     }
+
+    /// Imports whose place the prelude takes.
+    private static let standIns: [Substring] = {
+        #if canImport(UIKit)
+        []
+        #else
+        ["import UIKit", "import SwiftUI"]
+        #endif
+    }()
 }
