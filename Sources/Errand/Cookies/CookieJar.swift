@@ -173,9 +173,14 @@ public final class CookieJar: Sendable {
     /// logout survives whatever happens next, and blocks as ``flush()`` does. What prevents it goes to the error hook, and
     /// the jar goes on trying.
     public func clear() {
+        empty()
+        try? flush()
+    }
+
+    /// The part of ``clear()`` that does not wait for the disk.
+    func empty() {
         state.withLock { $0.clear() }
         for jar in LiveJars.others(than: self) { jar.state.withLock { $0.forget() } }
-        try? flush()
     }
 
     /// Changes the state and sees to it that the file hears of it.

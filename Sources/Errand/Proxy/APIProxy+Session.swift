@@ -11,12 +11,16 @@ extension APIProxy {
     /// called for it. The cookies are cleared, also from their file, and an answer that comes late brings none back. Loads
     /// that begin afterwards belong to the next session.
     ///
-    /// Plain calls of ``send(_:progress:)`` belong to no session and go on.
+    /// Plain calls of ``send(_:progress:)`` belong to no session and go on. Blocks as ``CookieJar/clear()`` does, after all
+    /// loads have ended.
     ///
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
-        jar(for: service ?? defaultService).clear()
+        let jar = jar(for: service ?? defaultService)
+        jar.empty()
         endSession(of: service)
+        // Once more, for a load of the old session whose turn came in between, and then the disk, which takes its time.
+        jar.clear()
     }
 
     /// Changes the account: ends the session as ``logout(from:)`` does, but keeps the cookies of the old account.

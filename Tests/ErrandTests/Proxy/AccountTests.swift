@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Errand
@@ -82,6 +83,29 @@ struct AccountTests {
         #expect(transport.requests.map { $0.headers["Cookie"] } == ["sid=old", signsOut ? nil : "sid=old; hop=1"])
         #expect(old.header(for: url) == (signsOut ? nil : "sid=old; hop=1; late=1"))
         #expect(new.header(for: url) == "sid=new")
+    }
+
+    @Test func `A logout ends all loads before it waits for the disk`() async throws {
+        let loads = Mutex<[Int]>([])
+        let known = Mutex<APIProxy?>(nil)
+        try Data().write(to: folder.file)
+        // The hook is called while the jar is saved, which cannot be done below a file.
+        let jar = CookieJar(file: folder.file.appending(path: "cookies.txt")) { _ in
+            let count = known.withLock { $0 }?.activeRequests.count
+            loads.withLock { $0.append(contentsOf: count.map { [$0] } ?? []) }
+        }
+        let (gate, arrived) = (Latch(), Latch())
+        let proxy = APIProxy(service: .sample(), transport: transport(gate, arrived), cookies: jar)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        try await arrived.wait()
+        jar.store(setCookie: "sid=old; Path=/", from: url)
+        known.withLock { $0 = proxy }
+        proxy.logout()
+        #expect(loads.withLock { $0 } == [0])
+        #expect(await screen.ending() == .cancel)
+        #expect(jar.cookies.isEmpty)
+        gate.open()
     }
 
     @Test func `Switching saves the jar that goes`() throws {
