@@ -11,15 +11,20 @@ extension APIService {
         return error(isExpired ? .loginExpired : .http, head, response)
     }
 
+    /// What stands for an answer without content, such as a 204: an optional is `nil` then, and any other type has its say
+    /// about the missing value.
+    private static let null = Data("null".utf8)
+
     /// The value that a whole body holds.
     func decode<Value: Decodable>(_ response: APIResponse) throws -> Value {
-        try decoder.decode(Value.self, from: response.body)
+        try decoder.decode(Value.self, from: response.body.isEmpty ? Self.null : response.body)
     }
 
     /// The value that stands in an envelope.
     ///
     /// - Throws: `server` or `loginExpired` as the code says, `DecodingError`.
     func decode<Value: Decodable>(_ response: APIResponse, in envelope: Envelope) throws -> Value {
+        guard !response.body.isEmpty else { return try decode(response) }
         let content = try decoder.decode(
             EnvelopeContent<Value>.self,
             from: response.body,
@@ -27,8 +32,7 @@ extension APIService {
         )
         switch content {
         case .success(let value): return value
-        // An optional is nil then; any other type has its say about the missing value.
-        case .successWithoutData: return try decoder.decode(Value.self, from: Data("null".utf8))
+        case .successWithoutData: return try decoder.decode(Value.self, from: Self.null)
         case .failure(let head): throw businessError(head, response, envelope)
         }
     }

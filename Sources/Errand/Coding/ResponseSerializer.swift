@@ -2,8 +2,9 @@ public import Foundation
 
 /// Makes a request's ``APIManager/Response`` of an answer, off the main actor.
 ///
-/// The default follows the type: `String` is text, `Data` the body as it is, `Void` nothing, and any other `Decodable`
-/// (``JSONValue`` for JSON of unknown shape) JSON, which with an envelope is what stands under its data key.
+/// The default follows the type: `String` is text, `Data` the body as it is, ``DownloadedFile`` where it was written to,
+/// `Void` nothing, and any other `Decodable` (``JSONValue`` for JSON of unknown shape) JSON, which with an envelope is what
+/// stands under its data key.
 public struct ResponseSerializer<Value: Sendable>: Sendable {
     let serialize: @Sendable (APIResponse, APIService) throws -> Value
 
@@ -23,7 +24,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         do {
             return try serialize(response, service)
         } catch let error as APIError {
-            throw error
+            throw error.answered(by: response)
         } catch {
             throw APIError(.decoding, service: service, response: response, underlying: error)
         }
@@ -56,6 +57,19 @@ extension ResponseSerializer<Data> {
         Self { response, service in
             try service.checkEnvelope(of: response)
             return response.body
+        }
+    }
+}
+
+extension ResponseSerializer<DownloadedFile> {
+    /// The file that ``BaseAPIRequest/destination`` names; an answer that went to memory fails.
+    public static var file: Self {
+        Self { response, service in
+            try service.checkEnvelope(of: response)
+            guard let url = response.file else {
+                throw APIError(.decoding, service: service, reason: "the answer is in memory: name a file as destination")
+            }
+            return DownloadedFile(url: url)
         }
     }
 }

@@ -74,9 +74,40 @@ extension APIError {
     ///   - type: What kind of failure it is.
     ///   - message: The text for the user; the library's English text for the type by default.
     ///   - reason: What happened, for the developer; free of secrets.
+    ///   - code: The server's business code; none by default.
+    ///   - response: The answer; none by default, and what a ``ResponseSerializer`` throws is given its answer.
     ///   - underlying: The error below this one.
-    public init(_ type: APIErrorType, message: String? = nil, reason: String? = nil, underlying: (any Error)? = nil) {
-        self.init(type, service: nil, serverMessage: message, reason: reason, underlying: underlying)
+    public init(
+        _ type: APIErrorType,
+        message: String? = nil,
+        reason: String? = nil,
+        code: Int? = nil,
+        response: APIResponse? = nil,
+        underlying: (any Error)? = nil
+    ) {
+        self.init(
+            type,
+            service: nil,
+            serverMessage: message,
+            reason: reason,
+            code: code,
+            response: response,
+            underlying: underlying
+        )
+    }
+
+    /// This error, with the answer that it is about, unless it brings one.
+    func answered(by response: APIResponse) -> APIError {
+        guard self.response == nil else { return self }
+        return APIError(
+            type,
+            service: nil,
+            serverMessage: message,
+            reason: reason,
+            code: code,
+            response: response,
+            underlying: underlying
+        )
     }
 
     /// This error, with what is known of `cause`.
@@ -93,7 +124,7 @@ extension APIError {
     }
 }
 
-extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The text for the user.
     public var errorDescription: String? { message }
 
@@ -105,6 +136,9 @@ extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringCo
 
     /// The type, status, code and reason.
     public var debugDescription: String { description }
+
+    /// The description alone, so that `dump` prints no more than `print`.
+    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }
 
 extension Error {
@@ -133,7 +167,15 @@ extension DecodingError {
 
     private static func path(_ keys: [any CodingKey]) -> String {
         guard !keys.isEmpty else { return "the answer" }
-        return keys.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
+        return keys.map(name).joined(separator: ".")
+    }
+
+    /// An index, or a name that stands in the app's code; the keys of a dictionary are the server's, and may be secret.
+    private static func name(of key: any CodingKey) -> String {
+        if let index = key.intValue, key.stringValue == "Index \(index)" { return "[\(index)]" }
+        let mirror = Mirror(reflecting: key)
+        let isDeclared = key is AnyCodingKey || mirror.displayStyle == .enum && mirror.children.isEmpty
+        return isDeclared ? key.stringValue : "*"
     }
 }
 

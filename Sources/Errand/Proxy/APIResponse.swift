@@ -50,7 +50,10 @@ public struct APIResponse: Sendable {
     }
 }
 
-extension APIResponse: CustomStringConvertible {
+extension APIResponse: CustomStringConvertible, CustomReflectable {
     /// The status and the size; nothing of the contents.
     public var description: String { "HTTP \(status), \(body.count) bytes" }
+
+    /// The description alone, so that `dump` prints no more than `print`.
+    public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }

@@ -31,6 +31,22 @@ struct ResponseSerializerTests {
         #expect(try await result(GoodsRequest.self, #"{"errcode":"200","data":[]}"#).get().isEmpty)
     }
 
+    @Test(arguments: [Envelope(), nil]) func `An answer without content is nil where that may be`(
+        _ envelope: Envelope?
+    ) async throws {
+        let service = APIService.sample { $0.envelope = envelope }
+        #expect(try await result(MaybeRequest.self, "", status: 204, service: service).get() == nil)
+        #expect(await result(GoodsRequest.self, "", status: 204, service: service).error?.type == .decoding)
+    }
+
+    @Test func `What a serializer of one's own throws brings the answer along`() async {
+        let failure = await result(PickyRequest.self, "[]").error
+        #expect(failure?.type == .server)
+        #expect(failure?.code == 7)
+        #expect(failure?.message == "too few")
+        #expect(failure?.response?.text == "[]")
+    }
+
     @Test func `A business failure never becomes a decoding failure`() async {
         let failure = await result(GoodsRequest.self, #"{"errcode":5001,"msg":"售罄","data":"what?"}"#).error
         #expect(failure?.type == .server)
@@ -121,5 +137,17 @@ struct ResponseSerializerTests {
         #expect(try await result(OptionalRequest.self, #"{"errcode":200,"data":null}"#).get() == nil)
         #expect(try await result(OptionalRequest.self, #"{"errcode":200}"#).get() == nil)
         #expect(try await result(OptionalRequest.self, #"{"errcode":200,"data":{"id":1,"name":"a"}}"#).get()?.id == 1)
+    }
+}
+
+private final class MaybeRequest: SampleRequest, APIManager {
+    typealias Response = Goods?
+}
+
+private final class PickyRequest: SampleRequest, APIManager {
+    typealias Response = [Goods]
+
+    var responseSerializer: ResponseSerializer<[Goods]> {
+        ResponseSerializer { _, _ in throw APIError(.server, message: "too few", code: 7) }
     }
 }

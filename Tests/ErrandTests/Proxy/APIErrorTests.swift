@@ -21,6 +21,8 @@ struct APIErrorTests {
         let service = APIService.sample { $0.errorMessages.byType[.server] = "for the type" }
         #expect(await error(silent)?.message == "The server refused the request.")
         #expect(await error(silent, service: service)?.message == "for the type")
+        let blank = HTTPResponse.json(#"{"errcode":7,"msg":" "}"#)
+        #expect(await error(blank, service: service)?.message == "for the type")
         #expect(await error(answer, service: service)?.message == "from the server")
         var translated = service
         translated.errorMessages.byCode[7] = "for the code"
@@ -36,7 +38,8 @@ struct APIErrorTests {
     func `No description of an error holds a secret`(_ answer: HTTPResponse) async throws {
         let error = try #require(await error(answer))
         var dumped = ""
-        dump(error.response?.headers, to: &dumped)
+        dump(error, to: &dumped)
+        dump(error.response, to: &dumped)
         for text in ["\(error)", String(reflecting: error), error.localizedDescription, dumped] {
             #expect(!text.contains("s3cret"), "\(text)")
             #expect(!text.isEmpty)
@@ -48,6 +51,13 @@ struct APIErrorTests {
         #expect(wrong?.description == "decoding, HTTP 200, data.[1].id is no Int")
         let missing = await error(.json(#"{"errcode":200,"data":[{"id":1}]}"#))
         #expect(missing?.description == "decoding, HTTP 200, no data.[0].name")
+    }
+
+    @Test func `The keys of a dictionary are the server's, and stay there`() async {
+        let body = #"{"errcode":200,"data":{"s3cret@mail.test":{"id":1,"names":{"s3cret":7}}}}"#
+        let request = AccountsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(body) }))
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.description == "decoding, HTTP 200, data.*.names.* is no String")
     }
 
     @Test(arguments: [
@@ -78,4 +88,13 @@ struct APIErrorTests {
     @Test func `Every type has a text`() {
         for type in APIErrorType.allCases { #expect(APIError(type).message.hasSuffix(".")) }
     }
+}
+
+private final class AccountsRequest: SampleRequest, APIManager {
+    struct Account: Decodable {
+        let id: Int
+        let names: [String: String]
+    }
+
+    typealias Response = [String: Account]
 }
