@@ -10,8 +10,8 @@ struct PathTemplate {
 
     /// The path with its parameters, each percent-encoded as one segment.
     func filled(from params: inout Params) throws(APIError) -> String {
-        guard !text.utf8.contains(UInt8(ascii: ":")) || !text.contains("://") else {
-            throw APIError(.paramsError, reason: "the path \(text) is a URL; name a service for another host")
+        guard !isURL else {
+            throw APIError(.paramsError, reason: "the path is a whole URL; name a service for another host")
         }
         guard text.utf8.contains(UInt8(ascii: "{")) else { return PercentEncoding.path(text) }
         var path = ""
@@ -22,6 +22,12 @@ struct PathTemplate {
             rest = rest[rest.index(after: close)...]
         }
         return path + PercentEncoding.path(String(rest))
+    }
+
+    /// Whether a scheme stands in front; further on `://` is a part of a query as any other.
+    private var isURL: Bool {
+        let start = text.utf8.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        return start.last == UInt8(ascii: ":") && text.utf8.dropFirst(start.count).starts(with: "//".utf8)
     }
 
     private func segment(_ name: String, _ params: inout Params) throws(APIError) -> String {

@@ -10,6 +10,7 @@ struct RequestDraft: Sendable {
     var headers: HTTPHeaders = [:]
     var serializer: RequestSerializer = .json
     var form: MultipartForm?
+    var destination: HTTPRequest.Destination = .memory
     var timeout: Duration?
     var idempotencyKey: String?
 
@@ -20,11 +21,10 @@ struct RequestDraft: Sendable {
     func request(for service: APIService) throws(APIError) -> HTTPRequest {
         var params = Params(common: service.commonParams(), own: params, encoder: service.encoder)
         let path = try PathTemplate(path).filled(from: &params)
-        let (body, contentType) = try body(&params)
-        let url = try url(for: service, path, &params)
-        var request = HTTPRequest(method, url, headers: service.commonHeaders().overridden(by: headers), body: body)
-        if let contentType, request.headers["Content-Type"] == nil { request.headers["Content-Type"] = contentType }
-        if let idempotencyKey { request.headers["Idempotency-Key"] = idempotencyKey }
+        let (body, contentType) = try body(params)
+        let url = try url(for: service, path, params)
+        var request = HTTPRequest(method, url, headers: headers(for: service, contentType), body: body)
+        request.destination = destination
         request.timeout = timeout ?? service.timeout
         request.idleTimeout = service.idleTimeout
         request.limits = service.limits
@@ -37,16 +37,31 @@ struct RequestDraft: Sendable {
         link = page.link
     }
 
-    private func url(for service: APIService, _ path: String, _ params: inout Params) throws(APIError) -> URL {
-        if let link { return try service.url(following: link) }
-        return try service.url(path: path, query: params.queryPairs())
+    /// The request's own lines win over the body's type, and that over the service's; but only the form knows its boundary.
+    private func headers(for service: APIService, _ contentType: String?) -> HTTPHeaders {
+        var headers = service.commonHeaders()
+        headers["Content-Type"] = contentType ?? headers["Content-Type"]
+        headers = headers.overridden(by: self.headers)
+        if case .multipart = serializer, let contentType { headers["Content-Type"] = contentType }
+        if let idempotencyKey { headers["Idempotency-Key"] = idempotencyKey }
+        return headers
     }
 
-    private func body(_ params: inout Params) throws(APIError) -> (HTTPBody, contentType: String?) {
-        if case .raw(let body, let contentType) = serializer { return (body, contentType) }
-        guard !method.encodesParamsInQuery else { return (.empty, nil) }
-        defer { params.areTaken = true }
+    private func url(for service: APIService, _ path: String, _ params: Params) throws(APIError) -> URL {
+        if let link { return try service.url(following: link) }
+        return try service.url(path: path, query: encodesParamsInQuery ? params.pairs() : [])
+    }
+
+    private var encodesParamsInQuery: Bool {
+        if case .raw = serializer { true } else { method.encodesParamsInQuery }
+    }
+
+    private func body(_ params: Params) throws(APIError) -> (HTTPBody, contentType: String?) {
         switch serializer {
+        case .raw(let body, let contentType):
+            return (body, contentType)
+        case _ where method.encodesParamsInQuery:
+            return (.empty, nil)
         case .json:
             return (.data(try params.json()), "application/json")
         case .form:
@@ -55,16 +70,12 @@ struct RequestDraft: Sendable {
         case .multipart:
             let form = form ?? MultipartForm()
             return (try form.body(fields: params.pairs()), "multipart/form-data; boundary=\(form.boundary)")
-        case .raw(let body, let contentType):
-            return (body, contentType)
         }
     }
 }
 
-/// The parameters on their way into path, query and body; a name goes to one of them.
+/// The parameters on their way into the path, and then query or body; a name goes to one of them.
 struct Params {
-    /// Whether the body has taken them, so that the query stays empty.
-    var areTaken = false
     private let params: APIParams?
     private let encoder: JSONEncoder
     private var usedInPath: Set<String> = []
@@ -78,11 +89,6 @@ struct Params {
     mutating func takeForPath(_ name: String) throws(APIError) -> String? {
         usedInPath.insert(name)
         return try params?.tree(encoder)[name]?.scalarText
-    }
-
-    /// The pairs that no body has taken.
-    func queryPairs() throws(APIError) -> [FormEncoding.Pair] {
-        areTaken ? [] : try pairs()
     }
 
     func pairs() throws(APIError) -> [FormEncoding.Pair] {

@@ -30,7 +30,7 @@ extension APIProxy {
                 var turn = Turn(place: place)
                 let response = try await inTurn(&turn) { () async throws(APIError) in
                     guard !endsUnwanted(key, number) else { throw APIError(.cancelled) }
-                    return try await exchange(request, for: service) { self.spread($0, key, number) }
+                    return try await exchange(service.adapted(request), for: service) { self.spread($0, key, number) }
                 }
                 outcome = .success(response)
             } catch {

@@ -42,7 +42,7 @@ extension APIProxy {
         if call.joinIdentical { return try await joinedResponse(to: call, in: generation) }
         return try await inTurn(&turn) { () async throws(APIError) in
             // Not before it is its turn: a queued load costs no body, and its headers are those of now.
-            let request = try call.draft.request(for: call.service)
+            let request = try await call.service.adapted(call.draft.request(for: call.service))
             // Not before the headers are there: after a logout they are another account's.
             guard isActive(call.id) else { throw APIError(.cancelled) }
             return try await exchange(request, for: call.service, progress: call.progress)

@@ -5,12 +5,14 @@ struct SharedExchange {
     typealias Outcome = Result<APIResponse, APIError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
-    /// What makes loads the same: all that goes to the wire, the login it goes with, and how the answer is read.
+    /// What makes loads the same: all that goes to the wire before the service adapts it, the login it goes with, and how the
+    /// answer is read.
     struct Key: Hashable {
         let method: HTTPMethod
         let url: String
         let headers: [String]
         let body: HTTPBody
+        let destination: HTTPRequest.Destination
         let timeout: Duration?
         let idleTimeout: Duration?
         let limits: HTTPLimits
@@ -23,6 +25,7 @@ struct SharedExchange {
             url = request.url.absoluteString
             headers = request.headers.map { "\($0.name):\($0.value)" }
             body = request.body
+            destination = request.destination
             timeout = request.timeout
             idleTimeout = request.idleTimeout
             limits = request.limits

@@ -43,6 +43,7 @@ extension APIManager {
         draft.timeout = timeout
         draft.idempotencyKey = idempotencyKey
         if case .multipart = draft.serializer { draft.form = form() }
+        draft.destination = destination
         if let page = try loadWillBegin(load.id, at: position) { draft.add(page) }
         guard interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let service = try prepared(service)
@@ -61,6 +62,7 @@ extension APIManager {
 
     private func form() -> MultipartForm {
         var form = MultipartForm()
+        appendParts(to: &form)
         paramSource?.appendParts(to: &form, for: self)
         return form
     }

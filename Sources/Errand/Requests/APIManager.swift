@@ -2,7 +2,7 @@ public import Foundation
 
 /// What a ``BaseAPIRequest`` subclass adopts to become loadable: path, method and the type of the answer.
 @MainActor public protocol APIManager: BaseAPIRequest {
-    /// What an answer is decoded to: any `Decodable`, `String`, `Data`, ``JSONValue``, or `Void` for nothing.
+    /// What an answer is decoded to: any `Decodable`, `String`, `Data`, ``JSONValue``, ``DownloadedFile``, or `Void`.
     associatedtype Response: Sendable
 
     /// The path below the service's base URL; `{name}` in it stands for a parameter, encoded as one segment.
@@ -85,6 +85,11 @@ extension APIManager where Response == String {
 extension APIManager where Response == Data {
     /// The body as it is.
     public var responseSerializer: ResponseSerializer<Data> { .data }
+}
+
+extension APIManager where Response == DownloadedFile {
+    /// The file.
+    public var responseSerializer: ResponseSerializer<DownloadedFile> { .file }
 }
 
 extension APIManager where Response == Void {

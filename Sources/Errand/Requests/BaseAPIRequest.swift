@@ -68,6 +68,11 @@ public import Observation
     open var timeout: Duration? { nil }
     /// How parameters become a body; JSON by default.
     open var requestSerializer: RequestSerializer { .json }
+    /// Where the bytes of a 2xx answer go; memory by default.
+    ///
+    /// A file appears, whole, when the answer is complete; ``DownloadedFile`` tells where, and any other answer than a 2xx goes
+    /// to memory.
+    open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }
     /// What becomes of loads when this object goes; they are cancelled by default.
@@ -93,6 +98,10 @@ public import Observation
 
     /// A chance to change what the param source gave; returns it as it is by default.
     open func reformParams(_ params: APIParams?) -> APIParams? { params }
+
+    /// Adds files and data to an upload whose ``requestSerializer`` is `.multipart`, before those of the param source; none by
+    /// default.
+    open func appendParts(to form: inout MultipartForm) {}
 
     // PageAPIRequest's part of a load's beginning and ending.
     func pageStep(to part: LoadPosition) -> PageStep { .load(part) }

@@ -14,6 +14,12 @@ public struct APIService: Sendable {
     ///
     /// Any thread.
     public var commonParams: @Sendable () -> APIParams? = { nil }
+    /// Changes each request last of all, for instance to sign it; `nil`, the default, changes nothing.
+    ///
+    /// Called at every send, also after a relogin and before a retry, when the request has its headers and its body, but not yet
+    /// its cookies; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any thread. An ``APIError`` that it throws ends
+    /// the load as it is, and any other as `paramsError`.
+    public var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
     /// The wrapper of every answer; `nil` decodes answers as a whole.
     public var envelope: Envelope? = Envelope()
     /// How long one exchange may take, redirects included; 60 s by default.
@@ -70,6 +76,20 @@ public struct APIService: Sendable {
 }
 
 extension APIService {
+    /// The request as it goes out.
+    func adapted(_ request: HTTPRequest) async throws(APIError) -> HTTPRequest {
+        guard let adapt else { return request }
+        var request = request
+        do {
+            try await adapt(&request)
+        } catch let error as APIError {
+            throw error
+        } catch {
+            throw APIError(.paramsError, service: self, reason: "the service could not adapt the request", underlying: error)
+        }
+        return request
+    }
+
     /// What tells its sign-in, which copies share, from others.
     var session: ObjectIdentifier { ObjectIdentifier(relogin) }
 

@@ -45,7 +45,13 @@ struct RequestDraftTests {
 
     @Test func `A path without its parameter, and one that is a URL, are refused`() {
         #expect(throws: APIError.self) { try url("/o/{id}") }
-        #expect(throws: APIError.self) { try url("https://evil.example/o") }
+        let secret = #expect(throws: APIError.self) { try url("https://evil.example/o?signature=s3cret") }
+        #expect(secret?.description.contains("s3cret") == false)
+    }
+
+    @Test func `A URL may stand in a path's query`() throws {
+        let path = "/authorize?redirect_uri=https://app.test/back"
+        #expect(try url(path) == "http://shop.test/api" + path)
     }
 
     @Test(arguments: [HTTPMethod.get, .head, .delete]) func `These methods have a query and no body`(
@@ -84,6 +90,23 @@ struct RequestDraftTests {
         #expect(request.body == .data(Data("<x/>".utf8)))
         #expect(request.headers["Content-Type"] == "text/xml")
         #expect(request.url.query == "a=1")
+    }
+
+    @Test func `The body's type wins over the service's, and the request's own over both, but for a form's boundary`() throws {
+        let service = APIService.sample { $0.commonHeaders = { ["Content-Type": "application/json"] } }
+        var draft = RequestDraft(method: .post, path: "/g", params: ["a": 1])
+        draft.serializer = .form
+        #expect(try draft.request(for: service).headers.values("Content-Type") == ["application/x-www-form-urlencoded"])
+        draft.serializer = .raw(.data(Data([1])), contentType: "image/png")
+        #expect(try draft.request(for: service).headers.values("Content-Type") == ["image/png"])
+        draft.headers = ["content-type": "image/webp"]
+        #expect(try draft.request(for: service).headers.values("Content-Type") == ["image/webp"])
+        draft.serializer = .multipart
+        let type = try draft.request(for: service).headers.values("Content-Type")
+        #expect(type.count == 1 && type[0].hasPrefix("multipart/form-data; boundary="))
+        draft.method = .get
+        draft.headers = [:]
+        #expect(try draft.request(for: service).headers.values("Content-Type") == ["application/json"])
     }
 
     @Test func `Common headers and parameters are asked for at each send, and the request's own win`() throws {

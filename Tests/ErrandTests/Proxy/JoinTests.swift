@@ -141,7 +141,7 @@ struct JoinTests {
 
 extension APIProxy {
     /// How many loads take part in shared exchanges.
-    fileprivate var memberCount: Int {
+    var memberCount: Int {
         state.withLock { $0.sharedExchanges.values.reduce(0) { $0 + $1.members.count } }
     }
 

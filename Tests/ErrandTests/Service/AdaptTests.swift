@@ -1,0 +1,98 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// What a service does to each request before it goes out.
+@MainActor @Suite("A service adapts its requests", .timeLimit(.minutes(1)))
+struct AdaptTests {
+    private struct Unsigned: Error {}
+
+    private let screen = Screen()
+
+    private func service(_ adapt: @escaping @Sendable (inout HTTPRequest) async throws -> Void) -> APIService {
+        .sample { $0.adapt = adapt }
+    }
+
+    @Test func `It sees the whole request, and what it changes goes out`() async {
+        let service = service { request in
+            await Task.yield()
+            guard case .data(let body) = request.body.pieces.first else { throw Unsigned() }
+            request.headers["X-Signature"] = "\(request.method) \(request.url.path) \(String(decoding: body, as: UTF8.self))"
+        }
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport, service: service))
+        request.reform = { _ in ["a": 1] }
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers["X-Signature"] } == [#"POST /api/goods {"a":1}"#])
+    }
+
+    @Test func `Every send is adapted anew, from what it was before`() async {
+        let calls = Counter()
+        var service = service { $0.headers.append("X-Nonce", "\(calls.next())") }
+        service.retryPolicy = RetryPolicy()
+        service.retryPolicy.baseDelay = .zero
+        let transport = ScriptedTransport { request in
+            request.headers["X-Nonce"] == "3" ? .json(goodsJSON([])) : .json("", status: 503)
+        }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport, service: service))
+        request.method = .get
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers.values("X-Nonce") } == [["1"], ["2"], ["3"]])
+    }
+
+    @Test func `Loads that share an exchange are the same before they are adapted`() async throws {
+        let (calls, gate) = (Counter(), Latch())
+        let transport = ScriptedTransport { _ in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        let service = service { $0.headers["X-Nonce"] = "\(calls.next())" }
+        let proxy = APIProxy(fake: transport, service: service)
+        let requests = (0..<2).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
+        for request in requests {
+            request.method = .get
+            request.ownJoin = true
+            request.loadData()
+        }
+        await transport.waitForRequests()
+        while proxy.memberCount < 2 { await Task.yield() }
+        gate.open()
+        #expect(await screen.endings(2) == [.success, .success])
+        #expect(transport.requests.count == 1)
+        withExtendedLifetime(requests) {}
+    }
+
+    @Test func `What it throws is why the load fails, and nothing is sent`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let unsigned = GoodsRequest(proxy: APIProxy(fake: transport, service: service { _ in throw Unsigned() }))
+        let error = await #expect(throws: APIError.self) { try await unsigned.value() }
+        #expect(error?.type == .paramsError)
+        #expect(error?.underlying is Unsigned)
+        let locked = GoodsRequest(
+            proxy: APIProxy(fake: transport, service: service { _ in throw APIError(.security, reason: "no key") })
+        )
+        #expect(await #expect(throws: APIError.self) { try await locked.value() }?.reason == "no key")
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `A load that is cancelled meanwhile is not sent`() async throws {
+        let (begun, gate) = (Latch(), Latch())
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let service = service { _ in
+            begun.open()
+            try await gate.wait()
+        }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport, service: service))
+        request.loadData()
+        try await begun.wait()
+        request.cancelAllRequests()
+        gate.open()
+        #expect(await screen.ending() == .cancel)
+        await sentinel(request.proxy)
+        #expect(transport.requests.isEmpty)
+    }
+}
