@@ -67,7 +67,8 @@ extension ResponseSerializer<DownloadedFile> {
         Self { response, service in
             try service.checkEnvelope(of: response)
             guard let url = response.file else {
-                throw APIError(.decoding, service: service, reason: "the answer is in memory: name a file as destination")
+                let reason = "the answer is in memory: name a file as destination"
+                throw APIError(.decoding, service: service, reason: reason)
             }
             return DownloadedFile(url: url)
         }
