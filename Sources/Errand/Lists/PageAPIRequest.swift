@@ -5,8 +5,9 @@
 /// delegate, where there is one, hears of each page's ending as of any other load's, after the list has changed.
 ///
 /// A server that leads in circles is stopped: where it names a page as the next one that it has given before, where the next
-/// page is behind a link to another origin, and where four pages in a row hold the same bytes (with ``itemID``: three in a
-/// row nothing new), the next load fails before it is sent, with `decoding` or `security`, until the list is reloaded.
+/// page is behind a link to another origin, where four pages in a row hold the same bytes (with ``itemID``: three in a row
+/// nothing new), and where a hundred hold nothing at all, the next load fails before it is sent, with `decoding` or
+/// `security`, until the list is reloaded.
 @MainActor open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
 where Page.Item: Sendable {
     /// What an answer is decoded to.
@@ -62,10 +63,13 @@ where Page.Item: Sendable {
     override var failedPart: LoadPosition? { list.failedPart }
     override var followUp: LoadPosition? { list.followUp }
 
-    override func loadWillBegin(_ id: RequestID, at part: LoadPosition) throws(APIError) -> PageWish? {
+    override func loadWillBegin(
+        _ id: RequestID,
+        at part: LoadPosition,
+        of service: APIService?
+    ) throws(APIError) -> PageWish? {
         let position = list.begin(part, id, strategy: strategy)
         listVersion += 1
-        let service = service ?? proxy.defaultService
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.paramsError, service: service, reason: "a list of no pages cannot be loaded")
         }

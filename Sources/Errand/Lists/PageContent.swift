@@ -14,6 +14,9 @@ struct PageContent<Item> {
     private(set) var previous: PagePosition?
     /// Where the items of the newest page stand.
     private(set) var newestRows = 0..<0
+    /// More pages in a row than this without a new item are not the gaps of a filter.
+    private static var barrenLimit: Int { 100 }
+
     /// Why it makes no sense to ask for ``next``.
     private(set) var deadEnd: String?
     /// How many pages in a row have brought nothing new.
@@ -131,7 +134,7 @@ extension PageContent {
         newestBody = facts.response.body
         if let next, trail[next] != nil {
             deadEnd = "the server names a page as the next one that it has given before"
-        } else if repeats == 3 {
+        } else if repeats >= 3 || barrenPages >= Self.barrenLimit {
             deadEnd = "the server sends the same page again and again"
         }
     }

@@ -1,7 +1,7 @@
 /// A page as many servers send it: `{"list":[…],"totalPage":7,"totalRow":137}`, or with `total_count`.
 public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
     private enum CodingKeys: String, CodingKey {
-        case list, totalPage, totalRow, totalCount = "total_count"
+        case list, totalPage, totalRow, totalCount, snakeTotalCount = "total_count"
     }
 
     /// The items of this page; none where `list` is `null`.
@@ -20,6 +20,8 @@ public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
         totalPages = try page.decodeIfPresent(Int.self, forKey: .totalPage)
         totalItems =
             try page.decodeIfPresent(Int.self, forKey: .totalRow)
+            ?? page.decodeIfPresent(Int.self, forKey: .snakeTotalCount)
+            // What a decoder with the snake case strategy makes of it.
             ?? page.decodeIfPresent(Int.self, forKey: .totalCount)
     }
 }

@@ -52,11 +52,14 @@ extension APIManager where Self: PagedManager {
     fileprivate func nextPage(isFirst: Bool) async throws(APIError) -> [Item]? {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         if isFirst { cancelAllRequests() }
+        guard isFirst || !refreshState.isLoading && !prependState.isLoading else { throw Self.disturbed }
         guard let id = isFirst ? begin(endsAtCaller: true) : load(.next, endsAtCaller: true) else { return nil }
         _ = try await ending(of: id).get()
-        guard newestEnding == id else {
-            throw APIError(.cancelled, reason: "somebody else has loaded this list meanwhile")
-        }
+        guard newestEnding == id else { throw Self.disturbed }
         return Array(items[newestRows])
+    }
+
+    private static var disturbed: APIError {
+        APIError(.cancelled, reason: "somebody else has loaded this list meanwhile")
     }
 }

@@ -34,7 +34,7 @@ extension APIManager where Self: PagedManager {
     ///
     /// Each page is asked for where the one before it ends now, so nothing is skipped or doubled after a change on the server.
     /// Each is a load of its own, of whose ending the delegate hears; ``PagedManager/refreshState`` is `.loading` until the
-    /// last one. When one fails, or is cancelled, the list stays as it was, and ``retry()`` begins anew.
+    /// last one. When one fails or is cancelled the list stays as it was; after a failure ``retry()`` begins anew.
     ///
     /// - Returns: The first load's ID.
     @discardableResult
@@ -99,7 +99,7 @@ extension APIManager where Self: PagedManager {
     @discardableResult
     func load(_ part: LoadPosition, endsAtCaller: Bool = false) -> RequestID? {
         switch pageStep(to: part) {
-        case .wait(let id): id
+        case .wait(let id): join(id, endsAtCaller)
         case .load(let part): begin(at: part, endsAtCaller: endsAtCaller)
         case .stop: nil
         }

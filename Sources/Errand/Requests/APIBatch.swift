@@ -32,7 +32,7 @@ public final class APIBatch: APIGroup {
         super.init(delegate: delegate)
     }
 
-    /// Adds a request; a batch that has begun takes no more.
+    /// Adds a request; adding one to a batch that has begun is a programming error, and traps.
     ///
     /// - Returns: What will become of it.
     @discardableResult

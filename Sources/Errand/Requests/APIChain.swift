@@ -17,7 +17,7 @@ public final class APIChain: APIGroup {
         super.init(delegate: delegate)
     }
 
-    /// Adds a request; a chain that has begun takes no more.
+    /// Adds a request; adding one to a chain that has begun is a programming error, and traps.
     ///
     /// - Returns: What will become of it.
     @discardableResult

@@ -62,7 +62,7 @@ public import Observation
     /// Does the steps; an error is the group's failure.
     func perform(_ steps: [Step]) async throws(APIError) {}
 
-    /// Enters a step; a group that has begun takes no more.
+    /// Enters a step; adding one to a group that has begun is a programming error, and traps.
     func enter(_ step: @escaping Step) {
         precondition(task == nil && result == nil, "A request was added to a group that has begun")
         steps.append(step)

@@ -6,11 +6,15 @@ extension APIManager {
         message: String? = nil,
         endsAtCaller: Bool = false
     ) -> RequestID {
-        if restartPolicy == .ignoreNew, let running = loads.last(where: proxy.isActive) { return running }
-        if restartPolicy == .cancelPrevious { cancelAllRequests() }
+        switch restartPolicy {
+        case .ignoreNew: if let running = loads.last(where: proxy.isActive) { return join(running, endsAtCaller) }
+        case .cancelPrevious: cancelAllRequests()
+        case .concurrent: break
+        }
         let service = service ?? proxy.defaultService
-        let load = Load(of: self, indicator: indicator, endsAtCaller: endsAtCaller)
+        let load = Load(of: self, indicator: indicator)
         loads.append(load.id)
+        if endsAtCaller { callersOnly.insert(load.id) }
         // From here on it ends with its session, whatever those do who are asked next.
         proxy.open(load.entry(method: method, path: path, releasePolicy: releasePolicy, session: service?.session))
         indicator?.showLoading(message)
@@ -44,9 +48,10 @@ extension APIManager {
         draft.idempotencyKey = idempotencyKey
         if case .multipart = draft.serializer { draft.form = form() }
         draft.destination = destination
-        if let page = try loadWillBegin(load.id, at: position) { draft.add(page) }
+        if let page = try loadWillBegin(load.id, at: position, of: service) { draft.add(page) }
         guard interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
-        let service = try prepared(service)
+        let options = LoadOptions(of: self)
+        let service = try prepared(service, isLoginRequest: options.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {
             throw APIError(.paramsError, service: service, reason: "the validator refused the parameters")
         }
@@ -55,7 +60,7 @@ extension APIManager {
             service: service,
             draft: draft,
             serializer: responseSerializer,
-            options: LoadOptions(of: self),
+            options: options,
             progress: reportsProgress ? load.progressHandler : nil
         )
     }
@@ -67,7 +72,7 @@ extension APIManager {
         return form
     }
 
-    private func prepared(_ service: APIService?) throws(APIError) -> APIService {
+    private func prepared(_ service: APIService?, isLoginRequest: Bool) throws(APIError) -> APIService {
         guard var service else {
             throw APIError(.paramsError, reason: "there is no service: set defaultService of the proxy")
         }

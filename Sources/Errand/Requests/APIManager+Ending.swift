@@ -30,12 +30,11 @@ extension BaseAPIRequest {
     }
 
     private func record(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
-        // An older answer never replaces a newer one, and a cancel is no news.
-        guard id > newestEnding ?? RequestID(rawValue: 0), result.error?.type != .cancelled else { return }
-        newestEnding = id
-        if error != nil || result.error != nil { error = result.error }
-        rawResponse = response
-        if case .success(let content) = result { self.content = content }
+        // An older one never replaces a newer one of its kind, and a cancel is no news.
+        guard result.error?.type != .cancelled else { return }
+        if id.isNewest(&newestEnding), error != nil || result.error != nil { error = result.error }
+        if let response, id.isNewest(&newestAnswer) { rawResponse = response }
+        if case .success(let content) = result, id.isNewest(&newestSuccess) { self.content = content }
     }
 
     /// Calls the one delegate method that fits.
@@ -45,6 +44,15 @@ extension BaseAPIRequest {
         case .failure(let error): delegate?.managerCallAPIDidFail(self, with: error)
         case .cancelled: delegate?.managerCallAPIDidCancel(self)
         }
+    }
+}
+
+extension RequestID {
+    /// Whether this load is newer than `newest`, which it then becomes.
+    fileprivate func isNewest(_ newest: inout RequestID?) -> Bool {
+        if let newest, newest >= self { return false }
+        newest = self
+        return true
     }
 }
 

@@ -41,7 +41,9 @@ extension APIManager {
     /// Begins a load, as ``loadData()`` does, and shows an indicator until it has ended.
     ///
     /// - Parameters:
-    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then.
+    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then. Where
+    ///     ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, that one's indicator goes on, and this one is not
+    ///     shown.
     ///   - message: What the indicator says.
     /// - Returns: The load's ID.
     @discardableResult

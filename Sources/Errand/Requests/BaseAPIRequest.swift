@@ -35,8 +35,13 @@ public import Observation
     // Counts the changes of PageAPIRequest's list. It stands here because in a generic class each access to an observed property
     // makes its key path anew.
     var listVersion = 0
+    // The newest loads that have ended at all, with an answer, and well.
     @ObservationIgnored var newestEnding: RequestID?
+    @ObservationIgnored var newestAnswer: RequestID?
+    @ObservationIgnored var newestSuccess: RequestID?
     @ObservationIgnored var callers: [Caller] = []
+    // The loads whose endings go to their callers and not to the delegate.
+    @ObservationIgnored var callersOnly: Set<RequestID> = []
 
     /// Creates a request.
     ///
@@ -61,6 +66,8 @@ public import Observation
     // MARK: Hooks
 
     /// The backend; `nil`, the default, is the proxy's ``APIProxy/defaultService``.
+    ///
+    /// Return a stored value or a copy of one: a service that is made anew shares its sign-in with no other.
     open var service: APIService? { nil }
     /// Header lines of this request, which win over the service's; none by default.
     open var headers: HTTPHeaders { [:] }
@@ -107,7 +114,11 @@ public import Observation
     func pageStep(to part: LoadPosition) -> PageStep { .load(part) }
     var failedPart: LoadPosition? { nil }
     var followUp: LoadPosition? { nil }
-    func loadWillBegin(_ id: RequestID, at part: LoadPosition) throws(APIError) -> PageWish? { nil }
+    func loadWillBegin(
+        _ id: RequestID,
+        at part: LoadPosition,
+        of service: APIService?
+    ) throws(APIError) -> PageWish? { nil }
     func loadDidEnd(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {}
 }
 
@@ -129,6 +140,12 @@ extension BaseAPIRequest {
     /// The delegate hears of it after this has returned, once for each load.
     public func cancelAllRequests() {
         for id in loads { cancelRequest(id) }
+    }
+
+    /// Takes part in a load that runs; a part for the delegate makes it one that the delegate hears of.
+    func join(_ id: RequestID, _ endsAtCaller: Bool) -> RequestID {
+        if !endsAtCaller { callersOnly.remove(id) }
+        return id
     }
 
     /// Takes a load off the list; the oldest end first, as a rule, so it is found at once.

@@ -5,14 +5,12 @@
     let id = RequestID.next()
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
-    private let endsAtCaller: Bool
     private weak var manager: Manager?
 
-    init(of manager: Manager, indicator: (any LoadingIndicator)?, endsAtCaller: Bool) {
+    init(of manager: Manager, indicator: (any LoadingIndicator)?) {
         self.manager = manager
         proxy = manager.proxy
         self.indicator = indicator
-        self.endsAtCaller = endsAtCaller
     }
 
     /// What the proxy's table knows of this load.
@@ -82,7 +80,7 @@
     }
 
     private func tell(_ manager: Manager, _ ending: APIEnding) {
-        if !endsAtCaller { manager.tellDelegate(ending) }
+        if manager.callersOnly.remove(id) == nil { manager.tellDelegate(ending) }
         manager.interceptor?.request(manager, didEnd: ending)
     }
 }

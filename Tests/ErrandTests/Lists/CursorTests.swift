@@ -182,6 +182,10 @@ struct CursorTests {
         #expect(numbered.items == [1, 2] && numbered.totalPages == 7 && numbered.totalItems == 137)
         let counted = try page(#"{"list":[1],"total_count":5}"#)
         #expect(counted.totalPages == nil && counted.totalItems == 5)
+        let snakes = JSONDecoder()
+        snakes.keyDecodingStrategy = .convertFromSnakeCase
+        let converted = try snakes.decode(PageModel<Int>.self, from: Data(#"{"list":[1],"total_count":5}"#.utf8))
+        #expect(converted.totalItems == 5)
         #expect(try page(#"{"list":null}"#).items.isEmpty)
         #expect(throws: DecodingError.self) { try page(#"{"totalRow":1}"#) }
         #expect(throws: DecodingError.self) { try page(#"{"list":["x"]}"#) }

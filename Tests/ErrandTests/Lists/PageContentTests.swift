@@ -49,6 +49,27 @@ struct PageContentTests {
         #expect(content.items == [1, 2, 3, 4, 5, 6, 17, 18, 19])
     }
 
+    @Test func `A window of a server that repeats itself is stopped again and again`() {
+        var content = PageContent<Int>()
+        for _ in 1...4 { append([1, 2, 3], to: &content) }
+        #expect(content.deadEnd?.contains("again and again") == true)
+        _ = content.dropLastPages(leaving: 3, nil)
+        #expect(content.deadEnd == nil)
+        append([1, 2, 3], to: &content)
+        #expect(content.deadEnd?.contains("again and again") == true)
+    }
+
+    @Test func `A hundred pages without an item are the end, fewer are not`() {
+        var content = PageContent<Int>()
+        let cursors = Cursor()
+        for number in 1...100 {
+            #expect(content.deadEnd == nil)
+            let page = Page(items: [], nextCursor: "\(number)")
+            content.append(page, facts(page, content.next ?? cursors.start), cursors, nil)
+        }
+        #expect(content.deadEnd?.contains("again and again") == true)
+    }
+
     @Test func `A page in front brings what is not there yet`() {
         var content = PageContent<Int>()
         append([4, 5, 6], to: &content, mod10)

@@ -54,6 +54,28 @@ struct PageSequenceTests {
         #expect(try await pages.next() == Array(10..<19))
     }
 
+    @Test(arguments: ["reload", "refreshAll"])
+    func `A page that somebody else asks for is not the next one`(_ what: String) async throws {
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        _ = what == "reload" ? list.reload() : list.refreshAll()
+        let error = await #expect(throws: APIError.self) { try await pages.next() }
+        #expect(error?.reason?.contains("somebody else") == true)
+        await list.waitUntilIdle()
+        #expect(try await pages.next() == Array(10..<20))
+    }
+
+    @Test func `A delegate that joins a page which a script waits for hears of it`() async throws {
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        let page = Task { [list] in try await list.value(of: .next) }
+        while !list.appendState.isLoading { await Task.yield() }
+        #expect(list.loadNextPage() != nil)
+        #expect(await screen.ending() == .success)
+        try await page.value
+        #expect(server.queries.count == 2)
+    }
+
     @Test func `Cancelling the task cancels the page that is under way`() async {
         let latch = Latch()
         let (sent, news) = AsyncStream.makeStream(of: Void.self)
@@ -75,5 +97,13 @@ struct PageSequenceTests {
         let list = PageAPIRequestTests.Offsets(proxy: APIProxy(fake: server.transport))
         #expect(try await list.allItems().count == 100_000)
         #expect(list.loadedPages == 10_001, "the last one is empty")
+    }
+}
+
+extension APIManager where Self: PagedManager {
+    /// Loads a part of the list as a script does.
+    fileprivate func value(of part: LoadPosition) async throws(APIError) {
+        guard let id = load(part, endsAtCaller: true) else { return }
+        _ = try await ending(of: id).get()
     }
 }

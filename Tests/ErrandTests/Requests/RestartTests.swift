@@ -68,6 +68,61 @@ struct RestartTests {
         #expect(await screen.ending() == .success)
     }
 
+    @Test func `Under ignoreNew a delegate that joins an async caller's load hears of it`() async throws {
+        let gates = [Latch(), Latch()]
+        let proxy = proxy(gates)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.ownRestartPolicy = .ignoreNew
+        let caller = Task { try await request.value() }
+        while !request.isLoading { await Task.yield() }
+        let running = try #require(proxy.activeRequests.first?.id)
+        #expect(request.loadData() == running)
+        gates[0].open()
+        #expect(try await caller.value.first?.id == 1)
+        #expect(await screen.ending() == .success)
+        gates[1].open()
+        _ = try await request.value()
+        await sentinel(proxy)
+        #expect(screen.events == [.success], "the next load is the caller's alone")
+    }
+
+    @Test func `Under concurrent a newer failure does not take an older answer away`() async {
+        let (gates, count) = ([Latch(), Latch()], Counter())
+        let transport = ScriptedTransport { _ in
+            let number = count.next()
+            try await gates[number - 1].wait()
+            return number == 2 ? .status(500) : .json(goodsJSON([Goods(id: number, name: "")]))
+        }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
+        request.ownRestartPolicy = .concurrent
+        request.loadData()
+        await transport.waitForRequests(1)
+        request.loadData()
+        await transport.waitForRequests(2)
+        gates[1].open()
+        #expect(await screen.ending() == .failure(.http))
+        gates[0].open()
+        #expect(await screen.ending() == .success)
+        #expect(request.response?.first?.id == 1)
+        #expect(request.error?.status == 500, "the newest load has failed")
+        #expect(request.rawResponse?.status == 500)
+    }
+
+    @Test func `A load without an answer leaves the raw one of the load before`() async {
+        let count = Counter()
+        let transport = ScriptedTransport { _ in
+            guard count.next() == 1 else { throw TransportError(.connectionLost, "gone") }
+            return .json(goodsJSON([]))
+        }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
+        for _ in 1...2 {
+            request.loadData()
+            _ = await screen.ending()
+        }
+        #expect(request.error?.type == .transport)
+        #expect(request.rawResponse?.status == 200)
+    }
+
     @Test(.fault(20)) func `concurrent delivers each answer, and an older never replaces a newer`() async {
         let gates = [Latch(), Latch()]
         let proxy = proxy(gates)
