@@ -53,11 +53,11 @@ public struct APIService: Sendable {
     public var retryPolicy = RetryPolicy()
     /// Makes JSON of parameters: sorted keys, ISO 8601 dates.
     ///
-    /// Change its settings before the first load.
+    /// Change its settings before the first load; copies of the service share it until one is given another.
     public var encoder: JSONEncoder
     /// Reads answers: ISO 8601 dates.
     ///
-    /// Change its settings before the first load.
+    /// Change its settings before the first load; copies of the service share it until one is given another.
     public var decoder: JSONDecoder
     let relogin = ReloginCoordinator()
     let retryBudget = RetryBudget()
@@ -85,7 +85,8 @@ extension APIService {
         } catch let error as APIError {
             throw error
         } catch {
-            throw APIError(.paramsError, service: self, reason: "the service could not adapt the request", underlying: error)
+            let reason = "the service could not adapt the request"
+            throw APIError(.paramsError, service: self, reason: reason, underlying: error)
         }
         return request
     }

@@ -2,8 +2,9 @@ import Synchronization
 
 /// Lets one relogin run for all the requests of a service that need it.
 ///
-/// A *generation* counts the relogins that have ended, well or not. A request remembers the generation it was sent in; when
-/// it comes back expired and a later generation is there, somebody else's relogin has already answered for it.
+/// A *generation* counts the relogins that have ended, well or not, and the logins by hand. A request remembers the generation
+/// it was sent in; when it comes back expired and a later generation is there, somebody else's login has already answered for
+/// it.
 final class ReloginCoordinator: Sendable {
     typealias Outcome = Result<Void, APIError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
@@ -57,9 +58,10 @@ final class ReloginCoordinator: Sendable {
         for waiter in waiters { waiter.resume(returning: .failure(APIError(.cancelled))) }
     }
 
-    /// Notes that a login request has succeeded, so that there is a session again which can expire.
+    /// Notes that a login request has succeeded: there is a session again which can expire, and what was sent before it does
+    /// not need another login.
     func didSignIn() {
-        state.withLock { $0.hasSessionExpired = false }
+        state.withLock { $0.didSignIn() }
     }
 
     private func wait(_ id: RequestID, else idle: Outcome? = nil) async -> Outcome {
@@ -114,9 +116,15 @@ final class ReloginCoordinator: Sendable {
     /// Ends a relogin, unless it has ended; the screen hears of an expired session before the waiters do.
     private func finish(_ run: Int, of service: APIService, with outcome: Outcome) async {
         guard state.withLock({ $0.setOutcome(outcome, of: run) }) else { return }
-        if case .failure(let error) = outcome { await tellOfExpiry(error, service, run) }
+        if case .failure(let error) = outcome, !isUnwanted(after: error) { await tellOfExpiry(error, service, run) }
         let waiters = state.withLock { $0.isCurrent(run) ? $0.close().waiters : [] }
         for waiter in waiters { waiter.resume(returning: outcome) }
+    }
+
+    /// Whether the login was cancelled together with all that waited for it: nobody has learnt that the session is over.
+    private func isUnwanted(after error: APIError) -> Bool {
+        let isCancelled = error.underlying is CancellationError || (error.underlying as? APIError)?.type == .cancelled
+        return isCancelled && waiterCount == 0
     }
 
     /// Tells once for each session, and not when the user has signed out meanwhile.

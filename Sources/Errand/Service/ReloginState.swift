@@ -37,6 +37,14 @@ struct ReloginState {
         return (run?.work, Array(waiters.values))
     }
 
+    /// The user has signed in; inside a relogin, that is what counts.
+    mutating func didSignIn() {
+        hasSessionExpired = false
+        guard !isRunning else { return }
+        generation += 1
+        outcome = .success(())
+    }
+
     /// Forgets the session with all its relogins.
     mutating func reset() {
         generation += 1

@@ -19,7 +19,8 @@ struct AdaptTests {
         let service = service { request in
             await Task.yield()
             guard case .data(let body) = request.body.pieces.first else { throw Unsigned() }
-            request.headers["X-Signature"] = "\(request.method) \(request.url.path) \(String(decoding: body, as: UTF8.self))"
+            let text = String(decoding: body, as: UTF8.self)
+            request.headers["X-Signature"] = "\(request.method) \(request.url.path) \(text)"
         }
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport, service: service))

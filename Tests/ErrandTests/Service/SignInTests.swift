@@ -1,0 +1,82 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Logins that the user makes, and those that are cancelled.
+@MainActor @Suite("Signing in by hand", .timeLimit(.minutes(1)))
+struct SignInTests {
+    private let screen = Screen()
+    private let account = Account()
+
+    /// Refuses all but `valid`, a load of `/slow` not before `gate` opens, and signs everybody in.
+    private func proxy(_ valid: String, _ gate: Latch) -> APIProxy {
+        let service = APIService.sample { [account] in
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+        }
+        let transport = ScriptedTransport { request in
+            if request.url.path.hasSuffix("login") { return .json(goodsJSON([])) }
+            if request.url.path.hasSuffix("slow"), request.headers["X-Token"] != valid { try await gate.wait() }
+            return request.headers["X-Token"] == valid ? .json(goodsJSON([])) : .status(401)
+        }
+        return APIProxy(fake: transport, service: service)
+    }
+
+    private func request(_ path: String, _ proxy: APIProxy) -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.path = path
+        request.method = .get
+        request.ownLogin = path == "/login"
+        return request
+    }
+
+    @Test(arguments: [false, true])
+    func `A load that was sent before needs no other login, however the last one ended`(_ fails: Bool) async {
+        let gate = Latch()
+        let proxy = proxy("mine", gate)
+        let slow = request("/slow", proxy)
+        slow.loadData()
+        await (proxy.transport as? ScriptedTransport)?.waitForRequests()
+        if fails {
+            account.fails = true
+            let other = request("/goods", proxy)
+            other.loadData()
+            #expect(await screen.ending() == .failure(.loginExpired))
+        }
+        let logins = account.logins
+        account.setToken("mine")
+        let login = request("/login", proxy)
+        login.loadData()
+        #expect(await screen.ending() == .success)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == logins)
+    }
+
+    @Test func `A login that is cancelled with all who wait for it tells of no expired session`() async {
+        let never = Latch()
+        let transport = ScriptedTransport { request in
+            if request.url.path.hasSuffix("login") { try await never.wait() }
+            return request.headers["X-Token"] == "t2" ? .json(goodsJSON([])) : .status(401)
+        }
+        let service = APIService.sample { [account] in
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+        }
+        let proxy = APIProxy(fake: transport, service: service)
+        account.login = { [self] in _ = try await request("/login", proxy).value() }
+        let load = request("/goods", proxy)
+        load.loadData()
+        await transport.waitForRequests(2)
+        proxy.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        while service.relogin.currentGeneration == nil { await Task.yield() }
+        #expect(account.expiries == 0)
+        account.login = nil
+        load.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 2)
+    }
+}
