@@ -4,6 +4,9 @@ import Synchronization
 
 /// A network that is a list of functions; it keeps what it was asked to send.
 ///
+/// Apart from that it does what any transport does: a 2xx answer goes to the file that the request names, a body above the
+/// request's limit fails with `responseTooLarge`, and progress is reported once for each body, when it has moved.
+///
 /// ```swift
 /// let transport = ScriptedTransport()
 /// transport.on(.get, "/orders") { _ in .json(#"{"errcode":200,"data":[]}"#) }
@@ -79,17 +82,25 @@ public final class ScriptedTransport: HTTPTransport {
         let script = script(for: request)
         if keepsRequests { state.withLock { $0.sent.append(request) } }
         arrivals.add(1)
+        if let progress { Self.reportUpload(of: request.body, to: progress) }
+        return try await answer(to: request, script).delivered(to: request, progress)
+    }
+
+    /// Fails an exchange that nobody has scripted.
+    public static let refuse: Script = { request in
+        throw TransportError(.invalidRequest, "no script answers \(request.method) \(request.url.path)")
+    }
+
+    private func answer(
+        to request: HTTPRequest,
+        _ script: @escaping Script
+    ) async throws(TransportError) -> HTTPResponse {
         guard let clock, let timeout = request.timeout else { return try await Self.run(script, request) }
         return try await Self.race(
             { () async throws(TransportError) in try await Self.run(script, request) },
             timeout,
             clock
         )
-    }
-
-    /// Fails an exchange that nobody has scripted.
-    public static let refuse: Script = { request in
-        throw TransportError(.invalidRequest, "no script answers \(request.method) \(request.url.path)")
     }
 
     private func script(for request: HTTPRequest) -> Script {

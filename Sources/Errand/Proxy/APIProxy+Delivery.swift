@@ -2,7 +2,7 @@ import Synchronization
 
 extension APIProxy {
     /// Runs `delivery` on the main actor, in the order of the calls; those that come together share one hop.
-    func deliver(_ delivery: @escaping @MainActor @Sendable () -> Void) {
+    package func deliver(_ delivery: @escaping @MainActor @Sendable () -> Void) {
         let isFirst = state.withLock { state in
             state.deliveries.append(delivery)
             return state.deliveries.count == 1

@@ -68,6 +68,59 @@ struct ErrandTestingTests {
         while clock.sleepers > 0 { await Task.yield() }
     }
 
+    @Test func `A body goes to the request's file, and no further than its limit`() async throws {
+        let folder = try TemporaryFolder()
+        let network = ScriptedTransport { request in
+            HTTPResponse(status: request.url.path == "/" ? 200 : 404, body: Data("body".utf8))
+        }
+        var request = HTTPRequest(.get, URL("http://shop.test/"))
+        request.destination = .file(folder.file)
+        let answer = try await network.send(request)
+        #expect(answer.file == folder.file)
+        #expect(answer.body.isEmpty)
+        #expect(try String(contentsOf: folder.file, encoding: .utf8) == "body")
+        request.url = URL("http://shop.test/missing")
+        #expect(try await network.send(request).body == Data("body".utf8), "an error goes to memory")
+        request.destination = .memory
+        request.limits.bodyBytes = 3
+        #expect(await network.ending(of: request) == .responseTooLarge)
+        request.url = URL("http://shop.test/")
+        request.destination = .file(folder.url.appending(path: "missing/file"))
+        #expect(await network.ending(of: request) == .file)
+    }
+
+    @Test func `Progress is reported when a body has moved`() async throws {
+        let network = ScriptedTransport { _ in HTTPResponse(status: 200, body: Data("body".utf8)) }
+        let reports = Mutex<[TransferProgress]>([])
+        let request = HTTPRequest(.post, URL("http://shop.test/"), body: .data(Data("up".utf8)))
+        _ = try await network.send(request) { report in reports.withLock { $0.append(report) } }
+        #expect(
+            reports.withLock { $0 } == [
+                TransferProgress(.upload, completedBytes: 2, totalBytes: 2),
+                TransferProgress(.download, completedBytes: 4, totalBytes: 4),
+            ]
+        )
+    }
+
+    @Test func `A request is idle when the delegate has heard of a cancel, too`() async {
+        let screen = RequestRecorder()
+        let never = Latch()
+        let transport = ScriptedTransport { _ in
+            try await never.wait()
+            return .status(200)
+        }
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
+        request.loadData()
+        request.cancelAllRequests()
+        await request.waitUntilIdle()
+        #expect(screen.events == [.cancel])
+        request.loadData()
+        let waiting = Task { await request.waitUntilIdle() }
+        waiting.cancel()
+        await waiting.value
+        #expect(request.isLoading)
+    }
+
     @Test func `An enveloped value is what a request decodes`() async throws {
         struct Visit: Codable, Equatable { let at: Date }
         let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000))

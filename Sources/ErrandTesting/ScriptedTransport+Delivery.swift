@@ -1,0 +1,47 @@
+import Errand
+import Foundation
+
+extension ScriptedTransport {
+    /// Reports a body that has gone out as a whole; no body moves nothing.
+    static func reportUpload(of body: HTTPBody, to progress: TransferProgress.Handler) {
+        guard !body.isEmpty else { return }
+        let bytes = body.pieces.reduce(0) { $0 + $1.byteCount }
+        progress(TransferProgress(.upload, completedBytes: bytes, totalBytes: bytes))
+    }
+}
+
+extension HTTPResponse {
+    /// This answer as a transport hands it over: within the limit, reported, and in its file.
+    func delivered(
+        to request: HTTPRequest,
+        _ progress: TransferProgress.Handler?
+    ) throws(TransportError) -> HTTPResponse {
+        var answer = self
+        if case .file(let file) = request.destination, (200..<300).contains(status) {
+            answer = try written(to: file)
+        } else if body.count > request.limits.bodyBytes {
+            throw TransportError(.responseTooLarge, "the body is larger than \(request.limits.bodyBytes) bytes")
+        }
+        let bytes = Int64(body.count)
+        if bytes > 0 { progress?(TransferProgress(.download, completedBytes: bytes, totalBytes: bytes)) }
+        return answer
+    }
+
+    private func written(to file: URL) throws(TransportError) -> HTTPResponse {
+        do {
+            try body.write(to: file, options: .atomic)
+        } catch {
+            throw TransportError(.file, "the answer could not be written", underlying: error)
+        }
+        return HTTPResponse(status: status, headers: headers, file: file)
+    }
+}
+
+extension HTTPBody.Piece {
+    fileprivate var byteCount: Int64 {
+        switch self {
+        case .data(let data): Int64(data.count)
+        case .file(let file): (try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize).map(Int64.init) ?? 0
+        }
+    }
+}
