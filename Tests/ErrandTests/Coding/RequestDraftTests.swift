@@ -92,7 +92,9 @@ struct RequestDraftTests {
         #expect(request.url.query == "a=1")
     }
 
-    @Test func `The body's type wins over the service's, and the request's own over both, but for a form's boundary`() throws {
+    @Test func `The body's type wins over the service's, and the request's own over both, but for a form's boundary`()
+        throws
+    {
         let service = APIService.sample { $0.commonHeaders = { ["Content-Type": "application/json"] } }
         var draft = RequestDraft(method: .post, path: "/g", params: ["a": 1])
         draft.serializer = .form
