@@ -97,6 +97,16 @@ struct FixtureServerTests {
         #expect(local.reply().status == 200)
     }
 
+    @Test func `The path that it listened on goes with it`() throws {
+        var options = ServerOptions()
+        let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).socket")
+        options.unixSocket = socket
+        let server = try FixtureServer.start(options)
+        #expect(FileManager.default.fileExists(atPath: socket.path))
+        server.stop()
+        #expect(!FileManager.default.fileExists(atPath: socket.path))
+    }
+
     @Test func `Two hundred connections that wait cost nothing`() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { _ in .text("all").behind(gate) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A socket that takes connections on loopback or on a path.
+/// A socket that takes connections on loopback or on a path, which goes with it.
 final class Listener: Sendable {
     /// Where a listener stands.
     enum Address {
@@ -17,11 +17,13 @@ final class Listener: Sendable {
     }
 
     private let descriptor: Descriptor
+    private let path: String?
 
     /// Listens at `address`.
     ///
     /// - Throws: ``SystemError``.
     init(_ address: Address, backlog: Int32) throws {
+        path = address.path
         let number = socket(address.family, System.streamSocket, 0)
         guard number >= 0 else { throw SystemError("socket") }
         descriptor = Descriptor(number)
@@ -30,6 +32,10 @@ final class Listener: Sendable {
         if case .ipv6 = address { setOption(Int32(IPPROTO_IPV6), IPV6_V6ONLY) }
         guard try address.withSocketAddress({ bind(number, $0, $1) }) == 0 else { throw SystemError("bind") }
         guard listen(number, backlog) == 0 else { throw SystemError("listen") }
+    }
+
+    deinit {
+        if let path { unlink(path) }
     }
 
     /// The number of the descriptor, for the poller.
@@ -76,6 +82,11 @@ final class Listener: Sendable {
 }
 
 extension Listener.Address {
+    fileprivate var path: String? {
+        guard case .path(let path) = self else { return nil }
+        return path
+    }
+
     fileprivate var family: Int32 {
         switch self {
         case .ipv4: AF_INET
