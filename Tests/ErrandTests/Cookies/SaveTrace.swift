@@ -25,8 +25,8 @@ struct SaveTrace {
 
     /// Traces a probe that adds one cookie to the file and saves once.
     init(of file: URL) async throws {
-        let log = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: log) }
+        let folder = try TemporaryFolder()
+        let log = folder.url.appending(path: "trace")
         let strace = ["strace", "-o", log.path(percentEncoded: false)] + Self.options(for: file)
         _ = try await CookieProbe.run(["save", file.path(percentEncoded: false), "new", "1"], under: strace)
         var counts: [Substring: Int] = [:]

@@ -24,12 +24,10 @@ struct TypeChecker {
 
     /// Compiles `source` as a script, as far as its types.
     static func check(_ source: String) async throws -> Verdict {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "main.swift")
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "main.swift")
         try Data(source.utf8).write(to: file)
-        return try await run(arguments(for: file), output: folder.appending(path: "output"))
+        return try await run(arguments(for: file), output: folder.url.appending(path: "output"))
     }
 
     private static func arguments(for file: URL) -> [String] {

@@ -47,8 +47,7 @@ struct CurlProcessTests {
                 Task { while true { _ = try? await transport.send(HTTPRequest(.get, url)) } }
             }
             _ = try? await transport.send(HTTPRequest(.get, url))
-            try? FileManager.default.removeItem(at: authority.directory)
-            program.stop()
+            withExtendedLifetime(authority) { program.stop() }
             exit(7)
         }
     }

@@ -1,23 +1,19 @@
 import Foundation
 
-/// A certificate authority of one test run, with the certificates that it has signed, in files that go with it.
+/// A certificate authority of one test run, with the certificates that it has signed, in files that go with it or, in the end, with the process.
 final class TestAuthority: Sendable {
     static let isAvailable = TestProgram.path(of: "openssl") != nil
 
-    let directory: URL
+    private let folder: TemporaryFolder
+    var directory: URL { folder.url }
     var certificate: URL { directory.appendingPathComponent("ca.pem") }
 
     init() throws {
-        directory = FileManager.default.temporaryDirectory.appendingPathComponent("ca-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        folder = try TemporaryFolder()
         try openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=Errand-Test-CA")
         try sign("server", names: "DNS:localhost,IP:127.0.0.1")
         try sign("other", names: "DNS:other.example")
         try sign("client", names: "DNS:client")
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(at: directory)
     }
 
     /// A file with the certificate called `name` and its key.

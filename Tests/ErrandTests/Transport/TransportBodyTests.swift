@@ -183,19 +183,14 @@ struct TransportLimitTests {
     }
 }
 
-/// A file in a directory of its own, which goes with it.
+/// A file in a folder of its own, which goes with it.
 final class TemporaryFile: Sendable {
-    let url: URL
+    private let folder: TemporaryFolder
+    var url: URL { folder.url.appending(path: "file") }
 
     init(_ data: Data) throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
-        url = directory.appendingPathComponent("file")
+        folder = try TemporaryFolder()
         try data.write(to: url)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(at: url.deletingLastPathComponent())
     }
 
     /// A file of this many zeros, which take no room on the disk.
@@ -211,8 +206,6 @@ final class TemporaryFile: Sendable {
         try handle.close()
     }
 
-    /// The names in the file's directory.
-    func siblings() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path)
-    }
+    /// The names in the file's folder.
+    func siblings() throws -> [String] { try folder.names }
 }
