@@ -77,26 +77,9 @@ struct BenchTests {
         #expect(rows.allSatisfy { number($0["stack_growth_bytes"]).map { $0 < 4_096 } == true }, "for 1,000 pages")
     }
 
-    private typealias Ending = (status: Int32, output: String, complaint: String)
+    private func bench(_ arguments: String...) async throws -> TestProgram.Ending { try await bench(arguments) }
 
-    private func bench(_ arguments: String...) async throws -> Ending { try await bench(arguments) }
-
-    private func bench(_ arguments: [String]) async throws -> Ending {
-        let (process, output, complaint) = (Process(), Pipe(), Pipe())
-        process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appending(path: "errand-bench")
-        process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = complaint
-        let status = try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
-        return (status, try text(output), try text(complaint))
-    }
-
-    private func text(_ pipe: Pipe) throws -> String {
-        String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    private func bench(_ arguments: [String]) async throws -> TestProgram.Ending {
+        try await TestProgram.run([TestProgram.built("errand-bench")] + arguments)
     }
 }

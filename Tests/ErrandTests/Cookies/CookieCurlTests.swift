@@ -78,7 +78,7 @@ struct CookieCurlTests {
     /// Lets curl ask the server for the URL, as its proxy, and returns the `Cookie` header that it sent.
     private func curl(_ url: URL, _ options: String...) async throws -> String? {
         let proxy = ["-x", server.baseURL.absoluteString, "--noproxy", ""]
-        let outcome = try await CookieProbe.command(["curl", "-s", "-f"] + proxy + options + [url.absoluteString])
+        let outcome = try await TestProgram.run(["curl", "-s", "-f"] + proxy + options + [url.absoluteString])
         #expect(outcome.status == 0)
         return try await server.takeRequest().header("Cookie")
     }

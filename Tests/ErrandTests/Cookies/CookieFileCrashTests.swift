@@ -105,7 +105,7 @@ struct CookieFileCrashTests {
         return trace
     }
 
-    private func probe(injecting fault: String, at call: SaveTrace.Call) async throws -> CookieProbe.Outcome {
+    private func probe(injecting fault: String, at call: SaveTrace.Call) async throws -> TestProgram.Ending {
         let fault = "inject=\(call.name):\(fault):when=\(call.ordinal)"
         return try await CookieProbe.run(
             ["save", path, "new", "1"],

@@ -20,7 +20,7 @@ struct CookieFileSharingTests {
 
     @Test("Processes that save in turn keep each other's cookies and deletions", .fault(27), arguments: crowds)
     func merges(processes: Int, count: Int) async throws {
-        try await withThrowingTaskGroup(of: CookieProbe.Outcome.self) { group in
+        try await withThrowingTaskGroup(of: TestProgram.Ending.self) { group in
             for number in 0..<processes {
                 group.addTask { [path] in
                     try await CookieProbe.run(["churn", path, String(UnicodeScalar(97 + UInt8(number))), "\(count)"])
@@ -71,7 +71,7 @@ struct CookieFileSharingTests {
         #expect(start.duration(to: .now) < .seconds(5))
         #expect(problems.kinds == [.locked])
         #expect(jar.header(for: url) == "a=1")
-        holder.kill()
+        try holder.kill()
         try jar.flush()
         #expect(CookieJar(file: folder.file).cookies.count == 1)
     }
@@ -82,7 +82,7 @@ struct CookieFileSharingTests {
         let holder = try LockHolder(of: folder.file)
         jar.store(setCookie: "a=1", from: url)
         #expect(throws: CookieFileError.self) { try jar.flush() }
-        holder.kill()
+        try holder.kill()
         while CookieJar(file: folder.file).cookies.isEmpty { try await Task.sleep(for: .milliseconds(50)) }
     }
 
@@ -143,7 +143,7 @@ struct CookieFileSharingTests {
             "unshare", "-m", "sh", "-c", script, folder.url.path(percentEncoded: false), CookieProbe.path, path,
             String(repeating: "n", count: 1_000),
         ]
-        let outcome = try await CookieProbe.command(command)
+        let outcome = try await TestProgram.run(command)
         #expect(outcome.lines.count { $0.hasPrefix("problem") } == 1)
         #expect(outcome.lines.suffix(3) == ["failed cannotWrite", "in memory 100", "cookies.txt.lock"])
     }
@@ -159,7 +159,7 @@ struct CookieFileSharingTests {
             """
         let place = folder.url.path(percentEncoded: false)
         let command = ["unshare", "-m", "sh", "-c", script, place, CookieProbe.path, path]
-        let outcome = try await CookieProbe.command(command)
+        let outcome = try await TestProgram.run(command)
         #expect(outcome.lines == ["opened 0", "saving", "problem cannotWrite", "failed cannotWrite", "on disk 100"])
     }
 

@@ -136,7 +136,7 @@ struct CookieFileTests {
     func restrictsAccess() async throws {
         let file = folder.url.appending(path: "deep/er/cookies.txt")
         let path = file.path(percentEncoded: false)
-        _ = try await CookieProbe.command(["sh", "-c", "umask 0 && \"$0\" save \"$1\" a 1", CookieProbe.path, path])
+        _ = try await TestProgram.run(["sh", "-c", "umask 0 && \"$0\" save \"$1\" a 1", CookieProbe.path, path])
         #expect(
             try ["deep", "deep/er", "deep/er/cookies.txt", "deep/er/cookies.txt.lock"].map(mode) == [
                 0o700, 0o700, 0o600, 0o600,

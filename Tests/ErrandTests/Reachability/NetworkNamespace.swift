@@ -2,7 +2,7 @@
 /// A network with nothing in it but loopback, in which a process watches while a shell changes it.
 enum NetworkNamespace {
     /// Whether this process may make one, and put a cable of two ends into it.
-    static let isPermitted = CookieProbe.succeeds(["unshare", "-rn", "sh", "-c", cable])
+    static let isPermitted = TestProgram.succeeds(["unshare", "-rn", "sh", "-c", cable])
 
     /// Lays a cable with the ends `v0` and `v1`, both down.
     static let cable = "ip link add v0 type veth peer name v1"
@@ -16,7 +16,7 @@ enum NetworkNamespace {
             \(steps.joined(separator: "\n"))
             }
             """
-        return try await CookieProbe.command(["unshare", "-rn", "sh", "-c", script, CookieProbe.path]).lines
+        return try await TestProgram.run(["unshare", "-rn", "sh", "-c", script, CookieProbe.path]).lines
     }
 }
 #endif

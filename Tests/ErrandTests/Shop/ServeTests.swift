@@ -5,15 +5,14 @@ import Testing
 @MainActor struct ServeTests {
     @Test("tells its address, answers, and ends when interrupted")
     func serves() async throws {
-        let shop = try ShopProcess(["serve"])
         let pipe = Pipe()
-        async let ending = shop.run(output: pipe.fileHandleForWriting)
+        let shop = try ShopProcess(["serve"], output: pipe)
         let greeting = await pipe.firstLine()
         let url = try #require(greeting.firstMatch(of: /http:\/\/127\.0\.0\.1:\d+/)?.output)
-        let walk = try await ShopProcess(["--base-url", String(url)]).run()
+        let walk = try await ShopProcess.run(["--base-url", String(url)])
         #expect(walk.status == 0, "\(walk.complaint)")
         shop.interrupt()
-        #expect(try await ending.status == 0)
+        #expect(try await shop.ending().status == 0)
     }
 }
 

@@ -5,7 +5,7 @@ import Testing
 @MainActor struct ShopArgumentsTests {
     @Test("are explained on request")
     func help() async throws {
-        let ending = try await ShopProcess(["--help"]).run()
+        let ending = try await ShopProcess.run(["--help"])
         #expect(ending.status == 0)
         #expect(ending.output.starts(with: "usage: shop"))
         #expect(ending.complaint == "")
@@ -20,7 +20,7 @@ import Testing
         ]
     )
     func wrong(arguments: [String]) async throws {
-        let ending = try await ShopProcess(arguments).run()
+        let ending = try await ShopProcess.run(arguments)
         #expect(ending.status == 64)
         #expect(ending.output == "")
         #expect(ending.complaint.wholeMatch(of: /shop: [^\n]+\n/) != nil)

@@ -7,7 +7,7 @@ import Testing
     @Test("holds, in plain lines, and leaves nothing behind")
     func holds() async throws {
         let shop = try ShopProcess([])
-        let ending = try await shop.run()
+        let ending = try await shop.ending()
         #expect(ending.status == 0)
         #expect(ending.complaint == "")
         #expect(ending.output.split(separator: "\n").last?.starts(with: "All 14 steps held") == true)
@@ -17,7 +17,7 @@ import Testing
 
     @Test("aligns Chinese text, whose characters are two columns wide")
     func alignment() async throws {
-        let lines = try await ShopProcess([]).run().output.split(separator: "\n")
+        let lines = try await ShopProcess.run([]).output.split(separator: "\n")
         let goods = lines.filter { $0.starts(with: #/\s+10\d\d\s/#) }.prefix(10)
         #expect(goods.count == 10)
         #expect(Set(goods.map(\.columns)).count == 1)
@@ -28,7 +28,7 @@ import Testing
         let server = try FixtureServer.startShop()
         defer { server.stop() }
         for _ in 1...2 {
-            let ending = try await ShopProcess(["--base-url", server.baseURL.absoluteString]).run()
+            let ending = try await ShopProcess.run(["--base-url", server.baseURL.absoluteString])
             #expect(ending.status == 0, "\(ending.complaint)")
         }
         #expect(server.requests.filter { $0.path == "/account/logout" }.count == 2)
@@ -38,14 +38,14 @@ import Testing
     func closedOutput() async throws {
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
-        #expect(try await ShopProcess([]).run(output: pipe.fileHandleForWriting).status == 0)
+        #expect(try await ShopProcess([], output: pipe).ending().status == 0)
     }
 
     @Test("says which step did not hold, and why, when there is no server")
     func noServer() async throws {
         let server = try FixtureServer.startShop()
         server.stop()
-        let ending = try await ShopProcess(["--base-url", server.baseURL.absoluteString]).run()
+        let ending = try await ShopProcess.run(["--base-url", server.baseURL.absoluteString])
         #expect(ending.status == 1)
         #expect(ending.complaint.starts(with: "shop: step 1 (Sign in) did not hold: a request failed: transport"))
     }
@@ -55,7 +55,7 @@ import Testing
         let server = try FixtureServer.start(routes: sabotage.routes())
         defer { server.stop() }
         let shop = try ShopProcess(["--base-url", server.baseURL.absoluteString])
-        let ending = try await shop.run()
+        let ending = try await shop.ending()
         #expect(ending.status == 1)
         #expect(ending.complaint.split(separator: "\n").last ?? "" == "shop: step \(sabotage.rawValue)")
         #expect(try shop.leftovers == [])

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// Compiles source text against the library that this test was built with, in a child `swiftc`.
 struct TypeChecker {
@@ -13,9 +14,7 @@ struct TypeChecker {
     private static let products = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
 
     /// The compiler; `nil` where there is none, and then these tests are skipped.
-    static let compiler: URL? = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        .map { URL(filePath: String($0)).appending(path: "swiftc") }
-        .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    static let compiler = TestProgram.path(of: "swiftc")
 
     /// A file of the project.
     static func text(of path: String) throws -> String {
@@ -27,7 +26,14 @@ struct TypeChecker {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(path: "main.swift")
         try Data(source.utf8).write(to: file)
-        return try await run(arguments(for: file), output: folder.url.appending(path: "output"))
+        let compiler = try #require(compiler, "no swiftc")
+        // It leaves folders behind in the one for temporary files.
+        let ending = try await TestProgram(
+            [compiler] + arguments(for: file),
+            environment: ["TMPDIR": folder.url.path],
+            deadline: .seconds(110)
+        ).ending()
+        return Verdict(succeeded: ending.status == 0, output: ending.output + ending.complaint)
     }
 
     private static func arguments(for file: URL) -> [String] {
@@ -36,20 +42,5 @@ struct TypeChecker {
             "-Xcc", "-fmodule-map-file=\(products.appending(path: "CurlRuntime.build/module.modulemap").path)",
             "-module-cache-path", products.appending(path: "ModuleCache").path,
         ]
-    }
-
-    private static func run(_ arguments: [String], output: URL) async throws -> Verdict {
-        try Data().write(to: output)
-        let process = Process()
-        process.executableURL = compiler
-        process.arguments = arguments
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = process.standardOutput
-        // Waiting must not hold a thread that other tests need.
-        let status = try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
-        return Verdict(succeeded: status == 0, output: String(decoding: try Data(contentsOf: output), as: UTF8.self))
     }
 }

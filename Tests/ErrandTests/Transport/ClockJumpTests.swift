@@ -19,9 +19,10 @@ struct ClockJumpTests {
         let source = folder.url.appending(path: "jumps.c")
         let library = folder.url.appending(path: "jumps.so").path
         try Data(Self.library.utf8).write(to: source)
-        try TestProgram.run("clang", ["-shared", "-fPIC", "-O1", "-o", library, source.path], in: folder.url)
+        let compiling = try await TestProgram.run(["clang", "-shared", "-fPIC", "-O1", "-o", library, source.path])
+        #expect(compiling.status == 0, "\(compiling.complaint)")
         let witness = folder.url.appending(path: "witness")
-        let outcome = try await CookieProbe.command([
+        let outcome = try await TestProgram.run([
             "env", "LD_PRELOAD=\(library)", "\(Self.mark)=\(witness.path)", CommandLine.arguments[0],
             "--testing-library", "swift-testing", "--filter", "ClockJumpTests.*inside",
         ])

@@ -20,7 +20,7 @@ struct CurlHTTP2Tests {
         let file = authority.directory.appendingPathComponent("nginx.conf")
         try Self.configuration(port).write(to: file, atomically: true, encoding: .utf8)
         let directory = authority.directory.path
-        program = try TestProgram("nginx", ["-p", directory, "-c", file.path, "-e", "stderr"], in: authority.directory)
+        program = try TestProgram(["nginx", "-p", directory, "-c", file.path, "-e", "stderr"], in: authority.directory)
         url = try #require(URL(string: "https://localhost:\(port)/"))
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)

@@ -38,9 +38,10 @@ struct CurlProcessTests {
     func `A process may end while TLS connections are being made`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let authority = try TestAuthority()
-            let arguments = ["s_server", "-accept", "0", "-www", "-cert", "server.pem"]
-            let program = try TestProgram("openssl", arguments, in: authority.directory)
-            let port = try #require(try program.line(behind: "ACCEPT ").split(separator: ":").last)
+            let command = ["openssl", "s_server", "-accept", "0", "-www", "-cert", "server.pem"]
+            let output = Pipe()
+            let program = try TestProgram(command, in: authority.directory, output: output)
+            let port = try #require(try output.line(behind: "ACCEPT ").split(separator: ":").last)
             let url = try #require(URL(string: "https://127.0.0.1:\(port)/"))
             let transport = try CurlTransport()
             for _ in 0..<100 {

@@ -15,9 +15,10 @@ struct CurlTLSTests {
     }
 
     private func start(_ identity: String = "server", _ options: String...) throws -> (TestProgram, URL) {
-        let arguments = ["s_server", "-accept", "0", "-www", "-cert", "\(identity).pem"] + options
-        let program = try TestProgram("openssl", arguments, in: authority.directory)
-        let address = try program.line(behind: "ACCEPT ")
+        let command = ["openssl", "s_server", "-accept", "0", "-www", "-cert", "\(identity).pem"] + options
+        let output = Pipe()
+        let program = try TestProgram(command, in: authority.directory, output: output)
+        let address = try output.line(behind: "ACCEPT ")
         let port = try #require(address.split(separator: ":").last)
         return (program, try #require(URL(string: "https://127.0.0.1:\(port)/")))
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A certificate authority of one test run, with the certificates that it has signed, in files that go with it or, in the end, with the process.
 final class TestAuthority: Sendable {
@@ -43,7 +44,8 @@ final class TestAuthority: Sendable {
     }
 
     private func openssl(_ arguments: String) throws {
-        let process = arguments.split(separator: " ").map(String.init)
-        try TestProgram.run("openssl", process, in: directory)
+        let command = ["openssl"] + arguments.split(separator: " ").map(String.init)
+        let ending = try TestProgram(command, in: directory).waitForEnding()
+        try #require(ending.status == 0, "\(command): \(ending.complaint)")
     }
 }

@@ -1,0 +1,159 @@
+import Foundation
+import Synchronization
+
+@testable import Errand
+
+/// A program that a test runs in a process of its own, with whatever that starts.
+///
+/// It ends with this object at the latest; before that, its deadline ends it, and a cancel of the task that waits for it.
+final class TestProgram: Sendable {
+    /// How a program ended, and what it wrote.
+    struct Ending: Sendable {
+        let status: Int32
+        let output: String
+        let complaint: String
+
+        var lines: [String] { output.split(separator: "\n").map(String.init) }
+    }
+
+    /// The machine does not have a program.
+    struct Missing: Error {
+        let name: String
+    }
+
+    /// A program was still running at its deadline.
+    struct Overdue: Error, CustomStringConvertible {
+        let command: [String]
+        let deadline: Duration
+
+        var description: String { "\(command) did not end within \(deadline)" }
+    }
+
+    private let command: [String]
+    private let deadline: Duration
+    private let process: Mutex<Process>
+    private let isOverdue = Mutex(false)
+    private let end = DispatchGroup()
+    private let folder: TemporaryFolder
+
+    /// Starts the program that `command` begins with, a path or a name.
+    ///
+    /// What it writes is kept for ``ending()``, but for what goes to an `output` of its own.
+    init(
+        _ command: [String],
+        in directory: URL? = nil,
+        environment: [String: String] = [:],
+        output: Pipe? = nil,
+        deadline: Duration = .seconds(60)
+    ) throws {
+        guard let path = Self.path(of: command[0]) else { throw Missing(name: command[0]) }
+        let folder = try TemporaryFolder()
+        let process = Process()
+        process.executableURL = URL(filePath: path)
+        process.arguments = Array(command.dropFirst())
+        process.currentDirectoryURL = directory
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = Pipe()
+        // Files: nobody need read them meanwhile, and who else has them open keeps nobody waiting.
+        process.standardOutput = try output ?? folder.newFile("output")
+        process.standardError = try folder.newFile("complaint")
+        process.terminationHandler = { [end] _ in end.leave() }
+        end.enter()
+        do { try process.run() } catch {
+            end.leave()
+            throw error
+        }
+        (self.command, self.deadline, self.folder) = (command, deadline, folder)
+        self.process = Mutex(process)
+        let time = DispatchTime.now() + deadline / .seconds(1)
+        DispatchQueue.global().asyncAfter(deadline: time) { [weak self] in self?.expire() }
+    }
+
+    deinit { stop() }
+
+    /// Whether the program has not ended.
+    var isRunning: Bool { process.withLock { $0.isRunning } }
+
+    /// Sends the program a signal.
+    func send(_ signal: Int32) {
+        process.withLock { if $0.isRunning { kill($0.processIdentifier, signal) } }
+    }
+
+    /// Ends the program and what it has started, as the end of this object does.
+    func stop() {
+        // A program starts with the signals blocked that are blocked in the thread that starts it; this one never is.
+        // Foundation makes it the first of a group of processes.
+        process.withLock { if $0.isRunning { kill(-$0.processIdentifier, SIGKILL) } }
+    }
+
+    private func expire() {
+        guard isRunning else { return }
+        isOverdue.withLock { $0 = true }
+        stop()
+    }
+
+    // MARK: Its end
+
+    /// Waits for the program's end, which a cancel of the task brings about.
+    func ending() async throws -> Ending {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { end.notify(queue: .global(), execute: $0.resume) }
+        } onCancel: {
+            stop()
+        }
+        try Task.checkCancellation()
+        return try result()
+    }
+
+    /// Waits for the program's end on this thread, for what cannot wait in another way: a suite's condition, an `init`.
+    func waitForEnding() throws -> Ending {
+        end.wait()
+        return try result()
+    }
+
+    private func result() throws -> Ending {
+        guard !isOverdue.withLock({ $0 }) else { throw Overdue(command: command, deadline: deadline) }
+        return Ending(
+            status: process.withLock { $0.terminationStatus },
+            output: folder.text("output"),
+            complaint: folder.text("complaint")
+        )
+    }
+}
+
+extension TestProgram {
+    /// The path of a program, `nil` when the machine does not have it.
+    static func path(of name: String) -> String? {
+        guard !name.contains("/") else { return name }
+        let path = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin"
+        let candidates = path.split(separator: ":").map { "\($0)/\(name)" }
+        return candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// The path of a program that is built together with the tests.
+    static func built(_ name: String) -> String {
+        URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name).path
+    }
+
+    /// Runs a program to its end.
+    static func run(_ command: [String], deadline: Duration = .seconds(60)) async throws -> Ending {
+        try await TestProgram(command, deadline: deadline).ending()
+    }
+
+    /// Whether a program is here and ends well.
+    static func succeeds(_ command: [String]) -> Bool {
+        (try? TestProgram(command).waitForEnding().status) == 0
+    }
+}
+
+extension TemporaryFolder {
+    fileprivate func newFile(_ name: String) throws -> FileHandle {
+        try Data().write(to: url.appending(path: name))
+        return try FileHandle(forWritingTo: url.appending(path: name))
+    }
+
+    /// What stands in a file; nothing in one that is not there.
+    fileprivate func text(_ name: String) -> String {
+        String(decoding: FileManager.default.contents(atPath: url.appending(path: name).path) ?? Data(), as: UTF8.self)
+    }
+}
