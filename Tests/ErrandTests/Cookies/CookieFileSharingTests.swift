@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Errand
@@ -168,12 +167,4 @@ struct CookieFileSharingTests {
         _ = try await CookieProbe.run(["exit", path, "a", "10"])
         #expect(CookieJar(file: folder.file).cookies.count == 10)
     }
-}
-
-/// What an error hook was told.
-final class Problems: Sendable {
-    private let errors = Mutex<[CookieFileError]>([])
-    var kinds: [CookieFileError.Kind] { errors.withLock { $0.map(\.kind) } }
-
-    @Sendable func report(_ error: CookieFileError) { errors.withLock { $0.append(error) } }
 }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Errand
@@ -182,47 +181,5 @@ struct PageAPIRequestTests {
         #expect(await screen.ending() == .failure(.paramsError))
         #expect(list.refreshState.error?.type == .paramsError)
         #expect(server.queries.isEmpty)
-    }
-}
-
-/// Serves the numbers from 0, in both shapes.
-final class NumberServer: Sendable {
-    private struct State {
-        var numbers: [Int]
-        var total: Int
-        var failing: String?
-        var queries: [String] = []
-    }
-
-    private let state: Mutex<State>
-
-    init(count: Int) {
-        state = Mutex(State(numbers: Array(0..<count), total: count))
-    }
-
-    var transport: ScriptedTransport { ScriptedTransport { [self] in answer($0) } }
-    var queries: [String] { state.withLock(\.queries) }
-
-    /// Fails the next request, or the next whose query holds this, once.
-    func failsNext(_ query: String = "") { state.withLock { $0.failing = query } }
-    func announce(total: Int) { state.withLock { $0.total = total } }
-    /// Puts an item in front, so that all others move by one.
-    func insertInFront(_ number: Int = 0) { state.withLock { $0.numbers.insert(number, at: 0) } }
-
-    private func answer(_ request: HTTPRequest) -> HTTPResponse {
-        state.withLock { state in
-            state.queries.append(request.url.query ?? "")
-            if let failing = state.failing, failing.isEmpty || request.url.query?.contains(failing) == true {
-                state.failing = nil
-                return HTTPResponse(status: 503)
-            }
-            let query = URLComponents(url: request.url, resolvingAgainstBaseURL: true)?.queryItems ?? []
-            func number(_ name: String) -> Int? { query.first { $0.name == name }?.value.flatMap { Int($0) } }
-            let size = number("pageSize") ?? number("limit") ?? 0
-            let start = number("offset") ?? ((number("page") ?? 1) - 1) * size
-            let list = Array(state.numbers.dropFirst(start).prefix(size))
-            let data = number("offset") == nil ? #"{"list":\#(list),"totalRow":\#(state.total)}"# : "\(list)"
-            return .json(#"{"errcode":200,"data":\#(data)}"#)
-        }
     }
 }

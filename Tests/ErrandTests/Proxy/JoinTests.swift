@@ -140,11 +140,6 @@ struct JoinTests {
 }
 
 extension APIProxy {
-    /// How many loads take part in shared exchanges.
-    var memberCount: Int {
-        state.withLock { $0.sharedExchanges.values.reduce(0) { $0 + $1.members.count } }
-    }
-
     /// How many shared exchanges there are.
     fileprivate var exchangeCount: Int { state.withLock(\.sharedExchanges.count) }
 }

@@ -1,6 +1,5 @@
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Errand
@@ -140,18 +139,4 @@ struct RestartTests {
         #expect(request.response?.first?.id == 2)
         #expect(!request.isLoading)
     }
-}
-
-/// Counts from 1.
-final class Counter: Sendable {
-    private let last = Mutex(0)
-
-    func next() -> Int {
-        last.withLock { last in
-            last += 1
-            return last
-        }
-    }
-
-    var count: Int { last.withLock { $0 } }
 }

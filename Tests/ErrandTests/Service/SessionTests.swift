@@ -259,10 +259,3 @@ struct SessionTests {
         #expect(try await call.value.status == 200)
     }
 }
-
-extension Latch {
-    /// Waits for the gate whatever becomes of the task: like work that does not hear of its cancel.
-    func waitUncancelled() async {
-        await Task { try? await wait() }.value
-    }
-}

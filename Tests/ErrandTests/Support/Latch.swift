@@ -34,6 +34,11 @@ final class Latch: Sendable {
         if Task.isCancelled { throw TransportError(.cancelled, "cancelled at a gate") }
     }
 
+    /// Waits for the gate whatever becomes of the task: like work that does not hear of its cancel.
+    func waitUncancelled() async {
+        await Task { try? await wait() }.value
+    }
+
     private func enter(_ waiter: CheckedContinuation<Void, Never>, _ number: Int) {
         let mayPass = state.withLock { state in
             guard !state.isOpen, !Task.isCancelled else { return true }

@@ -1,5 +1,4 @@
 import Foundation
-import Testing
 
 #if os(Linux)
 /// What the kernel tells about the sockets and files of this process.
@@ -33,12 +32,3 @@ enum SocketTable {
     }
 }
 #endif
-
-/// Waits until `condition` holds, half a minute at most; for what nobody tells.
-func until(_ condition: () throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
-    let end = ContinuousClock.now + .seconds(30)
-    while try !condition() {
-        try #require(ContinuousClock.now < end, sourceLocation: sourceLocation)
-        try await Task.sleep(for: .milliseconds(2))
-    }
-}

@@ -124,21 +124,6 @@ struct TransportCancellationTests {
     }
 }
 
-extension HTTPTransport {
-    /// How an exchange ends: `nil` with an answer.
-    func ending(
-        of request: HTTPRequest,
-        progress: TransferProgress.Handler? = nil
-    ) async -> TransportError.Kind? {
-        do {
-            _ = try await send(request, progress: progress)
-            return nil
-        } catch {
-            return error.kind
-        }
-    }
-}
-
 /// How far an exchange has come when it is cancelled.
 enum CancellationPoint: CaseIterable {
     case waiting, insideHead, insideBody, insideUpload

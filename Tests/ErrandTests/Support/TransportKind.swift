@@ -1,5 +1,4 @@
 import Errand
-import FixtureServer
 import Testing
 
 /// The transports over which the behavioural suite runs.
@@ -44,24 +43,5 @@ enum TransportKind: CaseIterable, Sendable {
         return try await #require(throws: TransportError.self, sourceLocation: sourceLocation) {
             _ = try await transport.send(request, progress: nil)
         }
-    }
-}
-
-extension Trait where Self == Comment {
-    /// The number of the case in the fault matrix that a test covers.
-    static func fault(_ number: Int) -> Comment { "fault \(number)" }
-}
-
-extension HTTPRequest {
-    /// A request to a server of this process.
-    init(
-        _ method: HTTPMethod = .get,
-        to server: FixtureServer,
-        _ path: String = "/",
-        headers: HTTPHeaders = [:],
-        body: HTTPBody = .empty
-    ) {
-        self.init(method, server.url(path), headers: headers, body: body)
-        timeout = .seconds(40)
     }
 }

@@ -1,0 +1,29 @@
+import Synchronization
+
+@testable import Errand
+
+/// Signs in again by counting its token up.
+@MainActor final class Account: ReloginHandler {
+    struct WrongPassword: Error {}
+
+    private let current = Mutex("t0")
+    private(set) var logins = 0
+    private(set) var expiries = 0
+    var fails = false
+    var gate: Latch?
+    var login: (@MainActor () async throws -> Void)?
+
+    func setToken(_ token: String) { current.withLock { $0 = token } }
+
+    nonisolated var token: String { current.withLock { $0 } }
+
+    func relogin() async throws {
+        logins += 1
+        try await gate?.wait()
+        try await login?()
+        if fails { throw WrongPassword() }
+        current.withLock { $0 = "t\(logins)" }
+    }
+
+    func sessionDidExpire(_ error: APIError) { expiries += 1 }
+}

@@ -1,0 +1,16 @@
+@testable import Errand
+
+extension HTTPTransport {
+    /// How an exchange ends: `nil` with an answer.
+    func ending(
+        of request: HTTPRequest,
+        progress: TransferProgress.Handler? = nil
+    ) async -> TransportError.Kind? {
+        do {
+            _ = try await send(request, progress: progress)
+            return nil
+        } catch {
+            return error.kind
+        }
+    }
+}

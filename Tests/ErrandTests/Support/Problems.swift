@@ -1,0 +1,11 @@
+import Synchronization
+
+@testable import Errand
+
+/// What an error hook was told.
+final class Problems: Sendable {
+    private let errors = Mutex<[CookieFileError]>([])
+    var kinds: [CookieFileError.Kind] { errors.withLock { $0.map(\.kind) } }
+
+    @Sendable func report(_ error: CookieFileError) { errors.withLock { $0.append(error) } }
+}

@@ -1,0 +1,8 @@
+@testable import Errand
+
+/// Returns after everything that is under way on the main actor.
+@MainActor func sentinel(_ proxy: APIProxy) async {
+    for _ in 0..<3 {
+        await withCheckedContinuation { continuation in proxy.deliver { continuation.resume() } }
+    }
+}
