@@ -28,16 +28,6 @@ struct Cancelling: Workload {
     }
 }
 
-/// Counts the endings.
-@MainActor private final class CancelWitness: APIManagerCallbackDelegate {
-    private(set) var cancelled = 0
-    private(set) var others = 0
-
-    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { others += 1 }
-    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { others += 1 }
-    func managerCallAPIDidCancel(_ request: BaseAPIRequest) { cancelled += 1 }
-}
-
 /// A request that is never answered.
 private final class HangingRequest: BaseAPIRequest, APIManager {
     typealias Response = String

@@ -11,7 +11,7 @@ struct Queueing: Workload {
         }
         let limits = RequestLimits(perHost: 1, total: 1)
         let proxy = APIProxy(service: Scripted.service, transport: network, limits: limits)
-        let witness = QueueWitness()
+        let witness = CancelWitness()
         let requests = (0...order.requests).map { _ in NothingRequest(delegate: witness, proxy: proxy) }
         let before = Memory.now
         for request in requests { request.loadData() }
@@ -28,14 +28,4 @@ struct Queueing: Workload {
             "cancelled": Double(witness.cancelled), "late": Double(witness.others), "peak_rss_mb": Memory.peak,
         ]
     }
-}
-
-/// Counts endings.
-@MainActor private final class QueueWitness: APIManagerCallbackDelegate {
-    private(set) var cancelled = 0
-    private(set) var others = 0
-
-    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { others += 1 }
-    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { others += 1 }
-    func managerCallAPIDidCancel(_ request: BaseAPIRequest) { cancelled += 1 }
 }

@@ -1,0 +1,11 @@
+import Errand
+
+/// Counts the loads that were cancelled, and those that ended in another way.
+@MainActor final class CancelWitness: APIManagerCallbackDelegate {
+    private(set) var cancelled = 0
+    private(set) var others = 0
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { others += 1 }
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) { others += 1 }
+    func managerCallAPIDidCancel(_ request: BaseAPIRequest) { cancelled += 1 }
+}
