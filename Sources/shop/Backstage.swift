@@ -24,21 +24,21 @@ import Foundation
 
     /// Lets the session of `account` end.
     func expireSession(of account: Account, as style: ExpiryStyle) async throws {
-        try await ExpireSessionRequest(token: token(of: account), as: style, proxy: proxy).value()
+        try await change(.expireSession(style), for: account)
     }
 
     /// Places an order of `account`, which stands in front of all others from now on.
     func placeOrder(of account: Account) async throws {
-        try await PlaceOrderRequest(token: token(of: account), proxy: proxy).value()
+        try await change(.placeOrder, for: account)
     }
 
     /// Lets `account` get so many pages of its orders, and then one failure.
     func breakOrders(of account: Account, after pages: Int) async throws {
-        try await BreakOrdersRequest(token: token(of: account), after: pages, proxy: proxy).value()
+        try await change(.breakOrders(after: pages), for: account)
     }
 
-    private func token(of account: Account) throws(StepFailure) -> String {
+    private func change(_ change: DebugChange, for account: Account) async throws {
         guard let token = account.headers["X-Token"] else { throw StepFailure("nobody is signed in") }
-        return token
+        try await DebugRequest(change, token: token, proxy: proxy).value()
     }
 }
