@@ -15,12 +15,10 @@ struct MultipartFormTests {
     }
 
     @Test func `Fields come first, then parts from memory and from files`() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).txt")
-        try Data("from a file".utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let file = try TemporaryFile(Data("from a file".utf8))
         var form = MultipartForm()
         form.append(Data("from memory".utf8), name: "note", contentType: "text/plain")
-        form.append(file: file, name: "file", filename: "头像.txt")
+        form.append(file: file.url, name: "file", filename: "头像.txt")
         let body = try form.body(fields: [(name: "id", value: "7")])
         let boundary = form.boundary
         #expect(
@@ -43,7 +41,7 @@ struct MultipartFormTests {
 
                 """
         )
-        #expect(body.pieces.contains(.file(file)), "a file is named, not read")
+        #expect(body.pieces.contains(.file(file.url)), "a file is named, not read")
     }
 
     @Test func `A quote in a name is escaped as browsers do`() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A draft becomes a request", .timeLimit(.minutes(1)))
 struct RequestDraftTests {
-    private func url(_ path: String, _ params: APIParams? = nil, base: StaticString = "http://shop.test/api") throws
+    private func url(_ path: String, _ params: APIParams? = nil, base: String = "http://shop.test/api") throws
         -> String
     {
         var service = APIService.sample()

@@ -8,7 +8,7 @@ import Testing
 struct CookieConcurrencyTests {
     private let folder: TemporaryFolder
     private let jar: CookieJar
-    private let url = URL(valid: "https://shop.example.org/")
+    private let url = URL("https://shop.example.org/")
 
     init() throws {
         folder = try TemporaryFolder()

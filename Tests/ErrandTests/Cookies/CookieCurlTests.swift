@@ -8,7 +8,7 @@ import Testing
 struct CookieCurlTests {
     private let folder: TemporaryFolder
     private let server: FixtureServer
-    private let shop = URL(valid: "http://shop.example.org/cart/list")
+    private let shop = URL("http://shop.example.org/cart/list")
 
     init() throws {
         folder = try TemporaryFolder()
@@ -30,13 +30,13 @@ struct CookieCurlTests {
         for line in lines { jar.store(setCookie: line, from: shop) }
         jar.store(
             setCookie: "secret=1; Secure; Path=/; Domain=example.org",
-            from: URL(valid: "https://shop.example.org/")
+            from: URL("https://shop.example.org/")
         )
-        jar.store(setCookie: "below=1; Path=/", from: URL(valid: "http://below.shop.example.org/"))
+        jar.store(setCookie: "below=1; Path=/", from: URL("http://below.shop.example.org/"))
         try jar.flush()
         for text in ["http://shop.example.org/cart/list", "http://example.org/cart/", "http://below.shop.example.org/"]
         {
-            let url = URL(valid: text)
+            let url = URL(text)
             let sent = try await curl(url, "-b", path)
             #expect(pairs(sent) == pairs(jar.header(for: url)), "\(text)")
         }
@@ -49,7 +49,7 @@ struct CookieCurlTests {
         #expect(jar.cookies.count == 4)
         #expect(jar.cookies.filter(\.isHTTPOnly).map(\.name) == ["all"])
         for text in ["http://shop.example.org/cart/list", "http://example.org/cart/", "http://shop.example.org/"] {
-            let url = URL(valid: text)
+            let url = URL(text)
             let sent = try await curl(url, "-b", path)
             #expect(pairs(jar.header(for: url)) == pairs(sent), "\(text)")
         }
@@ -58,14 +58,14 @@ struct CookieCurlTests {
     @Test("A file that goes through curl and back loses nothing that the format has")
     func returns() async throws {
         let jar = CookieJar(file: folder.file)
-        let secure = URL(valid: "https://shop.example.org/")
+        let secure = URL("https://shop.example.org/")
         for number in 0..<100 {
             let options = number % 2 == 0 ? "; Secure" : "; HttpOnly; Max-Age=\(number * 1_000)"
             let domain = number % 3 == 0 ? "; Domain=example.org" : ""
             jar.store(setCookie: "c\(number)=v\(number); Path=/p\(number)\(options)\(domain)", from: secure)
         }
         try jar.flush()
-        _ = try await curl(URL(valid: "http://nowhere.example/"), "-b", path, "-c", path)
+        _ = try await curl(URL("http://nowhere.example/"), "-b", path, "-c", path)
         let back = CookieJar(file: folder.file) { Issue.record("\($0)") }.cookies
         #expect(Set(back.map(fields)) == Set(jar.cookies.map(fields)))
         jar.store(setCookie: "late=1", from: shop)

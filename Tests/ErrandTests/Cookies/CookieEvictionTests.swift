@@ -5,8 +5,8 @@ import Testing
 /// FAULT 35: a server that stores without end harms nobody else.
 @Suite(.takesTurns, .timeLimit(.minutes(1)))
 struct CookieEvictionTests {
-    let noisy = URL(valid: "https://noisy.example.org/")
-    let quiet = URL(valid: "https://quiet.example.com/")
+    let noisy = URL("https://noisy.example.org/")
+    let quiet = URL("https://quiet.example.com/")
     let jar = CookieJar()
 
     /// FAULT 35 has 10,000, which take a while in a debug build.
@@ -26,7 +26,7 @@ struct CookieEvictionTests {
     func limitsTotal() {
         for number in 0..<10 { jar.store(setCookie: "q\(number)=1", from: quiet) }
         for host in 0..<20 {
-            let url = URL(valid: "https://host\(host).example.org/")
+            let url = URL("https://host\(host).example.org/")
             for number in 0..<180 { jar.store(setCookie: "c\(number)=1", from: url) }
         }
         #expect(jar.cookies.count == 3_300)
@@ -38,7 +38,7 @@ struct CookieEvictionTests {
         let folder = try TemporaryFolder()
         let jar = CookieJar(file: folder.file, capacity: capacity) { Issue.record("\($0)") }
         for number in 0..<capacity + 10 {
-            jar.store(setCookie: "c=1", from: URL(valid: "https://host\(number).example.org/"))
+            jar.store(setCookie: "c=1", from: URL("https://host\(number).example.org/"))
         }
         #expect(jar.cookies.count == capacity)
         try jar.flush()
@@ -48,7 +48,7 @@ struct CookieEvictionTests {
 
     @Test("Insecure cookies go before secure ones, and those unused for longest first")
     func ordersEviction() {
-        let path = { (name: String) in URL(valid: "https://noisy.example.org/\(name)/") }
+        let path = { (name: String) in URL("https://noisy.example.org/\(name)/") }
         for number in 0..<90 { jar.store(setCookie: "s\(number)=1; Secure; Path=/secure", from: noisy) }
         for number in 0..<90 { jar.store(setCookie: "i\(number)=1; Path=/p\(number)", from: noisy) }
         _ = jar.header(for: path("p0"))

@@ -7,7 +7,7 @@ import Testing
 @Suite(.takesTurns, .timeLimit(.minutes(5)), .serialized)
 struct CookieFileSharingTests {
     private let folder: TemporaryFolder
-    private let url = URL(valid: "https://shop.example.org/")
+    private let url = URL("https://shop.example.org/")
 
     init() throws {
         folder = try TemporaryFolder()

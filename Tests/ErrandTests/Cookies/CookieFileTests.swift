@@ -6,7 +6,7 @@ import Testing
 @Suite(.takesTurns, .timeLimit(.minutes(1)))
 struct CookieFileTests {
     private let folder: TemporaryFolder
-    private let url = URL(valid: "https://shop.example.org/cart/list")
+    private let url = URL("https://shop.example.org/cart/list")
     private let problems = Problems()
 
     init() throws {

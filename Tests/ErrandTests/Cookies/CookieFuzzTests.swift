@@ -20,7 +20,7 @@ struct CookieFuzzTests {
 
     @Test("No line and no file traps, and what a jar takes it writes and reads again")
     func survives() throws {
-        let url = URL(valid: "https://shop.example.org/shop/cart")
+        let url = URL("https://shop.example.org/shop/cart")
         let end = ContinuousClock.now + Self.duration
         let jar = CookieJar()
         while ContinuousClock.now < end {

@@ -5,7 +5,7 @@ import Testing
 /// FAULT 32: times, and what a logout ends.
 @Suite(.takesTurns, .timeLimit(.minutes(1)))
 struct CookieLifeTests {
-    let url = URL(valid: "https://shop.example.org/")
+    let url = URL("https://shop.example.org/")
     let noon = Date(timeIntervalSince1970: 1_800_000_000)
     let jar = CookieJar()
     private static let longest: TimeInterval = 400 * 86_400

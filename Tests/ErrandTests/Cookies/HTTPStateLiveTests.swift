@@ -22,7 +22,7 @@ struct HTTPStateLiveTests {
         var configuration = TransportConfiguration()
         configuration.proxy = .url(server.baseURL)
         let proxy = APIProxy(transport: try CurlTransport(configuration))
-        let response = try await proxy.send(HTTPRequest(.get, URL(valid: "http://home.example.org:8888/cookie-parser")))
+        let response = try await proxy.send(HTTPRequest(.get, URL("http://home.example.org:8888/cookie-parser")))
         let sent = String(decoding: response.body, as: UTF8.self)
         #expect(sent == test.expected ?? "")
     }

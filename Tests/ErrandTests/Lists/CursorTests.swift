@@ -15,7 +15,7 @@ struct CursorTests {
 
     private func list(
         _ strategy: any PageStrategy,
-        base: StaticString = "http://shop.test/api",
+        base: String = "http://shop.test/api",
         _ answers: [HTTPResponse]
     ) -> (Texts, ScriptedTransport) {
         let answers = Answers(answers)

@@ -122,15 +122,3 @@ import Synchronization
         while clock.sleepers > 0 { await Task.yield() }
     }
 }
-
-extension GoodsRequest {
-    /// How a load for an async caller ends; `nil` with an answer.
-    func outcome() async -> APIErrorType? {
-        do throws(APIError) {
-            _ = try await value()
-            return nil
-        } catch {
-            return error.type
-        }
-    }
-}

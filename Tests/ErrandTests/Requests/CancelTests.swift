@@ -116,11 +116,11 @@ struct CancelTests {
     @Test func `The async form hears of a cancel by ID and of its task's cancel`() async {
         let proxy = gatedProxy()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
-        let byID = Task { await outcome(of: request) }
+        let byID = Task { await request.outcome() }
         while proxy.activeRequests.isEmpty { await Task.yield() }
         proxy.cancelAllRequests()
         #expect(await byID.value == .cancelled)
-        let byTask = Task { await outcome(of: request) }
+        let byTask = Task { await request.outcome() }
         while proxy.activeRequests.isEmpty { await Task.yield() }
         byTask.cancel()
         #expect(await byTask.value == .cancelled)
@@ -131,18 +131,9 @@ struct CancelTests {
     @Test func `An async load in a task that is cancelled already is never sent`() async {
         let transport = ScriptedTransport()
         let request = GoodsRequest(proxy: APIProxy(fake: transport))
-        let task = Task { await outcome(of: request) }
+        let task = Task { await request.outcome() }
         task.cancel()
         #expect(await task.value == .cancelled)
         #expect(transport.requests.isEmpty)
-    }
-
-    private func outcome(of request: GoodsRequest) async -> APIErrorType? {
-        do throws(APIError) {
-            _ = try await request.value()
-            return nil
-        } catch {
-            return error.type
-        }
     }
 }

@@ -8,18 +8,6 @@ import Testing
 
 @MainActor @Suite("Relogin over live sockets", .takesTurns, .timeLimit(.minutes(2)))
 struct ReloginLiveTests {
-    /// How the server says that a login has expired.
-    enum Refusal: CaseIterable, Sendable {
-        case status, code
-
-        var answer: Answer {
-            switch self {
-            case .status: .status(401)
-            case .code: .json(bytes: #"{"errcode":11010,"msg":"expired"}"#.utf8)
-            }
-        }
-    }
-
     let screen = Screen()
 
     private func load(_ shop: GuardedShop, _ path: String = "/goods") -> GoodsRequest {

@@ -7,18 +7,6 @@ import Testing
 
 @MainActor @Suite("One relogin for all who need it, one replay for each", .takesTurns, .timeLimit(.minutes(1)))
 struct ReloginTests {
-    /// How a server says that a login has expired.
-    enum Refusal: CaseIterable, Sendable {
-        case status, code
-
-        var answer: HTTPResponse {
-            switch self {
-            case .status: .json("{}", status: 401)
-            case .code: .json(#"{"errcode":11010,"msg":"expired"}"#)
-            }
-        }
-    }
-
     let screen = Screen(params: ["n": 1])
     let account = Account()
 
@@ -35,7 +23,7 @@ struct ReloginTests {
 
     /// Refuses every token but `valid`.
     private func transport(_ refusal: Refusal, valid: String = "t1") -> ScriptedTransport {
-        ScriptedTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : refusal.answer }
+        ScriptedTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : refusal.response }
     }
 
     @Test(.fault(37), .fault(46), arguments: Refusal.allCases)
@@ -70,7 +58,7 @@ struct ReloginTests {
         // Loads that began during the relogin were never sent, and have no answer to keep.
         let refused = screen.errors.filter { $0.response != nil }
         #expect(!refused.isEmpty)
-        #expect(refused.allSatisfy { $0.status == refusal.answer.status })
+        #expect(refused.allSatisfy { $0.status == refusal.response.status })
         #expect(refusal == .status || refused.allSatisfy { $0.message == "expired" && $0.code == 11010 })
         account.fails = false
         requests[0].loadData()

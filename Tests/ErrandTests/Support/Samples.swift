@@ -66,6 +66,16 @@ extension GoodsRequest {
             while kept.isLoading { await Task.yield() }
         }
     }
+
+    /// How a load for an async caller ends; `nil` with an answer.
+    func outcome() async -> APIErrorType? {
+        do throws(APIError) {
+            _ = try await value()
+            return nil
+        } catch {
+            return error.type
+        }
+    }
 }
 
 final class TextRequest: SampleRequest, APIManager {
@@ -95,9 +105,9 @@ extension APIService {
 }
 
 extension URL {
-    /// A URL of a literal, which is right or the test is wrong.
-    init(_ literal: StaticString) {
-        guard let url = URL(string: "\(literal)") else { preconditionFailure("\(literal) is no URL") }
+    /// The URL of a text that a test knows to be one.
+    init(_ text: String) {
+        guard let url = URL(string: text) else { preconditionFailure("\(text) is no URL") }
         self = url
     }
 }

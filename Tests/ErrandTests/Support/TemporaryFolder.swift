@@ -21,11 +21,3 @@ final class TemporaryFolder: Sendable {
         get throws { try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false)).sorted() }
     }
 }
-
-extension URL {
-    /// The URL of a text that a test knows to be one.
-    init(valid text: String) {
-        guard let url = URL(string: text) else { preconditionFailure("\(text) is no URL") }
-        self = url
-    }
-}

@@ -66,11 +66,8 @@ struct CurlCancellationTests {
         var options = ServerOptions()
         options.bodyHandling = { _ in .discard }
         let server = try FixtureServer.start(options) { _ in .text("ok") }
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try Data().write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        try FileHandle(forWritingTo: file).truncate(atOffset: 1 << 40)
-        let request = HTTPRequest(.post, server.url("/"), body: .file(file))
+        let file = try TemporaryFile(zeros: 1 << 40)
+        let request = HTTPRequest(.post, server.url("/"), body: .file(file.url))
         let (moves, mover) = AsyncStream.makeStream(of: Int64.self, bufferingPolicy: .bufferingNewest(1))
         let task = Task { [transport] in try await transport.send(request) { mover.yield($0.completedBytes) } }
         for await bytes in moves where bytes > 1_000_000 { break }
@@ -127,18 +124,16 @@ struct CurlCancellationTests {
 
     @Test func `A cancelled download leaves no file`() async throws {
         let server = try start(.inBody)
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let folder = try TemporaryFolder()
         var request = HTTPRequest(.get, server.url("/"))
-        request.destination = .file(directory.appendingPathComponent("file"))
+        request.destination = .file(folder.url.appending(path: "file"))
         let download = request
         let task = Task { [transport] in try await transport.send(download) }
-        while try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty { await Task.yield() }
+        while try folder.names.isEmpty { await Task.yield() }
         task.cancel()
         _ = await task.result
         #expect(await server.waitForOpenConnections(0))
-        while try !FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty { await Task.yield() }
+        while try !folder.names.isEmpty { await Task.yield() }
     }
 
     @Test func `A transport that goes takes its connections along`() async throws {

@@ -14,26 +14,34 @@ struct CurlDecodingTests {
         transport = try CurlTransport()
     }
 
-    private func send(
+    /// A server that answers with `steps` in a coding, and a request to it.
+    private func start(
         _ coding: String,
-        _ steps: Answer.Step...,
-        prepare: (inout HTTPRequest) -> Void = { _ in }
-    ) async throws -> HTTPResponse {
+        _ steps: [Answer.Step],
+        _ prepare: (inout HTTPRequest) -> Void = { _ in }
+    ) throws -> (FixtureServer, HTTPRequest) {
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\n\r\n"
         let answer = Answer(steps: [.write(head)] + steps + [.close])
         let server = try FixtureServer.start { _ in answer }
         var request = HTTPRequest(.get, server.url("/"))
         prepare(&request)
+        return (server, request)
+    }
+
+    private func send(
+        _ coding: String,
+        _ steps: Answer.Step...,
+        prepare: (inout HTTPRequest) -> Void = { _ in }
+    ) async throws -> HTTPResponse {
+        let (server, request) = try start(coding, steps, prepare)
+        defer { server.stop() }
         return try await transport.send(request)
     }
 
-    private func failure(_ coding: String, _ bytes: [UInt8]) async -> TransportError.Kind? {
-        do {
-            _ = try await send(coding, .write(bytes))
-            return nil
-        } catch {
-            return (error as? TransportError)?.kind
-        }
+    private func failure(_ coding: String, _ bytes: [UInt8]) async throws -> TransportError.Kind? {
+        let (server, request) = try start(coding, [.write(bytes)])
+        defer { server.stop() }
+        return await transport.ending(of: request)
     }
 
     private static func encode(_ text: String, _ coding: ContentCoding) -> [UInt8] {
@@ -81,24 +89,25 @@ struct CurlDecodingTests {
     }
 
     @Test(.fault(8), arguments: ContentCoding.allCases)
-    func `A coded body that is cut is no body`(_ coding: ContentCoding) async {
+    func `A coded body that is cut is no body`(_ coding: ContentCoding) async throws {
         let bytes = Self.encode("hello", coding)
         for count in 1..<bytes.count {
-            #expect(await failure(coding.rawValue, Array(bytes[..<count])) == .connectionLost, "after \(count) bytes")
+            let kind = try await failure(coding.rawValue, Array(bytes[..<count]))
+            #expect(kind == .connectionLost, "after \(count) bytes")
         }
     }
 
     @Test(.fault(8), arguments: ContentCoding.allCases)
-    func `A coded body that is corrupt is a bad answer`(_ coding: ContentCoding) async {
+    func `A coded body that is corrupt is a bad answer`(_ coding: ContentCoding) async throws {
         let garbage = Array(repeating: UInt8(0xFF), count: 100)
-        #expect(await failure(coding.rawValue, garbage) == .badResponse)
-        #expect(await failure(coding.rawValue, Self.encode("hello", coding) + garbage) == .badResponse)
+        #expect(try await failure(coding.rawValue, garbage) == .badResponse)
+        #expect(try await failure(coding.rawValue, Self.encode("hello", coding) + garbage) == .badResponse)
     }
 
-    @Test func `A wrong checksum is a bad answer`() async {
+    @Test func `A wrong checksum is a bad answer`() async throws {
         var bytes = Self.encode("hello", .gzip)
         bytes[bytes.count - 8] ^= 1
-        #expect(await failure("gzip", bytes) == .badResponse)
+        #expect(try await failure("gzip", bytes) == .badResponse)
     }
 
     @Test func `Members of a gzip file are one body`() async throws {
@@ -116,9 +125,9 @@ struct CurlDecodingTests {
         littleEndian(UInt32(bytes.count - 1) << 4 | 1 << 20, bytes: 3) + bytes + [3]
     }
 
-    @Test func `A body that is coded many times is a bad answer`() async {
+    @Test func `A body that is coded many times is a bad answer`() async throws {
         let codings = Array(repeating: "gzip", count: 6).joined(separator: ", ")
-        #expect(await failure(codings, Gzip.encode([])) == .badResponse)
+        #expect(try await failure(codings, Gzip.encode([])) == .badResponse)
     }
 
     @Test func `A body in a coding that nobody knows stays as it is`() async throws {
@@ -141,8 +150,8 @@ struct CurlDecodingTests {
     }
 
     @Test func `A decoded body may go to a file`() async throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "text")
         let response = try await send("gzip", .write(Self.encode(Self.text, .gzip))) {
             $0.destination = .file(file)
             $0.limits.bodyBytes = 10

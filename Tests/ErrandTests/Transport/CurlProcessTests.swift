@@ -108,26 +108,21 @@ struct CurlProcessTests {
             let kinds = await withTaskGroup(of: TransportError.Kind?.self) { group in
                 for number in 0..<1_000 {
                     let url = server.url("/", host: "127.0.0.\(1 + number % 20)")
-                    group.addTask { await Self.failure(transport, url) }
+                    group.addTask { await Self.ending(transport, url) }
                 }
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(kinds.count == 1_000)
             // The server lives in this process too: what it has no descriptor to accept waits for its deadline.
             #expect(kinds.allSatisfy { [nil, .cannotConnect, .connectionLost, .noNetwork, .timeout].contains($0) })
-            #expect(await Self.failure(transport, server.url("/")) == nil)
+            #expect(await Self.ending(transport, server.url("/")) == nil)
         }
     }
 
-    private static func failure(_ transport: CurlTransport, _ url: URL) async -> TransportError.Kind? {
+    private static func ending(_ transport: CurlTransport, _ url: URL) async -> TransportError.Kind? {
         var request = HTTPRequest(.get, url)
         request.timeout = .seconds(10)
-        do throws(TransportError) {
-            _ = try await transport.send(request)
-            return nil
-        } catch {
-            return error.kind
-        }
+        return await transport.ending(of: request)
     }
 
     @Test func `A broken connection is no signal`() async {

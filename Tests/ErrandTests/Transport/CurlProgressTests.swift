@@ -48,8 +48,8 @@ struct CurlProgressTests {
 
     @Test func `A download is reported to its last byte, to memory and to a file`() async throws {
         let server = try FixtureServer.start { _ in .stream(.counting(1_000_000)) }
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "download")
         for destination in [HTTPRequest.Destination.memory, .file(file)] {
             let record = Record()
             var request = HTTPRequest(.get, server.url("/"))

@@ -70,10 +70,8 @@ struct CurlRequestTests {
     }
 
     @Test func `Pieces from memory and from files arrive in their order`() async throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try Data(repeating: UInt8(ascii: "f"), count: 100_000).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let body = HTTPBody([.data(Data("<".utf8)), .file(file), .data(Data(">".utf8))])
+        let file = try TemporaryFile(Data(repeating: UInt8(ascii: "f"), count: 100_000))
+        let body = HTTPBody([.data(Data("<".utf8)), .file(file.url), .data(Data(">".utf8))])
         let recorded = try await recorded(HTTPRequest(.post, server.url("/"), body: body))
         #expect(recorded.text == "<" + String(repeating: "f", count: 100_000) + ">")
         #expect(recorded.headers.values("Content-Length") == ["100002"])
