@@ -1,0 +1,83 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A load that found no network waits for one where it may", .timeLimit(.minutes(1)))
+struct RetryConnectivityTests {
+    let screen = Screen()
+    let clock = ManualClock()
+
+    private func waitingRequest(_ network: Reachability, _ transport: ScriptedTransport) -> GoodsRequest {
+        var policy = RetryPolicy()
+        policy.waitsForConnectivity = true
+        let service = APIService.sample { $0.retryPolicy = policy }
+        let proxy = APIProxy(service: service, transport: transport, reachability: network, clock: clock)
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.method = .post
+        return request
+    }
+
+    private func unreachable(until isThere: Counter) -> ScriptedTransport {
+        ScriptedTransport { _ in
+            guard isThere.count > 0 else { throw TransportError(.noNetwork, "no route") }
+            return .json(goodsJSON([]))
+        }
+    }
+
+    @Test func `A load that found no network is sent again when there is one`() async {
+        let (network, isThere) = (Reachability(status: .unreachable), Counter())
+        let transport = unreachable(until: isThere)
+        let request = waitingRequest(network, transport)
+        request.loadData()
+        await clock.waitForSleepers()
+        _ = isThere.next()
+        network.report(.reachable)
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.count == 2)
+        while clock.sleepers > 0 { await Task.yield() }
+    }
+
+    @Test func `A network that does not come back ends the load with noNetwork`() async {
+        let transport = unreachable(until: Counter())
+        let request = waitingRequest(Reachability(status: .unreachable), transport)
+        request.loadData()
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(60))
+        #expect(await screen.ending() == .failure(.noNetwork))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `A load that waits for a network can be cancelled`() async {
+        let network = Reachability(status: .unreachable)
+        let transport = unreachable(until: Counter())
+        let request = waitingRequest(network, transport)
+        request.loadData()
+        await clock.waitForSleepers()
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        while network.observerCount > 0 || clock.sleepers > 0 { await Task.yield() }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `A POST that lost the network behind a redirect is not sent a second time`() async {
+        let transport = ScriptedTransport { request in
+            guard request.method == .get else { return .status(303, headers: ["Location": "/there"]) }
+            throw TransportError(.noNetwork, "no route")
+        }
+        let request = waitingRequest(Reachability(status: .unreachable), transport)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.transport))
+        #expect(transport.requests.map(\.method) == [.post, .get])
+    }
+
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable])
+    func `Reachability is no gate: a load that fails elsewise is an ordinary failure`(
+        _ status: ReachabilityStatus
+    ) async {
+        let request = waitingRequest(Reachability(status: status), unreachable(until: Counter()))
+        request.loadData()
+        #expect(await screen.ending() == .failure(.noNetwork))
+    }
+}

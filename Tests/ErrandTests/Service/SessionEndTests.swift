@@ -1,0 +1,142 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Nothing of a session that has ended reaches the next", .timeLimit(.minutes(1)))
+struct SessionEndTests: SessionScene {
+    let screen = Screen()
+    let account = Account()
+    let clock = ManualClock()
+
+    /// Where a load of the old account may be when the account changes.
+    enum Whereabouts: CaseIterable, Sendable {
+        case queued, underWay, inBackOff, waitingForRelogin, waitingToStart
+    }
+
+    /// Keeps loads of the old account at `place`, and answers the new one's.
+    private func transport(_ place: Whereabouts, until gate: Latch) -> ScriptedTransport {
+        ScriptedTransport { request in
+            guard request.headers["X-Token"] != "new" else { return .json(goodsJSON([])) }
+            switch place {
+            case .queued, .underWay: await gate.waitUncancelled()
+            case .inBackOff: return .status(503)
+            case .waitingForRelogin, .waitingToStart: return .status(401)
+            }
+            return HTTPResponse(status: 200, headers: ["Set-Cookie": "late=1; Path=/"])
+        }
+    }
+
+    /// Begins a load and brings it to its place, behind another one where the place is a line.
+    private func loads(
+        at place: Whereabouts,
+        _ proxy: APIProxy,
+        _ transport: ScriptedTransport
+    ) async -> [GoodsRequest] {
+        var requests = [load(proxy)]
+        await transport.waitForRequests(1)
+        switch place {
+        case .queued:
+            requests.append(load(proxy))
+            while proxy.queuedCount == 0 { await Task.yield() }
+        case .underWay: break
+        case .inBackOff: await clock.waitForSleepers()
+        case .waitingForRelogin, .waitingToStart:
+            while account.logins == 0 { await Task.yield() }
+            if place == .waitingToStart { requests.append(load(proxy)) }
+        }
+        return requests
+    }
+
+    @Test(.fault(42), arguments: Whereabouts.allCases, [false, true])
+    func `No load of the old account is sent with the new one's token or cookies`(
+        _ place: Whereabouts,
+        _ switches: Bool
+    ) async {
+        let (old, new) = (CookieJar(), CookieJar())
+        old.store(setCookie: "sid=old; Path=/", from: URL("http://shop.test/"))
+        new.store(setCookie: "sid=new; Path=/", from: URL("http://shop.test/"))
+        let (gate, login) = (Latch(), Latch())
+        let transport = transport(place, until: gate)
+        account.login = { await login.waitUncancelled() }
+        let proxy = proxy(transport, limits: RequestLimits(perHost: 1), cookies: old)
+        var requests = await loads(at: place, proxy, transport)
+        if switches { proxy.switchAccount(to: new) } else { proxy.logout() }
+        account.setToken("new")
+        #expect(await screen.endings(requests.count) == Array(repeating: .cancel, count: requests.count))
+        requests.append(load(proxy))
+        gate.open()
+        clock.advance(by: .seconds(100))
+        #expect(await screen.ending() == .success)
+        // Not before: this late handler puts a token of its own in the place of the new one.
+        login.open()
+        await sentinel(proxy)
+        let sent = transport.requests.map { [$0.headers["X-Token"], $0.headers["Cookie"]] }
+        #expect(sent == [["t0", "sid=old"], ["new", switches ? "sid=new" : nil]])
+        #expect(proxy.cookies.header(for: URL("http://shop.test/")) == (switches ? "sid=new" : nil))
+        #expect(account.expiries == 0)
+        #expect(screen.events.count == requests.count)
+    }
+
+    @Test(.fault(42)) func `A load whose account changes while it begins is not sent`() async {
+        let (old, new) = (CookieJar(), CookieJar())
+        old.store(setCookie: "sid=old; Path=/", from: URL("http://shop.test/"))
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let proxy = proxy(transport, cookies: old)
+        let validator = ValidatorSpy()
+        validator.acceptsParams = { [account] _ in
+            proxy.switchAccount(to: new)
+            account.setToken("new")
+            return true
+        }
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.validator = validator
+        request.loadData()
+        #expect(await screen.ending() == .cancel)
+        await sentinel(proxy)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(.fault(42)) func `A load whose account changes while its headers are asked for is not sent`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let proxy = proxy(transport)
+        proxy.defaultService?.commonHeaders = { [weak proxy] in
+            proxy?.switchAccount(to: CookieJar())
+            return ["X-Token": "new"]
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .cancel)
+        await sentinel(proxy)
+        #expect(transport.requests.isEmpty)
+        #expect(!request.isLoading)
+    }
+
+    @Test func `A logout inside the handler ends its waiters as cancelled`() async {
+        let proxy = proxy(refusing())
+        account.login = { [proxy] in proxy.logout() }
+        let requests = (0..<3).map { _ in load(proxy) }
+        #expect(await screen.endings(3) == [.cancel, .cancel, .cancel])
+        #expect(requests.allSatisfy { !$0.isLoading })
+        #expect(account.expiries == 0)
+    }
+
+    @Test func `Another service's loads and plain calls go on`() async throws {
+        let gate = Latch()
+        let proxy = proxy(
+            ScriptedTransport { _ in
+                try await gate.wait()
+                return .json(goodsJSON([]))
+            }
+        )
+        let other = GoodsRequest(delegate: screen, proxy: proxy)
+        other.ownService = .sample()
+        other.loadData()
+        let call = Task { try await proxy.send(HTTPRequest(.get, URL("http://shop.test/plain"))) }
+        while proxy.activeRequests.count < 2 { await Task.yield() }
+        proxy.logout()
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(try await call.value.status == 200)
+    }
+}
