@@ -99,28 +99,6 @@ struct CurlDeadlineTests {
         _ = try? await first
     }
 
-    @Test(.fault(21)) func `An answer and a deadline at the same instant end once`() async throws {
-        let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(5)) }
-        await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<1_000 {
-                group.addTask {
-                    var request = HTTPRequest(.get, server.url("/"))
-                    request.timeout = .milliseconds(6)
-                    return await ended(request)
-                }
-            }
-            for await isDone in group { #expect(isDone) }
-        }
-    }
-
-    private func ended(_ request: HTTPRequest) async -> Bool {
-        do throws(TransportError) {
-            return try await transport.send(request).body == Data("ok".utf8)
-        } catch {
-            return error.kind == .timeout
-        }
-    }
-
     @Test func `A deadline that has passed is a timeout`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         var request = HTTPRequest(.get, server.url("/"))
