@@ -20,7 +20,14 @@ struct HostileParamsTests {
         to server: FixtureServer,
         _ change: (GoodsRequest) -> Void
     ) async throws -> Screen.Event? {
-        let proxy = APIProxy(service: APIService(baseURL: server.baseURL), transport: try kind.make())
+        await send(through: try proxy(kind, server), change)
+    }
+
+    private func proxy(_ kind: TransportKind, _ server: FixtureServer) throws -> APIProxy {
+        APIProxy(service: APIService(baseURL: server.baseURL), transport: try kind.make())
+    }
+
+    private func send(through proxy: APIProxy, _ change: (GoodsRequest) -> Void) async -> Screen.Event? {
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
         change(request)
         request.loadData()
@@ -34,19 +41,8 @@ struct HostileParamsTests {
     @Test(.fault(61), arguments: TransportKind.allCases)
     func `In a query, a form, JSON and a multipart field`(_ kind: TransportKind) async throws {
         let server = try goodsServer()
-        for text in Self.texts {
-            screen.params = ["v": text, "k\(text)": 1]
-            #expect(try await send(kind, to: server) { $0.method = .get } == .success)
-            #expect(try await send(kind, to: server) { $0.ownSerializer = .form } == .success)
-            #expect(try await send(kind, to: server) { $0.ownSerializer = .json } == .success)
-            let (query, form) = (try await server.takeRequest(), try await server.takeRequest())
-            #expect(query.queryValue("v") == text)
-            #expect(query.queryValue("k\(text)") == "1")
-            #expect(form.formItems.first { $0.name == "v" }?.value == text)
-            let json = try await server.takeRequest().json(JSONValue.self)
-            #expect(json["v"] == .string(text))
-            #expect(json["k\(text)"] == .int(1))
-        }
+        let proxy = try proxy(kind, server)
+        for text in Self.texts { try await expectArrival(of: text, at: server, through: proxy) }
     }
 
     @Test(.fault(61), arguments: TransportKind.allCases)
@@ -84,39 +80,99 @@ struct HostileParamsTests {
     }
 
     @Test(.fault(61), arguments: TransportKind.allCases)
-    func `In multipart, with the boundary inside the data`(_ kind: TransportKind) async throws {
+    func `In the names and types of parts, whose data is a whole body with its boundary`(_ kind: TransportKind)
+        async throws
+    {
         let server = try goodsServer()
+        let proxy = try proxy(kind, server)
+        #expect(await send(through: proxy) { $0.ownSerializer = .multipart } == .success)
+        // A boundary that is drawn for each load can be in no data that was there before.
+        var data = try await server.takeRequest().body
         for text in Self.texts {
-            screen.params = nil
             screen.parts = { form in
-                let data = Data("--\(form.boundary)\r\n\(text)".utf8)
-                form.append(data, name: "n\(text)", filename: text)
+                form.append(Data(data), name: "n\(text)", filename: text, contentType: "a/b\(text)c")
             }
-            let ending = try await send(kind, to: server) { $0.ownSerializer = .multipart }
+            let ending = await send(through: proxy) { $0.ownSerializer = .multipart }
             guard text.utf8.allSatisfy({ $0 >= 32 && $0 != 127 }) else {
                 #expect(ending == .failure(.paramsError))
                 continue
             }
             #expect(ending == .success)
-            let body = try await server.takeRequest().text
-            #expect(body.contains("name=\"n\(text.replacing("\"", with: "%22"))\""))
-            #expect(body.contains("\r\n\r\n--errand-"))
+            let request = try await server.takeRequest()
+            let parts = try #require(MultipartBody(request)).parts
+            let quoted = text.replacing("\"", with: "%22")
+            try #require(parts.count == 1)
+            #expect(parts[0].bytes == data)
+            #expect(parts[0].name.map { Array($0.utf8) } == Array("n\(quoted)".utf8))
+            #expect(parts[0].filename.map { Array($0.utf8) } == Array(quoted.utf8))
+            #expect(parts[0].headers["Content-Type"].map { Array($0.utf8) } == Array("a/b\(text)c".utf8))
+            data = request.body
+        }
+        #expect(server.totalRequests == 1 + Self.texts.count { $0.utf8.allSatisfy { $0 >= 32 && $0 != 127 } })
+    }
+
+    @Test(.fault(61), arguments: TransportKind.allCases)
+    func `In a cookie, which is sent as it is or never kept`(_ kind: TransportKind) async throws {
+        let server = try goodsServer()
+        for text in Self.texts {
+            let proxy = try proxy(kind, server)
+            let outcome = proxy.cookies.store(setCookie: "c=<\(text)>", from: server.baseURL)
+            let isHostile = text.utf8.contains { $0 < 32 && $0 != 9 || $0 == 127 }
+            if isHostile { #expect(outcome == .refused(.controlCharacter)) }
+            #expect(await send(through: proxy) { _ in } == .success)
+            let request = try await server.takeRequest()
+            let kept = isHostile ? [] : [Array("c=<\(text)>".utf8.prefix { $0 != UInt8(ascii: ";") })]
+            #expect(request.headers.filter { $0.name == "Cookie" }.map(\.bytes) == kept, "\(text.debugDescription)")
+            #expect(request.headers["X-Evil"] == nil)
         }
     }
 
-    @Test(.fault(63), .enabled(if: SharedData.naughtyStrings.exists, "the conformance data is not here"))
-    func `The naughty strings arrive in query, form, JSON and path`() async throws {
+    @Test(
+        .fault(63),
+        .enabled(if: SharedData.naughtyStrings.exists, "the conformance data is not here"),
+        arguments: TransportKind.allCases
+    )
+    func `The naughty strings arrive in path, query, form, JSON and multipart`(_ kind: TransportKind) async throws {
         let texts: [String] = try SharedData.naughtyStrings.json("blns.json")
         #expect(texts.count == 515)
         let server = try goodsServer()
-        for text in texts where !["", ".", ".."].contains(text) {
-            screen.params = ["id": text, "v": text]
-            #expect(try await send(.urlSession, to: server) { $0.path = "/{id}" } == .success)
-            let request = try await server.takeRequest()
-            #expect(request.path.dropFirst().percentDecoded == Array(text.utf8))
-            #expect(try request.json(JSONValue.self)["v"] == .string(text))
+        let proxy = try proxy(kind, server)
+        for text in texts {
+            try await expectArrival(of: text, at: server, through: proxy)
+            screen.params = ["id": text]
+            let ending = await send(through: proxy) { $0.path = "/{id}" }
+            guard !["", ".", ".."].contains(text) else {
+                #expect(ending == .failure(.paramsError))
+                continue
+            }
+            #expect(ending == .success)
+            #expect(try await server.takeRequest().path.dropFirst().percentDecoded == Array(text.utf8))
         }
     }
+
+    /// Sends a text as value and as name in everything that may carry it.
+    private func expectArrival(of text: String, at server: FixtureServer, through proxy: APIProxy) async throws {
+        let (value, name) = (Array(text.utf8), Array("k\(text)".utf8))
+        let pairs = [[name, [49]], [Array("v".utf8), value]]
+        screen.params = ["v": text, "k\(text)": 1]
+        #expect(await send(through: proxy) { $0.method = .get } == .success)
+        #expect(try await server.takeRequest().queryItems.bytes == pairs, "\(text.debugDescription)")
+        #expect(await send(through: proxy) { $0.ownSerializer = .form } == .success)
+        #expect(try await server.takeRequest().formItems.bytes == pairs, "\(text.debugDescription)")
+        #expect(await send(through: proxy) { $0.ownSerializer = .json } == .success)
+        let members = try await server.takeRequest().json([String: JSONValue].self)
+        #expect(members["v"]?.string.map { Array($0.utf8) } == value, "\(text.debugDescription)")
+        #expect(members.first { $0.value == .int(1) }.map { Array($0.key.utf8) } == name, "\(text.debugDescription)")
+        screen.params = ["v": text]
+        #expect(await send(through: proxy) { $0.ownSerializer = .multipart } == .success)
+        let parts = try #require(MultipartBody(try await server.takeRequest())).parts
+        #expect(parts.map(\.name) == ["v"] && parts.map(\.bytes) == [value], "\(text.debugDescription)")
+    }
+}
+
+extension [FormItem] {
+    /// The bytes of each name and value: texts are equal that are not the same.
+    fileprivate var bytes: [[[UInt8]]] { map { [[UInt8]($0.name.utf8), [UInt8]($0.value.utf8)] } }
 }
 
 extension Substring {
