@@ -40,7 +40,16 @@ struct FaultEndingTests {
         private var drip: Answer.Step { .repeatForever(Array("x".utf8), every: .milliseconds(200)) }
     }
 
-    @Test(arguments: TransportKind.allCases, Fault.allCases.filter { $0 != .headersDrip })
+    @Test(
+        .fault(1),
+        .fault(2),
+        .fault(3),
+        .fault(5),
+        .fault(6),
+        .fault(8),
+        arguments: TransportKind.allCases,
+        Fault.allCases.filter { $0 != .headersDrip }
+    )
     func `One ending, and nothing after it`(_ kind: TransportKind, _ fault: Fault) async throws {
         try await expectOneEnding(kind, fault)
     }

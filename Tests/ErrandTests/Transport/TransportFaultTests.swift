@@ -56,7 +56,7 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .seconds(1))
     }
 
-    @Test("silence inside a body runs into the idle deadline", .ownThread, .fault(2), arguments: TransportKind.allCases)
+    @Test("silence inside a body runs into the idle deadline", .ownThread, arguments: TransportKind.allCases)
     func silence(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), .hang)
@@ -64,12 +64,7 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .milliseconds(300), isIdle: true)
     }
 
-    @Test(
-        "a slow body that is never silent has no idle deadline",
-        .ownThread,
-        .fault(2),
-        arguments: TransportKind.allCases
-    )
+    @Test("a slow body that is never silent has no idle deadline", .ownThread, arguments: TransportKind.allCases)
     func slowBody(kind: TransportKind) async throws {
         let drops = Array(repeating: [Answer.Step.wait(.milliseconds(350)), .write("x")], count: 10).flatMap { $0 }
         let server = try FixtureServer.start { _ in

@@ -47,7 +47,7 @@ struct TransportFramingTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test("answers on one connection are told apart", .fault(12), arguments: TransportKind.allCases)
+    @Test("answers on one connection are told apart", arguments: TransportKind.allCases)
     func surplus(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _, turn in
             .onRequest(.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(turn)surplus"))
