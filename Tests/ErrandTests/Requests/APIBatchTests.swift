@@ -35,17 +35,16 @@ struct APIBatchTests {
         #expect(results.map { $0.error?.type } == [.http, nil])
     }
 
-    @Test func `Failing fast cancels the others and keeps what has come`() async {
+    @Test func `Failing fast cancels the others and keeps what has come`() async throws {
         let batch = APIBatch(.failFast, delegate: screen)
         let first = batch.add(server.goods("/goods/1"))
         let hanging = batch.add(server.goods("/hang/2"))
-        let failing = server.goods("/fail/3")
-        screen.onEvent = { _, event in
-            if event == .progress(1, 3) { failing.path = "/fail/3" }
+        let last = batch.add(server.goods("/later/fail/3"))
+        screen.onEvent = { [server] _, event in
+            if event == .progress(1, 3) { server.later.open() }
         }
-        let last = batch.add(failing)
         await #expect { try await batch.run() } throws: { ($0 as? APIError)?.type == .http }
-        #expect(first.result != nil)
+        #expect(try first.value.map(\.id) == [1])
         #expect(hanging.result?.error?.type == .cancelled)
         #expect(last.result?.error?.type == .http)
         #expect(screen.events.last == .failure(.http))

@@ -27,16 +27,19 @@ import Foundation
     }
 }
 
-/// Answers by path: `/goods/3` is the list of one goods with that number, `/fail/…` is 503, `/hang/…` waits for the latch.
+/// Answers by path: `/goods/3` is the list of one goods with that number, `/fail/…` is 503, `/hang/…` waits for the latch,
+/// and `/later/…` for the other one.
 @MainActor struct GroupServer {
     let latch = Latch()
+    let later = Latch()
     let transport: ScriptedTransport
     let proxy: APIProxy
 
     init() {
-        transport = ScriptedTransport { [latch] request throws(TransportError) in
+        transport = ScriptedTransport { [latch, later] request throws(TransportError) in
             let parts = request.url.pathComponents
             if parts.contains("hang") { try await latch.wait() }
+            if parts.contains("later") { try await later.wait() }
             if parts.contains("fail") { return HTTPResponse(status: 503) }
             return .json(goodsJSON([Goods(id: Int(parts.last ?? "") ?? 0, name: "壶")]))
         }
