@@ -136,7 +136,8 @@ struct CursorTests {
         #expect(transport.requests.count == 1)
         #expect(list.items == ["1"])
         #expect(list.appendState.error?.type == .security)
-        list.retry()
+        let retried = await list.ending(of: try #require(list.retry()))
+        #expect(retried.error?.type == .security)
         #expect(transport.requests.count == 1)
     }
 

@@ -55,8 +55,10 @@ struct PageRaceTests {
         #expect(list.loadData() == list.loadData())
         for gate in gates { gate.open() }
         #expect(await screen.ending() == .success)
+        await list.waitUntilIdle()
         #expect(list.items == [10, 11])
-        #expect(!list.isLoading)
+        #expect(screen.events == [.success])
+        #expect(transport.requests.count == 1)
     }
 
     @Test(.fault(20)) func `Under concurrent an older reload that comes late changes nothing`() async {

@@ -38,10 +38,12 @@ struct RestartTests {
         request.ownRestartPolicy = .ignoreNew
         let first = request.loadData()
         #expect(request.loadData() == first)
-        gates[0].open()
+        for gate in gates { gate.open() }
         #expect(await screen.ending() == .success)
+        await request.waitUntilIdle()
         #expect(request.response?.first?.id == 1)
         #expect(screen.events == [.success])
+        #expect((request.proxy.transport as? ScriptedTransport)?.requests.count == 1)
     }
 
     @Test func `ignoreNew does not wait for a load that has just been cancelled`() async {
