@@ -107,7 +107,7 @@ struct FixtureServerTests {
         #expect(!FileManager.default.fileExists(atPath: socket.path))
     }
 
-    @Test func `Two hundred connections that wait cost nothing`() async throws {
+    @Test func `Two hundred connections may wait side by side`() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { _ in .text("all").behind(gate) }
         var clients: [Int: ClientBox] = [:]

@@ -116,20 +116,22 @@ struct CurlConnectionTests {
         #expect(server.totalConnections == 1)
     }
 
-    @Test(.fault(68), arguments: [1, 16])
-    func `Ten thousand requests to a slow server go first in, first out, over no more connections than allowed`(
-        _ connections: Int
+    @Test(.fault(68), arguments: [(1, 1_000), (16, 10_000)])
+    func `Requests to a slow server go first in, first out, over no more connections than allowed`(
+        _ connections: Int,
+        _ count: Int
     ) async throws {
-        let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(connections == 1 ? 0 : 2)) }
+        let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(2)) }
         let transport = try Self.transport(perHost: connections)
-        let tasks = (0..<10_000).map { number in
+        let tasks = (0..<count).map { number in
             Task.immediate { try await transport.send(HTTPRequest(.get, server.url("/\(number)"))).status }
         }
         for task in tasks { #expect(try await task.value == 200) }
         #expect(server.totalConnections == connections)
         let numbers = server.requests.compactMap { Int($0.path.dropFirst()) }
-        // Requests that are under way together may overtake each other.
-        #expect(connections > 1 ? numbers.count == 10_000 : numbers == Array(0..<10_000))
+        #expect(numbers.sorted() == Array(0..<count))
+        // Only requests that are under way together may overtake each other.
+        #expect(numbers.enumerated().allSatisfy { place, number in number - place < connections })
     }
 
     @Test(.fault(68)) func `There are no more connections than allowed in all`() async throws {
