@@ -49,6 +49,6 @@ struct CookieConcurrencyTests {
     func savesWhenReleased() async throws {
         let file = folder.url.appending(path: "released.txt")
         CookieJar(file: file).store(setCookie: "a=1", from: url)
-        while CookieJar(file: file).cookies.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        try await until { !CookieJar(file: file).cookies.isEmpty }
     }
 }

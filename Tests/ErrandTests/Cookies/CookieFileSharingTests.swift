@@ -82,7 +82,7 @@ struct CookieFileSharingTests {
         jar.store(setCookie: "a=1", from: url)
         #expect(throws: CookieFileError.self) { try jar.flush() }
         try holder.kill()
-        while CookieJar(file: folder.file).cookies.isEmpty { try await Task.sleep(for: .milliseconds(50)) }
+        try await until { !CookieJar(file: folder.file).cookies.isEmpty }
     }
 
     @Test("A file that was deleted meanwhile comes back with the next save")

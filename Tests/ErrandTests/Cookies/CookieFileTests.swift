@@ -201,7 +201,7 @@ struct CookieFileTests {
     func savesByItself() async throws {
         let jar = CookieJar(file: folder.file)
         jar.store(setCookie: "a=1", from: url)
-        while CookieJar(file: folder.file).cookies.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        try await until { !CookieJar(file: folder.file).cookies.isEmpty }
         #expect(jar.cookies.count == 1)
     }
 
