@@ -18,7 +18,7 @@ struct TransportCrashTests {
         }
     }
 
-    @Test("trailers do no harm", .fault(8), arguments: TransportKind.survivors)
+    @Test("trailers do no harm", arguments: TransportKind.survivors)
     func trailers(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .chunked([Array("abc".utf8)], trailers: ["X-Trailer": "1", "Set-Cookie": "late=1"])
@@ -38,9 +38,8 @@ struct TransportCrashTests {
     }
 
     #if os(Linux)
-    @Test("URLSession: a header block cut short", .fault(7))
-    func cutHead() async {
-        await withKnownIssue("\(KnownFault.cutHead.reason)", isIntermittent: true) {
+    @Test func `URLSession and a header block cut short`() async {
+        await expectKnownCrash(.cutHead) {
             await #expect(processExitsWith: .success) {
                 let server = try FixtureServer.start { _ in .script(.write("HTTP/1.1 200 OK\r\nX-A: "), .close) }
                 _ = await URLSessionTransport().ending(of: HTTPRequest(to: server))
@@ -48,9 +47,8 @@ struct TransportCrashTests {
         }
     }
 
-    @Test("URLSession: trailers", .fault(8))
-    func trailers() async {
-        await withKnownIssue("\(KnownFault.trailers.reason)", isIntermittent: true) {
+    @Test func `URLSession and trailers`() async {
+        await expectKnownCrash(.trailers) {
             await #expect(processExitsWith: .success) {
                 let server = try FixtureServer.start { _ in .chunked([[1]], trailers: ["X-Trailer": "1"]) }
                 _ = await URLSessionTransport().ending(of: HTTPRequest(to: server))
@@ -58,13 +56,22 @@ struct TransportCrashTests {
         }
     }
 
-    @Test("URLSession: a redirect to a strange host", .fault(14))
-    func location() async {
-        await withKnownIssue("\(KnownFault.location.reason)", isIntermittent: true) {
+    @Test func `URLSession and a redirect to a strange host`() async {
+        await expectKnownCrash(.location) {
             await #expect(processExitsWith: .success) {
                 let server = try FixtureServer.start { _ in .redirect(to: "//[::1]/") }
                 _ = await URLSessionTransport().ending(of: HTTPRequest(to: server))
             }
+        }
+    }
+
+    /// Lets a process end well, as it may under a later Foundation, or by the trap that is known, and in no other way.
+    private func expectKnownCrash(_ fault: KnownFault, _ exit: () async -> Void) async {
+        await withKnownIssue("\(fault.reason)", isIntermittent: true) {
+            await exit()
+        } matching: { issue in
+            // Swift's traps, on Intel and on ARM.
+            ["SIGILL", "SIGTRAP"].contains { "\(issue)".contains($0) }
         }
     }
     #endif
