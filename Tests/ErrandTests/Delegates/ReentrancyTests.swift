@@ -6,10 +6,16 @@ import Testing
 
 @MainActor @Suite("Anything may be done inside any callback", .timeLimit(.minutes(1)))
 struct ReentrancyTests {
-    /// Every kind of callback there is.
+    /// Every kind of callback on the main actor that a load has, in the order of its life.
     enum Callback: CaseIterable, Sendable {
-        case params, shouldLoad, validatesParams, didReceive, validatesContent, reformData
-        case willEnd, success, failure, cancelled, didEnd
+        case showLoading, params, reformParams, appendParts, shouldLoad, validatesParams
+        case progress, didReceive, validatesContent, reformData
+        case willEnd, hideLoading, success, failure, cancelled, didEnd
+
+        static let beforeDelegate: [Callback] = [
+            .showLoading, .params, .reformParams, .appendParts, .shouldLoad, .validatesParams, .progress, .didReceive,
+            .validatesContent, .reformData, .willEnd,
+        ]
     }
 
     /// What a screen does in it.
@@ -19,74 +25,130 @@ struct ReentrancyTests {
 
     @Test(.fault(74), arguments: Callback.allCases, Deed.allCases)
     func `Each load still ends once`(in callback: Callback, doing deed: Deed) async {
-        let stage = Stage(callback, deed)
+        let stage = Stage(callback) { stage in
+            switch deed {
+            case .cancelThis: stage.request?.cancelAllRequests()
+            case .cancelAll: stage.proxy.cancelAllRequests()
+            case .loadAgain: stage.request?.loadData(indicator: stage)
+            case .loadAnother: stage.another.loadData()
+            case .dropDelegate: stage.request?.delegate = nil
+            }
+        }
         stage.begin()
         await stage.settle()
         #expect(stage.proxy.activeRequests.isEmpty)
-        #expect(!stage.request.isLoading)
-        #expect(stage.indicator.isBalanced)
-        #expect(stage.endings == stage.begun, "each load that began has ended once")
+        #expect(stage.request?.isLoading == false)
+        #expect(stage.shown == stage.hidden)
+        #expect(stage.endings == stage.shown, "each load that began has ended once")
         #expect(stage.hasActed, "the callback was never called")
     }
 
-    @Test(arguments: [
-        Callback.params, .shouldLoad, .validatesParams, .didReceive, .validatesContent, .reformData, .willEnd,
-    ])
+    @Test(.fault(74), .fault(72), arguments: Callback.allCases)
+    func `A request that is released is gone, and its load has ended`(in callback: Callback) async {
+        let stage = Stage(callback) { $0.request = nil }
+        weak let request = stage.request
+        stage.begin()
+        await stage.settle()
+        #expect(request == nil)
+        #expect(stage.proxy.activeRequests.isEmpty)
+        #expect(stage.shown == 1 && stage.hidden == 1)
+        #expect(stage.endings <= 1, "whoever has let go may hear of it, but once")
+        #expect(stage.hasActed, "the callback was never called")
+    }
+
+    @Test(arguments: Callback.beforeDelegate)
     func `A load that is cancelled before its delegate is told ends as cancelled`(in callback: Callback) async {
-        let stage = Stage(callback, .cancelThis)
+        let stage = Stage(callback) { $0.request?.cancelAllRequests() }
         stage.begin()
         await stage.settle()
         #expect(stage.screen.events == [.cancel])
     }
+
+    /// What a service is asked off the main actor, where loads can be cancelled and begun by plain calls.
+    enum Question: CaseIterable, Sendable {
+        case commonHeaders, commonParams
+    }
+
+    @Test(.fault(74), arguments: Question.allCases)
+    func `All may be cancelled while a service is asked for what is common`(_ question: Question) async {
+        let transport = ScriptedTransport()
+        let proxy = APIProxy(fake: transport)
+        proxy.defaultService = .sample {
+            switch question {
+            case .commonHeaders:
+                $0.commonHeaders = { [weak proxy] in
+                    proxy?.cancelAllRequests()
+                    return [:]
+                }
+            case .commonParams:
+                $0.commonParams = { [weak proxy] in
+                    proxy?.cancelAllRequests()
+                    return nil
+                }
+            }
+        }
+        let screen = Screen()
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.loadData()
+        #expect(await screen.ending() == .cancel)
+        await sentinel(proxy)
+        #expect(screen.events == [.cancel])
+        #expect(transport.requests.isEmpty)
+        #expect(proxy.activeRequests.isEmpty)
+    }
 }
 
-/// A request with everything attached to it, which does one deed in one callback, once.
-@MainActor private final class Stage {
+/// A request whose every callback comes here, and what is done in one of them, once.
+@MainActor private final class Stage: APIManagerCallbackDelegate, APIManagerParamSource, LoadingIndicator {
+    typealias Callback = ReentrancyTests.Callback
+
     let screen = Screen()
-    let indicator = IndicatorSpy()
     let proxy: APIProxy
-    let request: GoodsRequest
-    private(set) var begun = 0
+    let another: TextRequest
+    var request: GoodsRequest?
+    private(set) var shown = 0
+    private(set) var hidden = 0
     private(set) var endings = 0
     private(set) var hasActed = false
     private let interceptor = InterceptorSpy()
     private let validator = ValidatorSpy()
-    private let callback: ReentrancyTests.Callback
-    private let deed: ReentrancyTests.Deed
-    private let another: TextRequest
+    private let heard = Latch()
+    private let callback: Callback
+    private let deed: @MainActor (Stage) -> Void
 
-    init(_ callback: ReentrancyTests.Callback, _ deed: ReentrancyTests.Deed) {
+    init(_ callback: Callback, _ deed: @escaping @MainActor (Stage) -> Void) {
         self.callback = callback
         self.deed = deed
         let answer = callback == .failure ? HTTPResponse(status: 500) : .json(goodsJSON([]))
-        proxy = APIProxy(fake: ScriptedTransport { _ in answer })
-        request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
+        proxy = APIProxy(service: .sample(), transport: HeardTransport(answer: answer, heard: heard))
         another = TextRequest(proxy: proxy)
-        request.interceptor = interceptor
-        request.validator = validator
+        request = GoodsRequest(delegate: self, paramSource: self, proxy: proxy)
+        request?.interceptor = interceptor
+        request?.validator = validator
+        request?.ownSerializer = .multipart
+        request?.ownProgress = callback == .progress
         attach()
     }
 
     func begin() {
-        request.loadData(indicator: indicator)
+        request?.loadData(indicator: self)
         if callback == .cancelled { proxy.cancelAllRequests() }
     }
 
     /// Waits until nothing is under way.
     func settle() async {
         for _ in 0..<3 {
-            while !proxy.activeRequests.isEmpty || request.isLoading || another.isLoading { await Task.yield() }
+            while !proxy.activeRequests.isEmpty { await Task.yield() }
+            await request?.waitUntilIdle()
+            await another.waitUntilIdle()
             await sentinel(proxy)
         }
     }
 
     private func attach() {
-        screen.onParams = { [unowned self] _ in act(.params) }
         interceptor.onCall = { [unowned self] request, call in
             switch call {
-            case .shouldLoad:
-                begun += 1
-                act(.shouldLoad)
+            case .shouldLoad: act(.shouldLoad)
             case .didReceive: act(.didReceive)
             case .willEnd: act(.willEnd)
             case .didEnd:
@@ -94,36 +156,65 @@ struct ReentrancyTests {
                 act(.didEnd)
             }
         }
-        validator.acceptsParams = { [unowned self] _ in
-            act(.validatesParams)
-            return true
-        }
-        validator.acceptsContent = { [unowned self] _ in
-            act(.validatesContent)
-            return true
-        }
-        request.reformGoods = { [unowned self] goods in
-            act(.reformData)
-            return goods
-        }
-        screen.onEvent = { [unowned self] _, event in
-            switch event {
-            case .success: act(.success)
-            case .failure: act(.failure)
-            case .cancel: act(.cancelled)
-            }
-        }
+        validator.acceptsParams = { [unowned self] _ in act(.validatesParams, returning: true) }
+        validator.acceptsContent = { [unowned self] _ in act(.validatesContent, returning: true) }
+        request?.reform = { [unowned self] params in act(.reformParams, returning: params) }
+        request?.reformGoods = { [unowned self] goods in act(.reformData, returning: goods) }
     }
 
-    private func act(_ callback: ReentrancyTests.Callback) {
-        guard callback == self.callback, !hasActed else { return }
+    private func act<Value>(_ callback: Callback, returning value: Value = ()) -> Value {
+        guard callback == self.callback, !hasActed else { return value }
         hasActed = true
-        switch deed {
-        case .cancelThis: request.cancelAllRequests()
-        case .cancelAll: proxy.cancelAllRequests()
-        case .loadAgain: request.loadData(indicator: indicator)
-        case .loadAnother: another.loadData()
-        case .dropDelegate: request.delegate = nil
-        }
+        deed(self)
+        return value
+    }
+
+    func params(for request: BaseAPIRequest) -> APIParams? { act(.params, returning: ["q": "tea"]) }
+    func appendParts(to form: inout MultipartForm, for request: BaseAPIRequest) { act(.appendParts) }
+
+    func showLoading(_ message: String?) {
+        shown += 1
+        act(.showLoading)
+    }
+
+    func hideLoading() {
+        hidden += 1
+        act(.hideLoading)
+    }
+
+    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
+        screen.managerCallAPIDidSucceed(request)
+        act(.success)
+    }
+
+    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {
+        screen.managerCallAPIDidFail(request, with: error)
+        act(.failure)
+    }
+
+    func managerCallAPIDidCancel(_ request: BaseAPIRequest) {
+        screen.managerCallAPIDidCancel(request)
+        act(.cancelled)
+    }
+
+    func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress) {
+        act(.progress)
+        heard.open()
+    }
+}
+
+/// Reports half of an answer, and gives it when that has been heard.
+private struct HeardTransport: HTTPTransport {
+    let answer: HTTPResponse
+    let heard: Latch
+
+    func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        guard let progress else { return answer }
+        progress(TransferProgress(.download, completedBytes: 50, totalBytes: 100))
+        try await heard.wait()
+        return answer
     }
 }
