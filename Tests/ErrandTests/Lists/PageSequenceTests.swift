@@ -68,11 +68,9 @@ struct PageSequenceTests {
     @Test func `A delegate that joins a page which a script waits for hears of it`() async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
-        let page = Task { [list] in try await list.value(of: .next) }
-        while !list.appendState.isLoading { await Task.yield() }
-        #expect(list.loadNextPage() != nil)
+        let id = list.load(.next, endsAtCaller: true)
+        #expect(list.loadNextPage() == id)
         #expect(await screen.ending() == .success)
-        try await page.value
         #expect(server.queries.count == 2)
     }
 
@@ -97,13 +95,5 @@ struct PageSequenceTests {
         let list = PageAPIRequestTests.Offsets(proxy: APIProxy(fake: server.transport))
         #expect(try await list.allItems().count == 100_000)
         #expect(list.loadedPages == 10_001, "the last one is empty")
-    }
-}
-
-extension APIManager where Self: PagedManager {
-    /// Loads a part of the list as a script does.
-    fileprivate func value(of part: LoadPosition) async throws(APIError) {
-        guard let id = load(part, endsAtCaller: true) else { return }
-        _ = try await ending(of: id).get()
     }
 }

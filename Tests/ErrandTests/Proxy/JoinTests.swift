@@ -100,7 +100,7 @@ struct JoinTests {
             request.ownSerializer = .raw(.data(Data("\(number)".utf8)), contentType: "text/plain")
         }
         requests[3].ownService = proxy.defaultService
-        requests[3].ownService?.limits.bodyBytes = 9
+        requests[3].ownService?.limits.bodyBytes = 9_000
         for request in requests { request.loadData() }
         while proxy.memberCount < 4 { await Task.yield() }
         #expect(proxy.exchangeCount == 4)
