@@ -3,8 +3,8 @@ import Foundation
 extension APIProxy {
     /// Sends a plain request, for code without a screen.
     ///
-    /// Cookies are sent and stored and redirects followed; the service's envelope, headers, retries and relogin play no
-    /// part. The call queues like a load of normal priority, is in ``activeRequests``, and can be cancelled by ID and by
+    /// Cookies are sent and stored and redirects followed; the service's envelope, headers, adapting, retries and relogin play
+    /// no part. The call queues like a load of normal priority, is in ``activeRequests``, and can be cancelled by ID and by
     /// cancelling the task.
     ///
     /// - Parameters:

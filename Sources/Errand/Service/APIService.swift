@@ -17,8 +17,8 @@ public struct APIService: Sendable {
     /// Changes each request last of all, for instance to sign it; `nil`, the default, changes nothing.
     ///
     /// Called at every send, also after a relogin and before a retry, when the request has its headers and its body, but not yet
-    /// its cookies; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any thread. An ``APIError`` that it throws ends
-    /// the load as it is, and any other as `paramsError`.
+    /// its cookies; once for loads that share an exchange; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any
+    /// thread. An ``APIError`` that it throws ends the load as it is, and any other as `paramsError`.
     public var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
     /// The wrapper of every answer; `nil` decodes answers as a whole.
     public var envelope: Envelope? = Envelope()
