@@ -13,14 +13,17 @@ final class CurlHandle {
     private static let errorCapacity = 256
 
     /// Makes a handle with everything that is the same for all exchanges of `configuration`.
-    init?(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
-        guard let easy = CurlEasy() else { return nil }
+    ///
+    /// - Throws: ``TransportError/Kind/cannotConnect`` without memory; ``TransportError/Kind/invalidRequest`` when this
+    ///   libcurl does not take what the configuration asks for.
+    init(_ configuration: TransportConfiguration, _ trust: CurlTrust) throws(TransportError) {
+        guard let easy = CurlEasy() else { throw TransportError(.cannotConnect, "libcurl has no memory") }
         self.easy = easy
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, UnsafeRawPointer(errorText))
         hearsOfConnections = easy.setCallbacks()
-        easy.apply(configuration, trust)
+        try easy.apply(configuration, trust)
         easy.setContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     }
 

@@ -117,8 +117,11 @@ struct CurlEasy: Equatable {
     }
 
     /// Sets a switch or a number.
-    func set(_ option: CurlOption<Int>, _ value: Int) {
-        _ = curlrt_easy_set_number(pointer, option.number, value)
+    ///
+    /// - Returns: Whether this libcurl knows the option and takes the number.
+    @discardableResult
+    func set(_ option: CurlOption<Int>, _ value: Int) -> Bool {
+        curlrt_easy_set_number(pointer, option.number, value) == 0
     }
 
     /// Sets a number of bytes.

@@ -109,11 +109,16 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func run(_ exchange: CurlExchange) {
-        guard let handle = idle.popLast() ?? CurlHandle(configuration, trust) else {
+        do throws(TransportError) {
+            run(exchange, on: try idle.isEmpty ? CurlHandle(configuration, trust) : idle.removeLast())
+        } catch {
             queue.leave(exchange, isMultiplexed: nil)
-            exchange.fail(TransportError(.cannotConnect, "libcurl has no memory"))
-            return finish(exchange)
+            exchange.fail(error)
+            finish(exchange)
         }
+    }
+
+    private func run(_ exchange: CurlExchange, on handle: CurlHandle) {
         exchange.begin(alarm)
         handle.begin(exchange)
         exchange.stage = .running(handle)

@@ -24,7 +24,9 @@ extension CurlEasy {
     }
 
     /// Sets what is the same for every exchange of a transport.
-    func apply(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl does not take what the configuration asks for.
+    func apply(_ configuration: TransportConfiguration, _ trust: CurlTrust) throws(TransportError) {
         set(.noSignal, 1)
         set(.protocols, CurlValue.webProtocols)
         set(.acceptHTTP09, 0)
@@ -38,27 +40,37 @@ extension CurlEasy {
         closeSocketsOnExec()
         switch configuration.proxy {
         case .environment: break
-        case .none: set(.proxy, "")
-        case .url(let url): set(.proxy, url.absoluteString)
+        case .none: try require(.proxy, "")
+        case .url(let url): try require(.proxy, url.absoluteString)
         }
-        if let path = configuration.unixSocketPath { set(.unixSocketPath, path) }
-        apply(configuration.tls)
+        try require(.unixSocketPath, configuration.unixSocketPath)
+        try apply(configuration.tls)
         guard let path = trust.path else { return }
-        set(.certificateAuthorityFile, path)
+        try require(.certificateAuthorityFile, path)
         set(.certificateAuthorityDirectory, nil)
     }
 
-    private func apply(_ configuration: TLSConfiguration) {
-        set(.tlsVersion, configuration.minimumVersion == .v1_3 ? CurlValue.tls1_3 : CurlValue.tls1_2)
-        if !configuration.pinnedPublicKeys.isEmpty {
-            set(.pinnedPublicKeys, configuration.pinnedPublicKeys.joined(separator: ";"))
-        }
+    private func apply(_ configuration: TLSConfiguration) throws(TransportError) {
+        let version = configuration.minimumVersion == .v1_3 ? CurlValue.tls1_3 : CurlValue.tls1_2
+        guard set(.tlsVersion, version) else { throw refusal(of: "SSLVERSION") }
+        let pins = configuration.pinnedPublicKeys
+        try require(.pinnedPublicKeys, pins.isEmpty ? nil : pins.joined(separator: ";"))
         guard let identity = configuration.clientIdentity else { return }
         let isPKCS12 = ["p12", "pfx"].contains(identity.certificate.pathExtension.lowercased())
-        set(.clientCertificate, identity.certificate.path)
-        set(.clientCertificateType, isPKCS12 ? "P12" : "PEM")
-        set(.clientKey, identity.privateKey?.path)
-        set(.clientKeyPassword, identity.password)
+        try require(.clientCertificate, identity.certificate.path)
+        try require(.clientCertificateType, isPKCS12 ? "P12" : "PEM")
+        try require(.clientKey, identity.privateKey?.path)
+        try require(.clientKeyPassword, identity.password)
+    }
+
+    /// Sets text without which a transfer would go another way, or to another server, than it was told.
+    private func require(_ option: CurlOption<String>, _ value: String?) throws(TransportError) {
+        guard let value else { return }
+        guard set(option, value) else { throw refusal(of: option.name) }
+    }
+
+    private func refusal(of option: String) -> TransportError {
+        TransportError(.invalidRequest, "libcurl \(CurlLibrary.version) does not take what is set as \(option)")
     }
 
     /// Sets everything that differs from exchange to exchange.
