@@ -145,6 +145,9 @@ final class CurlExchange: @unchecked Sendable {
         failure = failure ?? error
     }
 
+    /// Whether a reason is known why there will be no answer.
+    var hasFailed: Bool { failure != nil }
+
     /// Notes that a deadline has passed at `now`.
     func expire(at now: CurlClock.Instant) {
         hasEarlyAnswer ? succeed() : fail(deadlines.error(at: now))

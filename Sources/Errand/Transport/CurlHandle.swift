@@ -49,8 +49,10 @@ final class CurlHandle {
     }
 
     /// Whether the handle may serve another exchange; libcurl counts the retries of all of them together.
+    ///
+    /// A retry that found no connection shows in nothing but the failure.
     func isReusable(after exchange: CurlExchange) -> Bool {
-        hearsOfConnections && exchange.attempts <= 1
+        hearsOfConnections && (exchange.attempts == 0 || exchange.attempts == 1 && !exchange.hasFailed)
     }
 
     /// Why `exchange` failed, in libcurl's words where they help.
@@ -59,12 +61,23 @@ final class CurlHandle {
         guard kind != .responseTooLarge else {
             return TransportError(kind, "a header line or the header block is larger than libcurl takes")
         }
-        let neverConnected = hearsOfConnections && exchange.attempts == 0
         let text = String(cString: errorText)
         return TransportError(
-            kind == .connectionLost && neverConnected ? .cannotConnect : kind,
+            hearsOfConnections ? kind.after(exchange.attempts) : kind,
             text.isEmpty ? CurlLibrary.text(of: code.rawValue) : text
         )
+    }
+}
+
+extension TransportError.Kind {
+    /// This kind as it is when the request has gone out so many times.
+    fileprivate func after(_ attempts: Int) -> TransportError.Kind {
+        switch self {
+        case .connectionLost where attempts == 0: .cannotConnect
+        // What cannot be made is the connection of libcurl's retry; the server may have acted on the request before.
+        case .noNetwork where attempts > 0, .cannotConnect where attempts > 0: .connectionLost
+        default: self
+        }
     }
 }
 #endif

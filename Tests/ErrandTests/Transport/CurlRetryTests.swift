@@ -1,0 +1,67 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// libcurl repeats a request whose kept connection died, and may find no connection to repeat it on.
+@Suite("A retry of libcurl that finds no connection", .takesTurns, .timeLimit(.minutes(1)))
+struct CurlRetryTests {
+    private let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sock")
+    private let transport: CurlTransport
+    private let url = URL("http://daemon/")
+
+    init() throws {
+        var configuration = TransportConfiguration()
+        configuration.unixSocketPath = socket.path
+        transport = try CurlTransport(configuration)
+    }
+
+    /// A server whose first connection dies under its second request, and which cannot be found any more then.
+    private func start(isLost: Bool = true) throws -> FixtureServer {
+        var options = ServerOptions()
+        options.unixSocket = socket
+        return try FixtureServer.start(options) { [socket] connection, turn in
+            guard connection == 1, turn == 2 else { return .onRequest { _ in .text("ok") } }
+            return .onRequest { _ in
+                if isLost { unlink(socket.path) }
+                return Answer(steps: [.close])
+            }
+        }
+    }
+
+    @Test func `A POST that went out before is lost, not unsent`() async throws {
+        let server = try start()
+        #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
+        let post = HTTPRequest(.post, url, body: .data(Data("order".utf8)))
+        let error = await #expect(throws: TransportError.self) { try await transport.send(post) }
+        #expect(error?.kind == .connectionLost)
+        #expect(server.requests.filter { $0.method == "POST" }.map(\.text) == ["order"])
+    }
+
+    @Test(arguments: [5, 6, 7, 45, 97])
+    func `No code of a failed connection says that nothing was sent, once something was`(_ code: Int32) throws {
+        let handle = try CurlHandle(TransportConfiguration(), CurlTrust(TLSConfiguration()))
+        let exchange = try CurlExchange(HTTPRequest(.post, url), progress: nil)
+        let unsent = handle.error(CurlCode(rawValue: code), of: exchange).kind
+        #expect(unsent == .noNetwork || unsent == .cannotConnect)
+        #expect(exchange.begin(onPort: 1))
+        #expect(handle.error(CurlCode(rawValue: code), of: exchange).kind == .connectionLost)
+    }
+
+    @Test func `Many of them do not use up the retries of later requests`() async throws {
+        // libcurl forgets its count with the error that it ends in.
+        for _ in 0..<5 {
+            let server = try start()
+            #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
+            await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
+            server.stop()
+        }
+        let server = try start(isLost: false)
+        #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
+        #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
+        #expect(server.totalConnections == 2)
+    }
+}
+#endif
