@@ -1,32 +1,32 @@
 #if os(Linux)
 import Foundation
 
-/// The file of the authorities that libcurl trusts; a combined one goes when this object goes.
+/// The file of the authorities that libcurl trusts; a combined one has no name, so that nobody can take it away.
 ///
 /// One file, without a directory beside it, is what libcurl 7.87 and later read once and not for every connection.
 final class CurlTrust: Sendable {
     /// The path for libcurl, `nil` when libcurl's own default is all there is.
     let path: String?
-    private let isOwn: Bool
+    private let combined: NamelessFile?
 
     /// Finds the system's authorities and adds those of `configuration`.
     ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when the additional ones cannot be read or are none.
-    init(_ configuration: TLSConfiguration) throws(TransportError) {
+    /// - Parameters:
+    ///   - configuration: What names the additional ones.
+    ///   - openFiles: The folder in which the system shows the open files of this process.
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when the additional ones cannot be read or are none;
+    ///   ``TransportError/Kind/file`` when there is no place for a file of both.
+    init(_ configuration: TLSConfiguration, openFiles: String = "/proc/self/fd") throws(TransportError) {
         let system = Self.systemFiles.first { FileManager.default.isReadableFile(atPath: $0) }
         guard let additional = try Self.read(configuration.additionalAuthorities) else {
             path = system
-            isOwn = false
+            combined = nil
             return
         }
         let known = system.flatMap { FileManager.default.contents(atPath: $0) } ?? Data()
-        path = try Self.store(known + Data("\n".utf8) + additional)
-        isOwn = true
-    }
-
-    deinit {
-        guard isOwn, let path else { return }
-        unlink(path)
+        let file = try Self.store(known + Data("\n".utf8) + additional, openFiles)
+        path = file.path
+        combined = consume file
     }
 
     /// Where distributions keep the authorities of the system.
@@ -51,20 +51,12 @@ final class CurlTrust: Sendable {
         return data
     }
 
-    private static func store(_ data: Data) throws(TransportError) -> String {
-        var template = Array(
-            FileManager.default.temporaryDirectory.appendingPathComponent("errand-ca-XXXXXX").path.utf8CString
-        )
-        let descriptor = mkstemp(&template)
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        do {
-            guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
-            try file.write(contentsOf: data)
-            return path
+    private static func store(_ data: Data, _ openFiles: String) throws(TransportError) -> NamelessFile {
+        do throws(SystemError) {
+            return try NamelessFile(holding: Array(data), shownIn: openFiles)
         } catch {
-            unlink(path)
-            throw TransportError(.file, "the additional authorities cannot be kept in \(path)", underlying: error)
+            let reason = "the additional authorities cannot be kept (\(error.reason))"
+            throw TransportError(.file, reason, underlying: error)
         }
     }
 }
