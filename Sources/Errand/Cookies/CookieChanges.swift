@@ -12,7 +12,8 @@ struct CookieChanges {
 
     /// Whether everything that was in the file before these changes goes.
     private(set) var isClear = false
-    private let generation: CookieJar.Generation
+    /// The generation in which they were made.
+    let generation: CookieJar.Generation
     private var edits: [Cookie.Key: Edit] = [:]
     private var count = 0
     /// The latest time that a change told, by which the file's cookies expire.

@@ -2,14 +2,17 @@ import Foundation
 import Synchronization
 
 extension CookieJar {
-    /// Reads the file, once, before anybody else knows of the jar.
+    /// Reads the file, once; a logout through another jar of the file reaches this one from the beginning.
     func load() {
         guard let file else { return }
+        let generation = generation
+        LiveJars.add(self)
+        // Whoever logged out before that could not tell this jar, and may not have written it yet.
+        guard !LiveJars.others(than: self).contains(where: { $0.state.withLock(\.hasUnwrittenLogout) }) else { return }
         let found = find(in: file)
         state.withLock { $0.note(found.problems, ended: []) }
         tell()
-        change { $0.load(found.cookies.compactMap(admitted), from: found, at: opened) }
-        LiveJars.add(self)
+        change { $0.load(found.cookies.compactMap(admitted), from: found, readIn: generation, at: opened) }
     }
 
     /// A cookie of the file as the jar takes it; what no `Set-Cookie` could have brought is not taken.

@@ -86,7 +86,7 @@ extension CookieJar {
         let written = CookieFileFormat.checksum(bytes)
         if written != found.checksum { try file.write(bytes) }
         state.withLock { state in
-            state.agree(on: cookies, read: found.checksum, written: written) { !isKept($0) }
+            state.agree(on: cookies, after: changes, read: found.checksum, written: written) { !isKept($0) }
         }
         return found.problems + cookies.compactMap { notRepresentable($0, in: file) }
     }

@@ -12,6 +12,8 @@ struct CookieJarState {
     private var reported: Set<CookieFileError.Kind> = []
     private var untold: [CookieFileError] = []
     private var isSaveScheduled = false
+    /// Whether the file may still hold what a logout of this jar ended.
+    private(set) var hasUnwrittenLogout = false
     /// Whose error hook hears of problems when the jar has none.
     weak var owner: (any CookieJarOwner)?
 
@@ -51,6 +53,7 @@ struct CookieJarState {
     mutating func clear() {
         forget()
         changes?.clear()
+        hasUnwrittenLogout = true
     }
 
     /// Hears that another jar has cleared the file.
@@ -92,8 +95,16 @@ extension CookieJarState {
         return changes?.isClear == true
     }
 
-    /// Fills the jar from its file; salvaged cookies count as changes, because their file is no longer in its place.
-    mutating func load(_ cookies: [Cookie], from file: CookieFile.Found, at date: Date) {
+    /// Fills the jar from its file, unless a logout has ended `read`, the generation before the file was read.
+    ///
+    /// Salvaged cookies count as changes, because their file is no longer in its place.
+    mutating func load(
+        _ cookies: [Cookie],
+        from file: CookieFile.Found,
+        readIn read: CookieJar.Generation,
+        at date: Date
+    ) {
+        guard read == generation else { return }
         agreed = file.checksum
         store = CookieStore(cookies.filter { !$0.isExpired(at: date) }, capacity: store.capacity)
         guard file.damage != nil else { return }
@@ -102,9 +113,18 @@ extension CookieJarState {
 
     /// Takes over what another process did to the file, whose checksum was `read` before the save and is `written` now.
     ///
-    /// Cookies that changed since the save began, and those that live in memory alone, stay as they are.
-    mutating func agree(on cookies: [Cookie], read: UInt64?, written: UInt64, livesInMemory: (Cookie) -> Bool) {
+    /// Cookies that changed since the save of `changes` began, and those that live in memory alone, stay as they are. What
+    /// a logout has ended meanwhile does not come back.
+    mutating func agree(
+        on cookies: [Cookie],
+        after changes: CookieChanges,
+        read: UInt64?,
+        written: UInt64,
+        livesInMemory: (Cookie) -> Bool
+    ) {
         defer { agreed = written }
+        guard changes.generation == generation else { return }
+        hasUnwrittenLogout = false
         guard agreed != read else { return }
         let keys = Set(cookies.map(\.key))
         for cookie in store.cookies where !keys.contains(cookie.key) && !isOwn(cookie.key) && !livesInMemory(cookie) {

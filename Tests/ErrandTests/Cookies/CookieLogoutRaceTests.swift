@@ -1,0 +1,84 @@
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+/// A logout through one jar, and another jar of the same file that is busy with it.
+@Suite("A logout while other jars of the file are busy", .takesTurns, .timeLimit(.minutes(1)))
+struct CookieLogoutRaceTests {
+    private let folder: TemporaryFolder
+    private let url = URL(valid: "https://shop.example.org/")
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func cookie(_ name: String) throws -> Cookie {
+        let jar = CookieJar()
+        jar.store(setCookie: "\(name)=1", from: url)
+        return try #require(jar.cookies.first)
+    }
+
+    @Test func `What a save has merged does not come back behind a logout`() throws {
+        var state = CookieJarState(hasFile: true, capacity: 100)
+        let (changes, _) = state.takeChanges()
+        state.forget()
+        state.agree(on: [try cookie("sid")], after: changes, read: 1, written: 2) { _ in false }
+        #expect(state.store.cookies.isEmpty)
+        let (next, agreed) = state.takeChanges()
+        #expect(agreed == 2)
+        state.agree(on: [try cookie("new")], after: next, read: 3, written: 4) { _ in false }
+        #expect(state.store.cookies.map(\.name) == ["new"])
+    }
+
+    @Test func `What was read before a logout is not taken after it`() throws {
+        var state = CookieJarState(hasFile: true, capacity: 100)
+        let generation = state.generation
+        state.forget()
+        state.load([try cookie("sid")], from: CookieFile.Found(checksum: 1), readIn: generation, at: .now)
+        #expect(state.store.cookies.isEmpty)
+    }
+
+    @Test func `A jar that is opened before the disk knows of the logout is empty`() throws {
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "sid=1", from: url)
+        try jar.flush()
+        jar.empty()
+        let other = CookieJar(file: folder.file)
+        #expect(other.cookies.isEmpty)
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.isEmpty)
+        jar.store(setCookie: "sid=2", from: url)
+        try jar.flush()
+        #expect(CookieJar(file: folder.file).cookies.map(\.value) == ["2"])
+        other.store(setCookie: "lang=de", from: url)
+        try other.flush()
+        #expect(Set(other.cookies.map(\.name)) == ["sid", "lang"])
+    }
+
+    private var names: [String] { (try? folder.names) ?? [] }
+
+    @Test func `A jar that is saving holds nothing that a logout has ended`() throws {
+        for _ in 0..<100 {
+            let (one, other) = (CookieJar(file: folder.file), CookieJar(file: folder.file))
+            one.store(setCookie: "sid=1", from: url)
+            try one.flush()
+            other.store(setCookie: "lang=de", from: url)
+            let isSaved = Atomic(false)
+            DispatchQueue.concurrentPerform(iterations: 2) { number in
+                if number == 0 {
+                    try? other.flush()
+                    isSaved.store(true, ordering: .relaxed)
+                } else {
+                    // In the middle of the other's save, which has merged both by then.
+                    while !names.contains("cookies.txt.errand-tmp"), !isSaved.load(ordering: .relaxed) {}
+                    one.clear()
+                }
+            }
+            #expect(!other.cookies.contains { $0.name == "sid" })
+            #expect(CookieJar(file: folder.file).cookies.isEmpty)
+        }
+    }
+}
