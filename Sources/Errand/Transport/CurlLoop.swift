@@ -57,12 +57,12 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func post(_ change: (inout Inbox) -> Void) {
-        let mustWake = inbox.withLock { inbox in
+        inbox.withLock { inbox in
             change(&inbox)
-            defer { inbox.isLoopAsleep = false }
-            return inbox.isLoopAsleep
+            // Under the lock, without which the thread could see a stop and free what is to wake it.
+            if inbox.isLoopAsleep { multi.wake() }
+            inbox.isLoopAsleep = false
         }
-        if mustWake { multi.wake() }
     }
 
     // MARK: The loop's thread
