@@ -279,12 +279,20 @@ static void close_new_pair_on_exec(int descriptor, bool *marks) {
     if (domain == AF_UNIX) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
 
+/// libcurl 7.88 is content with a set that it found no descriptors to wake it with.
+static curlrt_multi *make_wakeable_multi(void) {
+    curlrt_multi *multi = curl.multi_init();
+    if (!multi || curl.multi_wakeup(multi) == 0) return multi;
+    curl.multi_cleanup(multi);
+    return NULL;
+}
+
 /// libcurl makes a pair of sockets for its wake-ups, which programs that the process starts would inherit until 8.10.
 curlrt_multi *curlrt_multi_make(void) {
     bool *marks = calloc(watched_descriptors, sizeof *marks);
     if (!marks) return NULL;
     each_descriptor(mark, marks);
-    curlrt_multi *multi = curl.multi_init();
+    curlrt_multi *multi = make_wakeable_multi();
     each_descriptor(close_new_pair_on_exec, marks);
     free(marks);
     return multi;
