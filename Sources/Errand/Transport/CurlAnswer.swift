@@ -10,7 +10,6 @@ struct CurlAnswer: ~Copyable {
     private var block = CurlHeaderBlock()
     private var decoders: [ContentDecoder] = []
     private var writer: HTTPBodyWriter?
-    private var announcedBytes: Int64?
     private var totalBytes: Int64?
     private var receivedBytes: Int64 = 0
     private var decodedBytes: Int64 = 0
@@ -22,7 +21,8 @@ struct CurlAnswer: ~Copyable {
 
     /// Whether the answer came over HTTP/2 and is known to be complete, before libcurl says so.
     var isWholeOverHTTP2: Bool {
-        block.isComplete && block.isHTTP2 && (!hasBody || announcedBytes == receivedBytes)
+        guard block.isComplete, block.isHTTP2 else { return false }
+        return !hasBody || (try? block.contentLength()) == receivedBytes
     }
 
     private var hasBody: Bool {
@@ -77,7 +77,7 @@ struct CurlAnswer: ~Copyable {
 
     private mutating func begin() throws(TransportError) {
         guard writer == nil else { return }
-        announcedBytes = try block.contentLength()
+        let announcedBytes = try block.contentLength()
         let codings = block.elements("content-encoding")
         guard codings.count <= Self.codingLimit else {
             throw TransportError(.badResponse, "the body is coded more than \(Self.codingLimit) times")

@@ -1,0 +1,32 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("An answer that comes before the request's body is out", .timeLimit(.minutes(1)))
+struct CurlEarlyAnswerTests {
+    /// Whether the answer of these header lines, and then of `body`, is known to be complete.
+    private func isWhole(_ lines: String..., body: String = "", to method: HTTPMethod = .post) throws -> Bool {
+        var answer = CurlAnswer(to: HTTPRequest(method, URL("https://a.test/")), progress: nil)
+        for line in lines { try Array("\(line)\r\n".utf8).withUnsafeBytes { try answer.receive(headerLine: $0) } }
+        if !body.isEmpty { try Array(body.utf8).withUnsafeBytes { try answer.receive(body: $0) } }
+        return answer.isWholeOverHTTP2
+    }
+
+    @Test(arguments: [401, 307, 413])
+    func `One that announces no body is whole behind its head`(_ status: Int) throws {
+        #expect(try isWhole("HTTP/2 \(status)", "content-length: 0", ""))
+        #expect(try !isWhole("HTTP/2 \(status)", "content-length: 0"))
+        #expect(try !isWhole("HTTP/1.1 \(status) X", "Content-Length: 0", ""))
+    }
+
+    @Test func `One that announces a body is whole behind it`() throws {
+        #expect(try !isWhole("HTTP/2 413", "content-length: 3", ""))
+        #expect(try !isWhole("HTTP/2 413", "content-length: 3", "", body: "no"))
+        #expect(try isWhole("HTTP/2 413", "content-length: 3", "", body: "no!"))
+        #expect(try !isWhole("HTTP/2 413", "", body: "no!"))
+        #expect(try isWhole("HTTP/2 204", ""))
+    }
+}
+#endif
