@@ -59,9 +59,9 @@ extension CookieFile {
         let file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         let status = try file.status()
         guard status.st_mode & S_IFMT == S_IFREG else { return .unusable("it is not a file") }
-        guard status.st_size <= Self.mostBytes else { return .unusable("it is too large") }
+        guard status.st_size <= mostBytes else { return .unusable("it is too large") }
         if status.st_mode & 0o077 != 0 { try? file.setMode(0o600) }
-        return .bytes(try file.readAll(atMost: Self.mostBytes))
+        return .bytes(try file.readAll(atMost: mostBytes))
     }
 
     /// Renames what stands at the path to the first free `<name>.corrupt-N`.

@@ -4,8 +4,6 @@ import Foundation
 ///
 /// What stands at the path is replaced by renaming and never written to, so a symbolic link there is never followed.
 struct CookieFile: Sendable {
-    /// The usual 3,300 cookies take less, whatever their size.
-    static let mostBytes = 32 << 20
     /// How long another process may hold the lock; a save takes some ten milliseconds.
     private static let lockPatience = Duration.seconds(2)
 
@@ -13,6 +11,8 @@ struct CookieFile: Sendable {
     let path: String
     /// How many cookies its jar holds.
     let capacity: Int
+    /// More than that many cookies take, whatever their size.
+    var mostBytes: Int { max(32 << 20, capacity * 6_000) }
     var temporaryPath: String { path + ".errand-tmp" }
     var directory: String { url.deletingLastPathComponent().path(percentEncoded: false) }
 
