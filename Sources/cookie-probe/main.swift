@@ -6,9 +6,13 @@ import Foundation
 // cookie-probe <command> <file> [<name> [<count>]]
 //
 // Or the one that the reachability tests put into a network of its own: cookie-probe watch <count>
+// Or the one whose disk fails under a download: cookie-probe download <file> <url>
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, let path = arguments.dropFirst().first else { exit(64) }
 if command == "watch" { NetworkWatch.run(Int(path) ?? 1) }
+if command == "download", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
+    Download.run(url, to: URL(filePath: path))
+}
 let probe = Probe(
     file: URL(filePath: path),
     name: arguments.dropFirst(2).first ?? "c",

@@ -168,10 +168,17 @@ final class CurlExchange: @unchecked Sendable {
     /// The answer, once the exchange has been handed over.
     ///
     /// - Throws: The reason why there is none.
-    func response() throws(TransportError) -> HTTPResponse {
+    func response() async throws(TransportError) -> HTTPResponse {
         precondition(isHandedOver.load(ordering: .acquiring), "an exchange is asked for its answer before its end")
         if let failure { throw failure }
-        return try answer.response()
+        guard case .file = request.destination else { return try answer.response() }
+        // A file waits for the disk, which must not hold a thread that tasks share.
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue(label: "errand.file").async {
+                continuation.resume(returning: Result { () throws(TransportError) in try self.answer.response() })
+            }
+        }
+        return try result.get()
     }
 }
 

@@ -56,7 +56,7 @@ public final class CurlTransport: HTTPTransport {
         } onCancel: {
             loop.cancel(exchange)
         }
-        return try exchange.response()
+        return try await exchange.response()
     }
 }
 #endif

@@ -36,10 +36,17 @@ struct HTTPBodyFile: ~Copyable {
 
     /// Puts the file in its place, where it takes the place of another one, and returns that place.
     ///
+    /// Waits for the disk: many file systems do not tell before that a byte has found no room.
+    ///
     /// - Throws: ``TransportError/Kind/file``.
     mutating func finish() throws(TransportError) -> URL {
-        guard rename(temporary, target.path) == 0 else { throw Self.failure(target, .last("rename")) }
-        return target
+        do throws(SystemError) {
+            try descriptor.synchronize()
+            guard rename(temporary, target.path) == 0 else { throw SystemError.last("rename") }
+            return target
+        } catch {
+            throw Self.failure(target, error)
+        }
     }
 
     private static func failure(_ target: URL, _ error: SystemError) -> TransportError {
