@@ -34,8 +34,8 @@ struct CookieJarState {
         at date: Date
     ) -> CookieJar.Outcome {
         guard sent == nil || sent == generation else { return .refused(.cleared) }
-        guard isSecure || !store.shadowsSecureCookie(cookie) else { return .refused(.shadowsSecureCookie) }
         store.removeExpired(at: date)
+        guard isSecure || !store.shadowsSecureCookie(cookie) else { return .refused(.shadowsSecureCookie) }
         if cookie.isExpired(at: date) {
             remove(cookie.key)
             return .removed

@@ -101,4 +101,13 @@ struct CookieLifeTests {
         jar.store(setCookie: "sid=3", from: url, generation: jar.generation)
         #expect(jar.header(for: url) == "sid=3")
     }
+
+    @Test("A Secure cookie that has ended is in nobody's way")
+    func forgetsEndedSecureCookie() {
+        let plain = URL(valid: "http://shop.example.org/")
+        jar.store(setCookie: "sid=1; Secure; Max-Age=10", from: url, at: noon)
+        #expect(jar.store(setCookie: "sid=2", from: plain, at: noon + 9) == .refused(.shadowsSecureCookie))
+        jar.store(setCookie: "sid=3", from: plain, at: noon + 10)
+        #expect(jar.cookies.map(\.value) == ["3"])
+    }
 }
