@@ -86,14 +86,15 @@ private struct CookieFileReader {
         let isHTTPOnly = line.first == UInt8(ascii: "#")
         let line = isHTTPOnly ? line.dropFirst(CookieFileFormat.httpOnly.utf8.count) : line
         let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
-        guard fields.count == 7, !line.contains(where: \.isForbiddenInCookie), !fields[5].isEmpty,
+        // curl, too, takes a line that ends behind the name for a cookie without a value.
+        guard (6...7).contains(fields.count), !line.contains(where: \.isForbiddenInCookie), !fields[5].isEmpty,
             let domain = domain(fields[0]), let includesHostsBelow = Bool(field: fields[1]),
             fields[2].first == UInt8(ascii: "/"), let isSecure = Bool(field: fields[3]),
-            let seconds = Int64(String(decoding: fields[4], as: UTF8.self))
+            let seconds = seconds(fields[4])
         else { return nil }
         return Cookie(
             nameBytes: Array(fields[5]),
-            valueBytes: Array(fields[6]),
+            valueBytes: fields.count > 6 ? Array(fields[6]) : [],
             domain: domain,
             isHostOnly: !includesHostsBelow || CookieHost.isAddress(domain),
             path: String(decoding: fields[2], as: UTF8.self),
@@ -108,6 +109,14 @@ private struct CookieFileReader {
     private func domain(_ field: ArraySlice<UInt8>) -> String? {
         let name = field.first == UInt8(ascii: ".") ? field.dropFirst() : field
         return CookieHost.canonical(String(decoding: name, as: UTF8.self))
+    }
+
+    /// Whole seconds; Python's `MozillaCookieJar` writes none for a session cookie, and some exporters write fractions.
+    private func seconds(_ field: ArraySlice<UInt8>) -> Int64? {
+        guard !field.isEmpty else { return 0 }
+        let whole = field.prefix { $0 != UInt8(ascii: ".") }
+        guard field[whole.endIndex...].dropFirst().allSatisfy(\.isASCIIDigit) else { return nil }
+        return Int64(String(decoding: whole, as: UTF8.self))
     }
 
     private func expiry(_ seconds: Int64) -> Date? {
