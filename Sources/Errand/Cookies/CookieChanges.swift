@@ -17,7 +17,7 @@ struct CookieChanges {
     private var edits: [Cookie.Key: Edit] = [:]
     private var count = 0
     /// The latest time that a change told, by which the file's cookies expire.
-    private var date: Date?
+    private(set) var date: Date?
 
     init(in generation: CookieJar.Generation) {
         self.generation = generation

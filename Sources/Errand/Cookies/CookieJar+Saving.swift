@@ -78,7 +78,8 @@ extension CookieJar {
         _ agreed: UInt64?,
         into file: CookieFile
     ) throws(CookieFileError) -> [CookieFileError] {
-        let found = try file.findTidily(at: opened, known: agreed)
+        // Long after the jar was opened, too, its present limits what lives longest.
+        let found = try file.findTidily(at: changes.date ?? .now, known: agreed)
         // The jar has it all where the file is as the jar left it, or gone: nobody decides anything by losing a file.
         let hasNews = (found.checksum != nil && found.checksum != agreed) || !found.cookies.isEmpty
         let cookies = hasNews ? merged(changes, with: found) : self.cookies
