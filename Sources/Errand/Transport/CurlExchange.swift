@@ -22,7 +22,7 @@ final class CurlExchange: @unchecked Sendable {
     var stage = Stage.new
     /// The host's line, once the exchange has been admitted.
     var host: CurlHost?
-    /// The place among the running exchanges.
+    /// The place among the running exchanges, or in the host's line.
     var index = 0
     /// Resumed once, by ``handOver()``.
     var continuation: UnsafeContinuation<Void, Never>?

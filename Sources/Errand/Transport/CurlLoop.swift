@@ -160,7 +160,7 @@ final class CurlLoop: @unchecked Sendable {
         case .waiting:
             note(exchange)
             finish(exchange)
-            exchange.host?.forgetOne()
+            exchange.host?.forget(exchange)
         case .running(let handle):
             note(exchange)
             retire(exchange, handle)

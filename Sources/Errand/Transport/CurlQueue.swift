@@ -83,14 +83,16 @@ final class CurlHost {
     fileprivate var isIdle: Bool { running == 0 && waiting.isEmpty }
 
     /// Hears that a waiting exchange has ended.
-    func forgetOne() {
-        waiting.forgetOne()
+    func forget(_ exchange: CurlExchange) {
+        waiting.forget(exchange)
     }
 }
 
-/// Exchanges in the order of their arrival; those that have ended meanwhile are passed over.
+/// Exchanges in the order of their arrival, each of which knows its place by its `index`.
 struct CurlWaitingLine {
     private var exchanges: [CurlExchange?] = []
+    /// The `index` of the first slot.
+    private var start = 0
     private var first = 0
     private var forgotten = 0
 
@@ -99,48 +101,42 @@ struct CurlWaitingLine {
 
     /// Adds one at the end.
     mutating func append(_ exchange: CurlExchange) {
+        exchange.index = start + exchanges.count
         exchanges.append(exchange)
     }
 
-    /// Takes the first one that still waits.
+    /// Takes the first one.
     mutating func popFirst() -> CurlExchange? {
         while first < exchanges.count {
             let exchange = exchanges[first]
             exchanges[first] = nil
             first += 1
             compact()
-            guard let exchange, case .waiting = exchange.stage else {
-                forgotten -= 1
-                continue
-            }
-            return exchange
+            if let exchange { return exchange }
+            forgotten -= 1
         }
         return nil
     }
 
-    /// Hears that one of them has ended.
-    mutating func forgetOne() {
+    /// Lets go of one that has ended.
+    mutating func forget(_ exchange: CurlExchange) {
+        exchanges[exchange.index - start] = nil
         forgotten += 1
         guard forgotten > 64, forgotten > exchanges.count / 2 else { return }
-        exchanges.removeAll { exchange in
-            guard case .waiting = exchange?.stage else { return true }
-            return false
-        }
-        first = 0
-        forgotten = 0
+        let rest = exchanges.compactMap(\.self)
+        self = CurlWaitingLine()
+        for exchange in rest { append(exchange) }
     }
 
-    /// Calls `body` with every one that still waits.
+    /// Calls `body` with every one of them.
     func forEach(_ body: (CurlExchange) -> Void) {
-        for exchange in exchanges[first...] {
-            guard let exchange, case .waiting = exchange.stage else { continue }
-            body(exchange)
-        }
+        exchanges[first...].compactMap(\.self).forEach(body)
     }
 
     private mutating func compact() {
         guard first > 64, first > exchanges.count / 2 else { return }
         exchanges.removeFirst(first)
+        start += first
         first = 0
     }
 }
