@@ -13,12 +13,4 @@ enum CurlClock {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }
-
-extension Duration {
-    /// The duration in nanoseconds, between 0 and 100 years.
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return max(0, min(seconds, 3_153_600_000) * 1_000_000_000 + attoseconds / 1_000_000_000)
-    }
-}
 #endif

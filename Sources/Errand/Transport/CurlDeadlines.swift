@@ -7,8 +7,8 @@ struct CurlDeadlines {
 
     /// Starts counting the whole exchange; the silence counts from ``begin()``.
     init(_ request: HTTPRequest) {
-        whole = request.timeout.map { CurlClock.now + $0.nanoseconds } ?? .max
-        silence = request.idleTimeout?.nanoseconds
+        whole = request.timeout.map { CurlClock.now + $0.clampedNanoseconds } ?? .max
+        silence = request.idleTimeout?.clampedNanoseconds
     }
 
     /// The next instant at which the exchange may have to end.

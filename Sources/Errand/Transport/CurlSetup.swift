@@ -36,7 +36,7 @@ extension CurlEasy {
         set(.acceptEncoding, ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted)
         set(.contentDecoding, 0)
         set(.leaveResolver, 1)
-        set(.connectTimeout, Int(configuration.connectTimeout.nanoseconds / 1_000_000))
+        set(.connectTimeout, Int(configuration.connectTimeout.clampedNanoseconds / 1_000_000))
         closeSocketsOnExec()
         switch configuration.proxy {
         case .environment: break

@@ -19,8 +19,8 @@ final class ExchangeDeadline: Sendable {
     /// Starts counting; `nil` is no deadline.
     init(total: Duration?, idle: Duration?) {
         let now = DispatchTime.now().uptimeNanoseconds
-        end = total.map { now + $0.clampedNanoseconds }
-        self.idle = idle?.clampedNanoseconds
+        end = total.map { now + UInt64($0.clampedNanoseconds) }
+        self.idle = (idle?.clampedNanoseconds).map(UInt64.init)
         lastActivity = Atomic(now)
     }
 
@@ -66,14 +66,5 @@ final class ExchangeDeadline: Sendable {
     /// Bytes that arrive move only the mark, not the timer; it looks at the mark when it fires.
     private var nextCheck: DispatchTime {
         DispatchTime(uptimeNanoseconds: min(end ?? .max, idleEnd ?? .max))
-    }
-}
-
-extension Duration {
-    /// The whole nanoseconds from 0 to a hundred years, so that sums with a clock do not overflow.
-    fileprivate var clampedNanoseconds: UInt64 {
-        let limit = Duration.seconds(100 * 365 * 86_400)
-        let (seconds, attoseconds) = Swift.min(Swift.max(self, .zero), limit).components
-        return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
 }
