@@ -82,9 +82,16 @@ struct CurlAnswer: ~Copyable {
         guard codings.count <= Self.codingLimit else {
             throw TransportError(.badResponse, "the body is coded more than \(Self.codingLimit) times")
         }
-        decoders = codings.compactMap { ContentCoding(named: $0) }.compactMap { ContentDecoder($0) }
+        decoders = Self.decoders(of: codings)
         totalBytes = decoders.isEmpty && hasBody ? announcedBytes : nil
         writer = try HTTPBodyWriter(request, status: block.status, expected: totalBytes)
+    }
+
+    /// The decoders of the codings behind the last unknown one, which lies around those before it.
+    private static func decoders(of codings: [String]) -> [ContentDecoder] {
+        let applied = codings.filter { !$0.isEmpty && $0 != "identity" }
+        let decoders = applied.map { ContentCoding(named: $0).flatMap(ContentDecoder.init) }
+        return decoders.suffix(from: decoders.lastIndex { $0 == nil }.map { $0 + 1 } ?? 0).compactMap(\.self)
     }
 
     /// Decodes with the decoder at `index`, and what comes out with those before it; the coding named last is undone first.

@@ -160,5 +160,17 @@ struct CurlDecodingTests {
         #expect(response.body.isEmpty)
         #expect(try String(contentsOf: file, encoding: .utf8) == Self.text)
     }
+
+    @Test func `Behind a coding that nobody knows, the others are undone`() async throws {
+        let coded = Self.encode("hello", .gzip)
+        #expect(try await send("foo, gzip", .write(coded)).body == Data("hello".utf8))
+        #expect(try await send("identity, foo, identity, gzip, identity", .write(coded)).body == Data("hello".utf8))
+    }
+
+    @Test func `Inside a coding that nobody knows, the others stay`() async throws {
+        #expect(try await send("gzip, foo", .write("foofoo")).body == Data("foofoo".utf8))
+        let outer = Self.encode("foofoo", .gzip)
+        #expect(try await send("br, foo, gzip", .write(outer)).body == Data("foofoo".utf8))
+    }
 }
 #endif
