@@ -36,7 +36,8 @@ extension CurlEasy {
         set(.acceptEncoding, ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted)
         set(.contentDecoding, 0)
         set(.leaveResolver, 1)
-        set(.connectTimeout, Int(configuration.connectTimeout.clampedNanoseconds / 1_000_000))
+        // A 0 would be libcurl's own 300 seconds.
+        set(.connectTimeout, max(1, Int(configuration.connectTimeout.clampedNanoseconds / 1_000_000)))
         closeSocketsOnExec()
         switch configuration.proxy {
         case .environment: break

@@ -116,5 +116,19 @@ struct CurlDeadlineTests {
             #expect(try await transport.send(request).status == 200)
         }
     }
+
+    @Test(arguments: [Duration.zero, .microseconds(10), .seconds(-1)])
+    func `A connection may take less than a millisecond, or none at all`(_ limit: Duration) async throws {
+        let server = try FixtureServer.start { _, _ in .onAccept(Answer(steps: [.hang])) }
+        var configuration = TransportConfiguration()
+        configuration.connectTimeout = limit
+        let transport = try CurlTransport(configuration)
+        // The server never answers the first message of TLS.
+        var request = HTTPRequest(.get, try #require(URL(string: "https://127.0.0.1:\(server.port)/")))
+        request.timeout = .seconds(20)
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        #expect(error?.kind == .timeout)
+        #expect(error?.reason.contains("the deadline of the whole exchange") == false)
+    }
 }
 #endif
