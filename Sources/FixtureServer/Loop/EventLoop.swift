@@ -43,7 +43,8 @@ final class EventLoop {
         guard let next = [timers.nextDeadline, deadline].compactMap({ $0 }).min() else { return -1 }
         let (seconds, attoseconds) = ContinuousClock.now.duration(to: next).components
         // Rounded up, or the loop would spin through the last part of a millisecond.
-        return Int32(clamping: max(0, seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
+        let milliseconds = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        return Int32(clamping: max(0, min(seconds, 1_000_000) * 1000 + milliseconds))
     }
 
     private func handle(token: Int, _ readiness: Readiness) {

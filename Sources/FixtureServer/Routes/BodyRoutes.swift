@@ -28,11 +28,13 @@ extension Answer {
     /// A body of `numbytes` stars over `duration` seconds, after a first `delay`.
     fileprivate static func drip(_ request: RecordedRequest) throws -> Answer {
         let count = request.integer("numbytes") ?? 10
-        guard count <= 100_000 else { return .badParameter }
-        let pause = Duration.seconds((request.number("duration") ?? 2) / Double(max(1, count)))
+        guard count <= 100_000, let duration = request.seconds("duration", standard: 2),
+            let delay = request.seconds("delay", standard: 0)
+        else { return .badParameter }
+        let pause = duration / max(1, Int(count))
         let steps = (0..<count).flatMap { _ in [Step.write("*"), .wait(pause)] }
         return Answer(status: 200, headers: .octets + ["Content-Length": String(count)], steps: steps)
-            .delayed(by: .seconds(request.number("delay") ?? 0))
+            .delayed(by: delay)
     }
 }
 

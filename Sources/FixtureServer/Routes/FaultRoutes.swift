@@ -10,21 +10,17 @@ extension RouteTable {
         any("/reset/at-once") { _ in .script(.reset) }
         any("/reset/mid-headers") { _ in .script(.write(head), .reset) }
         any("/reset/mid-body") { _ in .script(.write(head + "Content-Length: 1000\r\n\r\nabc"), .reset) }
-        any("/endless/body") { request in
-            Answer(status: 200, steps: [.repeatForever(Array(repeating: 0x2A, count: 4096), every: request.pace)])
-        }
-        any("/endless/headers") { request in
-            let line = Array("X-More: and more and more\r\n".utf8)
-            return .script(.write("HTTP/1.1 200 OK\r\n"), .repeatForever(line, every: request.pace))
-        }
-        any("/endless/continue") { request in
-            let line = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-            return .script(.repeatForever(line, every: request.pace))
+        endless("/endless/body", Array(repeating: 0x2A, count: 4096), Answer(status: 200, steps: []))
+        endless("/endless/headers", "X-More: and more and more\r\n".utf8, .script(.write("HTTP/1.1 200 OK\r\n")))
+        endless("/endless/continue", "HTTP/1.1 100 Continue\r\n\r\n".utf8, .script())
+    }
+
+    /// Repeats `bytes` behind `beginning`, with the pause of `?every=` seconds.
+    private mutating func endless(_ path: String, _ bytes: some Sequence<UInt8>, _ beginning: Answer) {
+        let bytes = Array(bytes)
+        any(path) { request in
+            guard let pause = request.seconds("every", standard: 0) else { return .badParameter }
+            return beginning.followed(by: .repeatForever(bytes, every: pause))
         }
     }
-}
-
-extension RecordedRequest {
-    /// The pause that `?every=` asks for, in seconds.
-    fileprivate var pace: Duration { .seconds(number("every") ?? 0) }
 }

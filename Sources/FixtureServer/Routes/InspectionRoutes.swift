@@ -10,8 +10,8 @@ extension RouteTable {
             return .status(Int(status))
         }
         any("/delay/:seconds") { request in
-            guard let seconds = request.number("seconds") else { return .badParameter }
-            return .json(RequestEcho(request)).delayed(by: .seconds(seconds))
+            guard let delay = request.seconds("seconds") else { return .badParameter }
+            return .json(RequestEcho(request)).delayed(by: delay)
         }
         get("/etag/:tag") { request in
             let body = Array("the body of \(request.parameters["tag"] ?? "")".utf8)
@@ -22,9 +22,10 @@ extension RouteTable {
 }
 
 extension RecordedRequest {
-    /// A parameter of the route or of the query as a number that is not negative.
-    func number(_ name: String) -> Double? {
-        (parameters[name] ?? queryValue(name)).flatMap(Double.init).flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
+    /// A parameter of the route or of the query as a time of up to a day, in seconds; `standard` when there is none.
+    func seconds(_ name: String, standard: Double? = nil) -> Duration? {
+        let seconds = (parameters[name] ?? queryValue(name)).map { Double($0) } ?? standard
+        return seconds.flatMap { (0...86_400).contains($0) ? .seconds($0) : nil }
     }
 
     /// A parameter of the route or of the query as a whole number that is not negative.

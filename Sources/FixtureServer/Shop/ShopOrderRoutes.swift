@@ -3,6 +3,8 @@ import Foundation
 extension ShopAPI {
     private static let standardSize = 20
     private static let sizes = 1...100
+    /// Far more than there are, and far from where sums with them overflow.
+    private static let numbers = 1...1_000_000_000
 
     private struct NumberedPage: Encodable {
         let list: [ShopOrder]
@@ -72,7 +74,7 @@ extension ShopAPI {
     }
 
     private func linked(_ call: ShopCall, _ orders: [ShopOrder]) throws -> Answer {
-        let page = try call.inputs.integer("page", in: 1...Int.max, standard: 1)
+        let page = try call.inputs.integer("page", in: Self.numbers, standard: 1)
         let size = try call.inputs.integer("per_page", in: Self.sizes, standard: Self.standardSize)
         let last = orders.pages(of: size)
         let base = "http://\(call.request.header("Host") ?? "localhost")/orders/linked"
@@ -90,7 +92,9 @@ extension ShopAPI {
     private func position(of cursor: String) throws(ShopRefusal) -> Int {
         guard !cursor.isEmpty else { return 0 }
         let text = Data(base64Encoded: cursor).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        guard text.hasPrefix("after:"), let position = Int(text.dropFirst(6)), position >= 0 else { throw .badCursor }
+        guard text.hasPrefix("after:"), let position = Int(text.dropFirst(6)), Self.numbers.contains(position) else {
+            throw .badCursor
+        }
         return position
     }
 }
