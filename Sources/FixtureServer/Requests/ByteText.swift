@@ -44,8 +44,10 @@ extension UnsafeRawBufferPointer {
         guard !isEmpty, count <= 16 else { return nil }
         var value: Int64 = 0
         for byte in self {
-            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue, digit < radix else { return nil }
-            value = value &* radix &+ Int64(digit)
+            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue.map({ Int64($0) }), digit < radix,
+                value <= (Int64.max - digit) / radix
+            else { return nil }
+            value = value * radix + digit
         }
         return value
     }

@@ -139,4 +139,22 @@ struct RequestReadingTests {
             #expect(client.reply().status == 431)
         }
     }
+
+    @Test(arguments: ["FFFFFFFFFFFFFFFF", "8000000000000000"])
+    func `A chunk that is larger than any number is refused`(_ size: String) throws {
+        let server = try FixtureServer.start { _ in .text("not reached") }
+        var client = try RawClient(port: server.port)
+        client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\nab\r\n0\r\n\r\n")
+        #expect(client.reply().status == 400)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func `Numbers are read to the largest that fits`() {
+        for (text, radix, number) in [
+            ("7fffffffffffffff", 16, Int64.max), ("8000000000000000", 16, nil), ("0", 10, 0), ("a", 10, nil),
+            ("9999999999999999", 10, 9_999_999_999_999_999), ("", 10, nil),
+        ] as [(String, Int64, Int64?)] {
+            #expect(Array(text.utf8).withUnsafeBytes { $0.number(radix: radix) } == number, "\(text)")
+        }
+    }
 }
