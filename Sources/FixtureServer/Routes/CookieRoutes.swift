@@ -6,14 +6,16 @@ extension RouteTable {
             return .json(["cookies": Dictionary(pairs) { $1 }])
         }
         get("/cookies/set") { request in
-            request.queryItems.reduce(.redirect(to: "/cookies")) {
-                $0.adding("Set-Cookie", "\($1.name)=\($1.value); Path=/")
-            }
+            Self.setCookies(request) { "\($0.name)=\($0.value); Path=/" }
         }
         get("/cookies/delete") { request in
-            request.queryItems.reduce(.redirect(to: "/cookies")) {
-                $0.adding("Set-Cookie", "\($1.name)=; Path=/; Max-Age=0")
-            }
+            Self.setCookies(request) { "\($0.name)=; Path=/; Max-Age=0" }
         }
+    }
+
+    private static func setCookies(_ request: RecordedRequest, _ line: (FormItem) -> String) -> Answer {
+        let lines = request.queryItems.map(line)
+        guard lines.allSatisfy(\.fitsHeader) else { return .badParameter }
+        return lines.reduce(.redirect(to: "/cookies")) { $0.adding("Set-Cookie", $1) }
     }
 }

@@ -14,9 +14,9 @@ extension RouteTable {
             return .json(RequestEcho(request)).delayed(by: delay)
         }
         get("/etag/:tag") { request in
-            let body = Array("the body of \(request.parameters["tag"] ?? "")".utf8)
-            let source = ByteSource.bytes(body)
-            return .representation(of: source, etag: "\"\(request.parameters["tag"] ?? "")\"", to: request)
+            let tag = request.parameters["tag"] ?? ""
+            guard tag.fitsHeader else { return .badParameter }
+            return .representation(of: .bytes(Array("the body of \(tag)".utf8)), etag: "\"\(tag)\"", to: request)
         }
     }
 }
@@ -32,6 +32,11 @@ extension RecordedRequest {
     func integer(_ name: String) -> Int64? {
         (parameters[name] ?? queryValue(name)).flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
+}
+
+extension String {
+    /// Whether the text may stand in a header line, which a line end in it would split.
+    var fitsHeader: Bool { !utf8.contains { $0 == .carriageReturn || $0 == .lineFeed } }
 }
 
 extension Answer {

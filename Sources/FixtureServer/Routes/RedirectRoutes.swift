@@ -6,7 +6,7 @@ extension RouteTable {
             return .redirect(to: count > 1 ? "/redirect/\(count - 1)" : "/anything")
         }
         any("/redirect-to") { request in
-            guard let url = request.queryValue("url"), !url.contains(where: \.isNewline) else { return .badParameter }
+            guard let url = request.queryValue("url"), url.fitsHeader else { return .badParameter }
             return .redirect(to: url, status: Int(request.integer("status_code") ?? 302))
         }
         any("/redirect-loop") { _ in .redirect(to: "/redirect-loop") }

@@ -143,6 +143,16 @@ struct StandardRoutesTests {
         #expect(try Gunzip.run(reply.body) == Array(#"{"gzipped":true,"method":"GET"}"#.utf8))
     }
 
+    @Test(arguments: [
+        "/cookies/set?a=1%0D%0ASet-Cookie:%20evil=1", "/cookies/set?a%0Ab=1", "/cookies/delete?a%0D%0AX:%20evil",
+        "/cookies/delete?a%0Db", "/etag/a%0D%0AX:%20evil", "/redirect-to?url=/%0D%0AX:%20evil",
+    ])
+    func `A line end does not get into the head of an answer`(_ target: String) throws {
+        let reply = try get(target)
+        #expect(reply.status == 400)
+        #expect(!reply.headers.contains { $0.contains("evil") })
+    }
+
     private func get(_ target: String, _ headers: [String] = []) throws -> RawClient.Reply {
         var client = try RawClient(port: server.port)
         client.request("GET", target, headers)
