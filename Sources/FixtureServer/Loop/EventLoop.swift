@@ -13,6 +13,8 @@ final class EventLoop {
     private var timers = TimerQueue()
     private var lastNumber = 0
     private var deadline: ContinuousClock.Instant?
+    /// Whether connections are to be taken, as far as there are descriptors for them.
+    private var isAccepting = true
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: scratchSize, alignment: 16)
 
     init(poller: Poller, inbox: Inbox, context: ServerContext) {
@@ -69,7 +71,7 @@ final class EventLoop {
             case .connection(let descriptor):
                 open(descriptor)
             case .outOfDescriptors:
-                setAccepting(false)
+                watchListeners(false)
                 timers.add(.acceptAgain, at: .now + Self.acceptPause)
                 return
             case .none:
@@ -141,7 +143,7 @@ final class EventLoop {
             switch action {
             case .resume(let number, let ticket): resume(number, ticket: ticket)
             case .run(let action): action()
-            case .acceptAgain: setAccepting(true)
+            case .acceptAgain: watchListeners(isAccepting)
             }
         }
     }
@@ -164,6 +166,11 @@ final class EventLoop {
     }
 
     private func setAccepting(_ accepts: Bool) {
+        isAccepting = accepts
+        watchListeners(accepts)
+    }
+
+    private func watchListeners(_ accepts: Bool) {
         for (index, listener) in listeners.enumerated() {
             poller.rewatch(listener.number, token: Self.token(ofListener: index), for: accepts ? .readable : [])
         }

@@ -1,0 +1,30 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+@testable import FixtureServer
+
+@Suite("Taking connections", .takesTurns, .timeLimit(.minutes(1)))
+struct AcceptingTests {
+    @Test func `A server that was told not to accept does not, though it found no descriptor before`() async {
+        await #expect(processExitsWith: .success) {
+            let server = try FixtureServer.start { _ in .text("ok") }
+            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            var hoard: [CInt] = []
+            while case let number = dup(0), number >= 0 { hoard.append(number) }
+            hoard.popLast().map { _ = close($0) }
+            let client = try RawClient(port: server.port)
+            // The server's own clock: when this has passed, it has tried and found nothing.
+            #expect(await !server.waitForTotalConnections(1, timeout: .milliseconds(50)))
+            server.setAccepting(false)
+            for number in hoard { close(number) }
+            #expect(await !server.waitForTotalConnections(1, timeout: .milliseconds(200)))
+            server.setAccepting(true)
+            #expect(await server.waitForTotalConnections(1))
+            client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(await server.waitForTotalRequests(1))
+        }
+    }
+}
+#endif
