@@ -12,7 +12,7 @@ public struct TransportError: Error, Sendable {
         case connectionLost
         /// The answer is not HTTP, or contradicts itself.
         case badResponse
-        /// The deadline of the whole exchange or the idle deadline passed.
+        /// The deadline of the whole exchange, the idle deadline or ``TransportConfiguration/connectTimeout`` passed.
         case timeout
         /// The server's certificate or key was refused, or a redirect would have given something away.
         case security
