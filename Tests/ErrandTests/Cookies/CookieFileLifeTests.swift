@@ -6,7 +6,7 @@ import Testing
 struct CookieFileLifeTests {
     @Test func `A jar that has been open for long does not shorten what another one stores`() throws {
         let folder = try TemporaryFolder()
-        let url = URL(valid: "https://shop.example.org/")
+        let url = URL("https://shop.example.org/")
         let noon = Date(timeIntervalSince1970: 1_800_000_000)
         let later = noon + 300 * 86_400
         let old = CookieJar(file: folder.file, at: noon)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Cookie files of other tools", .timeLimit(.minutes(1)))
 struct CookieFileToleranceTests {
     private let folder: TemporaryFolder
-    private let url = URL(valid: "https://shop.example.org/")
+    private let url = URL("https://shop.example.org/")
     private let noon = Date(timeIntervalSince1970: 1_800_000_000)
 
     init() throws {

@@ -104,7 +104,7 @@ struct CookieLifeTests {
 
     @Test("A Secure cookie that has ended is in nobody's way")
     func forgetsEndedSecureCookie() {
-        let plain = URL(valid: "http://shop.example.org/")
+        let plain = URL("http://shop.example.org/")
         jar.store(setCookie: "sid=1; Secure; Max-Age=10", from: url, at: noon)
         #expect(jar.store(setCookie: "sid=2", from: plain, at: noon + 9) == .refused(.shadowsSecureCookie))
         jar.store(setCookie: "sid=3", from: plain, at: noon + 10)

@@ -9,7 +9,7 @@ import Testing
 @Suite("A logout while other jars of the file are busy", .takesTurns, .timeLimit(.minutes(1)))
 struct CookieLogoutRaceTests {
     private let folder: TemporaryFolder
-    private let url = URL(valid: "https://shop.example.org/")
+    private let url = URL("https://shop.example.org/")
 
     init() throws {
         folder = try TemporaryFolder()
