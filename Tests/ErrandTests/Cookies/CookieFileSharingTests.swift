@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// FAULTS 27, 28 and 31: several processes on one file, and places where it cannot be.
+/// FAULTS 27, 28, 31 and 33: several processes on one file, some of which end at once, and places where it cannot be.
 @Suite(.takesTurns, .timeLimit(.minutes(5)), .serialized)
 struct CookieFileSharingTests {
     private let folder: TemporaryFolder
@@ -96,13 +96,17 @@ struct CookieFileSharingTests {
         #expect(CookieJar(file: folder.file).cookies.count == 2)
     }
 
-    @Test("A directory that may not be written is reported once; requests work, and a later save succeeds", .fault(31))
+    @Test(
+        "A directory that may not be written is reported once; requests work, and a later save succeeds",
+        .fault(31),
+        .enabled(if: !CookieProbe.isRoot || CookieProbe.canBeNobody, "cannot become another user")
+    )
     func survivesReadOnlyDirectory() async throws {
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o555],
             ofItemAtPath: folder.url.path(percentEncoded: false)
         )
-        let nobody = CookieProbe.isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+        let nobody = CookieProbe.isRoot ? CookieProbe.asNobody : []
         let outcome = try await CookieProbe.run(["churn", path, "a", "600"], under: nobody)
         #expect(outcome.lines.count { $0.hasPrefix("problem cannotWrite") } == 1)
         #expect(outcome.lines.count { $0.hasPrefix("failed cannotWrite") } > 1)
@@ -116,7 +120,7 @@ struct CookieFileSharingTests {
     @Test(
         "Another user's file is neither read nor replaced",
         .fault(31),
-        .enabled(if: CookieProbe.isRoot, "needs another user")
+        .enabled(if: CookieProbe.canBeNobody, "cannot become another user")
     )
     func respectsOthersFile() async throws {
         try Data("secret".utf8).write(to: folder.file)
@@ -125,8 +129,7 @@ struct CookieFileSharingTests {
             [.posixPermissions: 0o777],
             ofItemAtPath: folder.url.path(percentEncoded: false)
         )
-        let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        let outcome = try await CookieProbe.run(["save", path, "a", "10"], under: nobody)
+        let outcome = try await CookieProbe.run(["save", path, "a", "10"], under: CookieProbe.asNobody)
         #expect(outcome.lines == ["problem cannotRead", "opened 0", "saving", "failed cannotRead", "in memory 10"])
         #expect(try Data(contentsOf: folder.file) == Data("secret".utf8))
     }
@@ -160,6 +163,15 @@ struct CookieFileSharingTests {
         let command = ["unshare", "-m", "sh", "-c", script, place, CookieProbe.path, path]
         let outcome = try await TestProgram.run(command)
         #expect(outcome.lines == ["opened 0", "saving", "problem cannotWrite", "failed cannotWrite", "on disk 100"])
+    }
+
+    @Test("What flush returned for is there after a kill", .fault(33))
+    func keepsFlushed() async throws {
+        for number in 0..<3 {
+            let outcome = try await CookieProbe.run(["crash", path, "new\(number)", "10"])
+            #expect(outcome.status != 0 && outcome.lines.last == "saved")
+            #expect(CookieJar(file: folder.file).cookies.count == 10 * (number + 1))
+        }
     }
 
     @Test("A process that exits saves what its jars have not", .fault(77))

@@ -128,11 +128,7 @@ struct CookieFileTests {
         #expect(problems.kinds.allSatisfy { $0 == .notRepresentable })
     }
 
-    @Test(
-        "Only the owner may read what a jar makes, and an open file is closed to others",
-        .fault(29),
-        .enabled(if: CookieProbe.isHere)
-    )
+    @Test("Only the owner may read what a jar makes, and an open file is closed to others", .fault(29))
     func restrictsAccess() async throws {
         let file = folder.url.appending(path: "deep/er/cookies.txt")
         let path = file.path(percentEncoded: false)

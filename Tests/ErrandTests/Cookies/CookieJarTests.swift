@@ -2,7 +2,7 @@ import Errand
 import Foundation
 import Testing
 
-/// FAULTS 32 and 36 and the rules of RFC 6265bis that the http-state suite does not know.
+/// FAULTS 36 and the rules of RFC 6265bis that the http-state suite does not know.
 @Suite(.takesTurns, .timeLimit(.minutes(1)))
 struct CookieJarTests {
     static let shop = URL("https://shop.example.org/cart/list")

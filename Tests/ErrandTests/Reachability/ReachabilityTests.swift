@@ -1,4 +1,3 @@
-@testable import Errand
 import Synchronization
 import Testing
 

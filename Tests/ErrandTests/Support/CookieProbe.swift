@@ -4,11 +4,13 @@ import Foundation
 enum CookieProbe {
     static let path = TestProgram.built("cookie-probe")
     static let isRoot = geteuid() == 0
+    /// What runs a program as a user who may do nothing.
+    static let asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    static let canBeNobody = TestProgram.succeeds(asNobody + ["true"])
     static let runsSlowTests = ProcessInfo.processInfo.environment["ERRAND_SLOW_TESTS"] == "1"
     /// Whether strace is here and may trace.
     static let canTrace = TestProgram.succeeds(["strace", "-o", "/dev/null", "true"])
     static let canMount = TestProgram.succeeds(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"])
-    static let isHere = FileManager.default.isExecutableFile(atPath: path)
     static let hasCurl = TestProgram.succeeds(["curl", "--version"])
 
     /// Runs the probe to its end.
