@@ -65,12 +65,14 @@ struct Probe {
         while !flush(), attempts < 60 { attempts += 1 }
     }
 
-    /// Takes the lock of the file and keeps it.
+    /// Takes the lock of the file and keeps it until its input ends, as it does with the process that has started it.
     func holdLock() -> Never {
         let descriptor = open(file.path(percentEncoded: false) + ".lock", O_RDWR | O_CREAT, 0o600)
         guard flock(descriptor, LOCK_EX) == 0 else { exit(1) }
         say("held")
-        while true { pause() }
+        var byte: UInt8 = 0
+        while read(0, &byte, 1) > 0 {}
+        exit(0)
     }
 
     private func store(_ number: Int, value: String = "v") {

@@ -75,6 +75,14 @@ struct CookieFileSharingTests {
         #expect(CookieJar(file: folder.file).cookies.count == 1)
     }
 
+    @Test("A holder of the lock does not outlive the process that has started it")
+    func releasesLock() async throws {
+        let script = "\"$0\" hold \"$1\" < /dev/null"
+        let ending = try await TestProgram.run(["sh", "-c", script, CookieProbe.path, path])
+        #expect(ending.status == 0)
+        #expect(ending.lines == ["opened 0", "held"])
+    }
+
     @Test("A save that failed is tried again without being asked", .fault(31), .enabled(if: CookieProbe.runsSlowTests))
     func retries() async throws {
         let jar = CookieJar(file: folder.file)

@@ -82,8 +82,11 @@ final class TestProgram: Sendable {
     /// Ends the program and what it has started, as the end of this object does.
     func stop() {
         // A program starts with the signals blocked that are blocked in the thread that starts it; this one never is.
-        // Foundation makes it the first of a group of processes.
-        process.withLock { if $0.isRunning { kill(-$0.processIdentifier, SIGKILL) } }
+        // On Linux, Foundation makes it the first of a group of processes.
+        process.withLock { process in
+            guard process.isRunning else { return }
+            if kill(-process.processIdentifier, SIGKILL) != 0 { kill(process.processIdentifier, SIGKILL) }
+        }
     }
 
     private func expire() {
