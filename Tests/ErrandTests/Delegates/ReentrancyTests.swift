@@ -64,9 +64,9 @@ struct ReentrancyTests {
         #expect(stage.screen.events == [.cancel])
     }
 
-    /// What a service is asked off the main actor, where loads can be cancelled and begun by plain calls.
+    /// What a service is asked off the main actor, where loads can be cancelled.
     enum Question: CaseIterable, Sendable {
-        case commonHeaders, commonParams
+        case commonHeaders, commonParams, adapt
     }
 
     @Test(.fault(74), arguments: Question.allCases)
@@ -85,6 +85,7 @@ struct ReentrancyTests {
                     proxy?.cancelAllRequests()
                     return nil
                 }
+            case .adapt: $0.adapt = { [weak proxy] _ in proxy?.cancelAllRequests() }
             }
         }
         let screen = Screen()
