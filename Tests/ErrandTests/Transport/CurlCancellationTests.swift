@@ -109,7 +109,7 @@ struct CurlCancellationTests {
         }
     }
 
-    @Test(.fault(17)) func `Ten thousand exchanges in flight are cancelled together`() async throws {
+    @Test func `Ten thousand exchanges, of which most wait for a connection, are cancelled together`() async throws {
         let server = try FixtureServer.start { _ in .hang }
         let transport = try CurlTransport()
         let tasks = (0..<10_000).map { _ in
