@@ -26,7 +26,7 @@ struct ReloginTests {
         ScriptedTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : refusal.response }
     }
 
-    @Test(.fault(37), .fault(46), arguments: Refusal.allCases)
+    @Test(.fault(46), arguments: Refusal.allCases)
     func `Many expired loads share one relogin, and each is sent once more`(_ refusal: Refusal) async {
         let transport = transport(refusal)
         let proxy = proxy(transport)

@@ -124,12 +124,16 @@ struct TransportFaultTests {
     ) async throws {
         var request = HTTPRequest(to: server)
         if isIdle { request.idleTimeout = deadline } else { request.timeout = deadline }
-        let start = ContinuousClock.now
-        #expect(try await kind.failure(of: request).kind == .timeout)
-        let duration = ContinuousClock.now - start
-        // It is exact to milliseconds where other tests do not keep the machine busy.
-        #expect(duration >= deadline && duration < deadline + .seconds(3))
-        #expect(await server.waitForOpenConnections(0))
+        var durations: [Duration] = []
+        for _ in 1...(CookieProbe.runsSlowTests ? 3 : 1) {
+            let start = ContinuousClock.now
+            #expect(try await kind.failure(of: request).kind == .timeout)
+            durations.append(ContinuousClock.now - start)
+            #expect(await server.waitForOpenConnections(0))
+        }
+        #expect(durations.allSatisfy { $0 >= deadline })
+        // The fastest, because other tests keep the machine busy as well.
+        if CookieProbe.runsSlowTests { #expect(durations.contains { $0 < deadline + .milliseconds(150) }) }
     }
 }
 
