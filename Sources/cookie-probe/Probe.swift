@@ -47,6 +47,23 @@ struct Probe {
         fatalError("survived SIGKILL")
     }
 
+    /// Stores without saving and exits; with URLs, while requests to the first of them are in flight.
+    func leave(during urls: [URL]) -> Never {
+        guard urls.count == 2 else { storeAndExit() }
+        let proxy = APIProxy(cookies: jar)
+        for _ in 1...100 { Task.detached { try await proxy.send(HTTPRequest(.get, urls[0])) } }
+        Task.detached {
+            _ = try await proxy.send(HTTPRequest(.get, urls[1]))
+            storeAndExit()
+        }
+        dispatchMain()
+    }
+
+    private func storeAndExit() -> Never {
+        storeAll()
+        exit(0)
+    }
+
     func clear() -> Never {
         jar.clear()
         say("cleared")

@@ -4,14 +4,15 @@ import Foundation
 // The process that the cookie tests kill, stop, or deny the disk.
 //
 // cookie-probe <command> <file> [<name> [<count>]]
+// cookie-probe exit <file> <name> <count> <a URL that never answers> <a URL whose answer it waits for>
 //
 // Or the one that the reachability tests put into a network of its own: cookie-probe watch <count>
-// Or the one whose disk fails under a download: cookie-probe download <file> <url>
+// Or the one whose disk fails under a download: cookie-probe download <file> <url> [<times>]
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, let path = arguments.dropFirst().first else { exit(64) }
 if command == "watch" { NetworkWatch.run(Int(path) ?? 1) }
 if command == "download", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
-    Download.run(url, to: URL(filePath: path))
+    Download.run(url, to: URL(filePath: path), times: arguments.dropFirst(3).first.flatMap { Int($0) } ?? 1)
 }
 let probe = Probe(
     file: URL(filePath: path),
@@ -22,7 +23,7 @@ switch command {
 case "save": probe.save()
 case "recover": probe.recover()
 case "crash": probe.crash()
-case "exit": probe.storeAll()
+case "exit": probe.leave(during: arguments.dropFirst(4).compactMap { URL(string: $0) })
 case "clear": probe.clear()
 case "churn": probe.churn()
 case "hold": probe.holdLock()

@@ -1,3 +1,4 @@
+import FixtureServer
 import Foundation
 import Testing
 
@@ -185,6 +186,22 @@ struct CookieFileSharingTests {
     @Test("A process that exits saves what its jars have not", .fault(77))
     func savesAtExit() async throws {
         _ = try await CookieProbe.run(["exit", path, "a", "10"])
+        #expect(CookieJar(file: folder.file).cookies.count == 10)
+    }
+
+    @Test("A process that exits amid its requests ends at once, and saves what its jars have not", .fault(77))
+    func savesAtExitInFlight() async throws {
+        let gate = Gate()
+        let server = try FixtureServer.start { request in
+            request.path == "/exit" ? .status(200).preceded(by: .pass(gate)) : .hang
+        }
+        let places = [server.url("/hang"), server.url("/exit", host: "localhost")].map(\.absoluteString)
+        async let outcome = CookieProbe.run(["exit", path, "a", "10"] + places)
+        #expect(await server.waitForTotalRequests(17))
+        let start = ContinuousClock.now
+        gate.open()
+        #expect(try await outcome.status == 0)
+        if CookieProbe.runsSlowTests { #expect(start.duration(to: .now) < .seconds(1)) }
         #expect(CookieJar(file: folder.file).cookies.count == 10)
     }
 }

@@ -22,5 +22,21 @@ struct DownloadDiskTests {
         #expect(outcome.lines == [ending])
         #expect(try folder.names == (fault == "none" ? [folder.file.lastPathComponent] : []))
     }
+
+    @Test(
+        "A hundred downloads to a full disk fail once each and leave nothing behind",
+        .fault(70),
+        .enabled(if: CookieProbe.canMount, "cannot mount")
+    )
+    func full() async throws {
+        let folder = try TemporaryFolder()
+        let server = try FixtureServer.start { _ in .stream(.counting(300_000)) }
+        let script = #"mount -t tmpfs -o size=64k none "$0" && "$1" download "$0/file" "$2" 100 && ls -A "$0""#
+        let outcome = try await TestProgram.run(
+            ["unshare", "-m", "sh", "-c", script, folder.url.path, CookieProbe.path, server.url("/").absoluteString]
+        )
+        #expect(outcome.lines == Array(repeating: "failed file", count: 100))
+        #expect(server.totalRequests == 100)
+    }
 }
 #endif
