@@ -165,6 +165,23 @@ struct LiveExchangeTests {
         #expect(screen.events == [.cancel])
     }
 
+    @Test(.fault(59), arguments: TransportKind.allCases)
+    func `No answer is kept: who asks again is answered by the server, whatever it said before`(_ kind: TransportKind)
+        async throws
+    {
+        let server = try FixtureServer.start { request in
+            .text("for \(request.header("X-Token") ?? "nobody")").adding("Cache-Control", "public, max-age=1000")
+                .adding("Expires", "Thu, 31 Dec 2099 23:59:59 GMT").adding("ETag", "\"1\"")
+        }
+        let proxy = try proxy(kind, server)
+        for account in ["a", "b", "a"] {
+            let request = HTTPRequest(.get, server.url("/me"), headers: ["X-Token": account])
+            #expect(try await proxy.send(request).text == "for \(account)")
+            #expect(try await server.takeRequest().headers["If-None-Match"] == nil)
+        }
+        #expect(server.totalRequests == 3)
+    }
+
     @Test(.fault(75), arguments: TransportKind.allCases)
     func `A callback that takes long holds up no other exchange`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .json(bytes: goodsJSON([]).utf8) }

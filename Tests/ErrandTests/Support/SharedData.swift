@@ -8,6 +8,7 @@ enum SharedData: String {
     case urlencoded
     case naughtyStrings = "naughty-strings"
     case linkHeader = "link-header"
+    case jsonTestSuite = "jsontestsuite"
     case octokit = "octokit-fixtures"
 
     var folder: URL {
