@@ -30,11 +30,14 @@ struct APIErrorTests {
         #expect(await error(answer)?.localizedDescription == "from the server")
     }
 
-    @Test(arguments: [
-        HTTPResponse(status: 500, headers: ["Set-Cookie": "sid=s3cret"], body: Data("s3cret".utf8)),
-        .json(#"{"errcode":200,"data":"s3cret"}"#), .json("s3cret"),
-        .json(#"{"errcode":200,"data":[{"id":"s3cret"}]}"#),
-    ])
+    @Test(
+        .fault(66),
+        arguments: [
+            HTTPResponse(status: 500, headers: ["Set-Cookie": "sid=s3cret"], body: Data("s3cret".utf8)),
+            .json(#"{"errcode":200,"data":"s3cret"}"#), .json("s3cret"),
+            .json(#"{"errcode":200,"data":[{"id":"s3cret"}]}"#),
+        ]
+    )
     func `No description of an error holds a secret`(_ answer: HTTPResponse) async throws {
         let error = try #require(await error(answer))
         var dumped = ""
@@ -74,7 +77,7 @@ struct APIErrorTests {
         #expect(error?.underlying is TransportError)
     }
 
-    @Test func `A path that makes no URL is not quoted, because parameters stand in it`() {
+    @Test(.fault(66)) func `A path that makes no URL is not quoted, because parameters stand in it`() {
         var draft = RequestDraft(method: .get, path: "/users/{token}")
         draft.params = ["token": "s3cret"]
         let error = #expect(throws: APIError.self) {

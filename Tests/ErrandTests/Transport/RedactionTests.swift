@@ -16,7 +16,7 @@ struct RedactionTests {
         return ["\(value)", String(reflecting: value), dumped]
     }
 
-    @Test func `Headers show their names and harmless values`() {
+    @Test(.fault(66)) func `Headers show their names and harmless values`() {
         for text in printed(Self.headers) {
             #expect(!text.contains("s3cret"), "\(text)")
             #expect(text.contains("Authorization: <redacted>"))
@@ -24,7 +24,7 @@ struct RedactionTests {
         }
     }
 
-    @Test func `Requests show neither query nor body, answers no body`() {
+    @Test(.fault(66)) func `Requests show neither query nor body, answers no body`() {
         let body = HTTPBody.data(Data("s3cret".utf8))
         let request = HTTPRequest(.post, URL("http://a.test/x?token=s3cret"), headers: Self.headers, body: body)
         let response = HTTPResponse(status: 200, headers: Self.headers, body: Data("s3cret".utf8))
