@@ -68,7 +68,6 @@ static struct {
     const option_info *(*easy_option_by_name)(const char *);
     curlrt_easy *(*easy_init)(void);
     void (*easy_cleanup)(curlrt_easy *);
-    void (*easy_reset)(curlrt_easy *);
     int (*easy_setopt)(curlrt_easy *, int, ...);
     int (*easy_getinfo)(curlrt_easy *, int, ...);
     curlrt_multi *(*multi_init)(void);
@@ -111,7 +110,6 @@ static bool resolve_all(void) {
         && resolve(&curl.easy_strerror, "curl_easy_strerror")
         && resolve(&curl.easy_init, "curl_easy_init")
         && resolve(&curl.easy_cleanup, "curl_easy_cleanup")
-        && resolve(&curl.easy_reset, "curl_easy_reset")
         && resolve(&curl.easy_setopt, "curl_easy_setopt")
         && resolve(&curl.easy_getinfo, "curl_easy_getinfo")
         && resolve(&curl.multi_init, "curl_multi_init")
@@ -190,8 +188,6 @@ const char *curlrt_error_text(int code) { return curl.easy_strerror(code); }
 curlrt_easy *curlrt_easy_make(void) { return curl.easy_init(); }
 
 void curlrt_easy_free(curlrt_easy *easy) { curl.easy_cleanup(easy); }
-
-void curlrt_easy_reset(curlrt_easy *easy) { curl.easy_reset(easy); }
 
 int curlrt_easy_set_number(curlrt_easy *easy, int option, long value) {
     return curl.easy_setopt(easy, option, value);

@@ -55,7 +55,6 @@ void curlrt_block_broken_pipe_signal(void);
 
 curlrt_easy *curlrt_easy_make(void);
 void curlrt_easy_free(curlrt_easy *easy);
-void curlrt_easy_reset(curlrt_easy *easy);
 int curlrt_easy_set_number(curlrt_easy *easy, int option, long value);
 int curlrt_easy_set_size(curlrt_easy *easy, int option, int64_t value);
 int curlrt_easy_set_pointer(curlrt_easy *easy, int option, const void *value);

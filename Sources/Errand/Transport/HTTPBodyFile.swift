@@ -53,14 +53,3 @@ struct HTTPBodyFile: ~Copyable {
         TransportError(.file, "\(target.lastPathComponent) cannot be written (\(error.reason))", underlying: error)
     }
 }
-
-extension FileDescriptor {
-    fileprivate func writeAll(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = write(number, rest.baseAddress, rest.count)
-            guard count >= 0 || errno == EINTR else { throw .last("write") }
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(0, count)))
-        }
-    }
-}

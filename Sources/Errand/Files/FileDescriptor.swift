@@ -37,12 +37,17 @@ struct FileDescriptor: ~Copyable {
         try Self.retrying("read") { read(number, buffer.baseAddress, buffer.count) }
     }
 
+    /// Writes bytes from here on.
     func writeAll(_ bytes: [UInt8]) throws(SystemError) {
-        var written = 0
-        while written < bytes.count {
-            written += try Self.retrying("write") {
-                bytes.withUnsafeBytes { write(number, $0.baseAddress.map { $0 + written }, $0.count - written) }
-            }
+        try bytes.withUnsafeBytes { bytes in Result { () throws(SystemError) in try writeAll(bytes) } }.get()
+    }
+
+    /// Writes bytes from here on.
+    func writeAll(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = try Self.retrying("write") { write(number, rest.baseAddress, rest.count) }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
     }
 
