@@ -85,9 +85,10 @@ final class ReloginCoordinator: Sendable {
         }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
-            work.cancel()
             let error = APIError(.loginExpired, service: service, reason: "the relogin took too long")
             await finish(run, of: service, with: .failure(error))
+            // Not before: a handler that ends by it would have its own error told instead.
+            work.cancel()
         }
         let isWanted = state.withLock { $0.setWork(work, of: run) }
         if !isWanted { work.cancel() }

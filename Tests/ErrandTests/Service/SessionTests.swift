@@ -90,6 +90,19 @@ struct SessionTests: SessionScene {
         #expect(clock.sleepers == 0)
     }
 
+    @Test(.fault(41)) func `A handler that ends by its deadline has no say in what its waiters hear`() async {
+        account.login = { try await Latch().wait() }
+        for logins in 1...100 {
+            let proxy = proxy(refusing())
+            let request = load(proxy)
+            while account.logins < logins || proxy.defaultService?.relogin.waiterCount != 1 { await Task.yield() }
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(60))
+            #expect(await screen.ending() == .failure(.loginExpired))
+            #expect(request.error?.reason?.contains("too long") == true)
+        }
+    }
+
     @Test(.fault(41), arguments: ["refused", "lost", "cancelled"])
     func `A login request that fails in the handler ends the waiters`(_ how: String) async {
         let proxy = proxy(
