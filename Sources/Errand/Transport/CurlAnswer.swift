@@ -75,6 +75,11 @@ struct CurlAnswer: ~Copyable {
         return HTTPResponse(status: block.status, headers: block.headers(), body: writer?.body ?? Data(), file: file)
     }
 
+    /// Lets go of the body, in memory or in a file that will not be whole.
+    mutating func discard() {
+        writer = nil
+    }
+
     private mutating func begin() throws(TransportError) {
         guard writer == nil else { return }
         let announcedBytes = try block.contentLength()

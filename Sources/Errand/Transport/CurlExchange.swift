@@ -170,15 +170,22 @@ final class CurlExchange: @unchecked Sendable {
     /// - Throws: The reason why there is none.
     func response() async throws(TransportError) -> HTTPResponse {
         precondition(isHandedOver.load(ordering: .acquiring), "an exchange is asked for its answer before its end")
-        if let failure { throw failure }
-        guard case .file = request.destination else { return try answer.response() }
+        guard case .file = request.destination else { return try outcome.get() }
         // A file waits for the disk, which must not hold a thread that tasks share.
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue(label: "errand.file").async {
-                continuation.resume(returning: Result { () throws(TransportError) in try self.answer.response() })
-            }
+        return try await withCheckedContinuation { continuation in
+            DispatchQueue(label: "errand.file").async { continuation.resume(returning: self.outcome) }
+        }.get()
+    }
+
+    /// The answer, or why there is none and nothing left of its file.
+    private var outcome: Result<HTTPResponse, TransportError> {
+        do throws(TransportError) {
+            if let failure { throw failure }
+            return .success(try answer.response())
+        } catch {
+            answer.discard()
+            return .failure(error)
         }
-        return try result.get()
     }
 }
 
