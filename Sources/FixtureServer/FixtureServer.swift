@@ -98,9 +98,11 @@ package final class FixtureServer: Sendable {
         ledger.removeRequests()
     }
 
-    /// Takes new connections, or leaves them in the backlog.
-    package func setAccepting(_ accepts: Bool) {
-        inbox.post(.setAccepting(accepts))
+    /// Takes new connections, or leaves them in the backlog, from the return of this on.
+    package func setAccepting(_ accepts: Bool) async {
+        let taken = Gate()
+        guard inbox.post(.setAccepting(accepts)), inbox.post(.run(after: .zero) { taken.open() }) else { return }
+        await taken.opened()
     }
 
     /// Ends the server and returns when its thread is over; a second call does nothing.

@@ -76,7 +76,7 @@ struct CurlDeadlineTests {
         var options = ServerOptions()
         options.backlog = 1
         let server = try FixtureServer.start(options) { _ in .text("ok") }
-        server.setAccepting(false)
+        await server.setAccepting(false)
         var request = HTTPRequest(.get, server.url("/"))
         request.timeout = .milliseconds(300)
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }

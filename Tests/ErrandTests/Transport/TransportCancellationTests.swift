@@ -42,7 +42,7 @@ struct TransportCancellationTests {
         options.backlog = 1
         let server = try FixtureServer.start(options) { $0.path == "/first" ? .status(200) : .hang }
         _ = try await kind.send(HTTPRequest(to: server, "/first"))
-        server.setAccepting(false)
+        await server.setAccepting(false)
         let transport = try kind.make()
         let tasks = (0..<6).map { _ in Task { await transport.ending(of: HTTPRequest(to: server)) } }
         try await until { try SocketTable.states(ofClientsOf: server.port).contains(.connecting) }

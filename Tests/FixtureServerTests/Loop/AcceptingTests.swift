@@ -17,10 +17,10 @@ struct AcceptingTests {
             let client = try RawClient(port: server.port)
             // The server's own clock: when this has passed, it has tried and found nothing.
             #expect(await !server.waitForTotalConnections(1, timeout: .milliseconds(50)))
-            server.setAccepting(false)
+            await server.setAccepting(false)
             for number in hoard { close(number) }
             #expect(await !server.waitForTotalConnections(1, timeout: .milliseconds(200)))
-            server.setAccepting(true)
+            await server.setAccepting(true)
             #expect(await server.waitForTotalConnections(1))
             client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
             #expect(await server.waitForTotalRequests(1))

@@ -90,11 +90,11 @@ struct ScriptTests {
 
     @Test func `Connections stay in the backlog while none are accepted`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
-        server.setAccepting(false)
+        await server.setAccepting(false)
         var client = try RawClient(port: server.port)
         client.request("GET", "/")
         #expect(await !server.waitForTotalConnections(1, timeout: .milliseconds(20)))
-        server.setAccepting(true)
+        await server.setAccepting(true)
         #expect(client.reply().text == "ok")
     }
 }
