@@ -10,6 +10,7 @@ struct CurlAnswer: ~Copyable {
     private var block = CurlHeaderBlock()
     private var decoders: [ContentDecoder] = []
     private var writer: HTTPBodyWriter?
+    private var file: URL?
     private var totalBytes: Int64?
     private var receivedBytes: Int64 = 0
     private var decodedBytes: Int64 = 0
@@ -66,12 +67,19 @@ struct CurlAnswer: ~Copyable {
         for decoder in decoders { try decoder.finish() }
     }
 
-    /// The answer, after ``end()``.
+    /// Puts the file in its place, where the answer goes to one, after ``end()``.
     ///
     /// - Throws: ``TransportError/Kind/file``.
+    mutating func save() throws(TransportError) {
+        try begin()
+        file = try writer?.finish()
+    }
+
+    /// The answer, after ``end()``, and after ``save()`` where it goes to a file.
+    ///
+    /// - Throws: ``TransportError/Kind/badResponse``.
     mutating func response() throws(TransportError) -> HTTPResponse {
         try begin()
-        let file = try writer?.finish()
         return HTTPResponse(status: block.status, headers: block.headers(), body: writer?.body ?? Data(), file: file)
     }
 

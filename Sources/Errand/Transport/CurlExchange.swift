@@ -160,6 +160,26 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Gives the exchange back to its caller; the last thing that the loop does with it.
     func handOver() {
+        guard case .file = request.destination else { return resume() }
+        // A file waits for the disk, and others wait for the loop and for the threads that tasks share.
+        DispatchQueue(label: "errand.file").async { [self] in
+            settleFile()
+            resume()
+        }
+    }
+
+    /// Puts the answer's file in its place, or leaves nothing of it.
+    private func settleFile() {
+        do throws(TransportError) {
+            if let failure { throw failure }
+            try answer.save()
+        } catch {
+            fail(error)
+            answer.discard()
+        }
+    }
+
+    private func resume() {
         // The thread sanitizer does not see what a continuation orders, but it sees this.
         isHandedOver.store(true, ordering: .releasing)
         continuation?.resume()
@@ -168,24 +188,10 @@ final class CurlExchange: @unchecked Sendable {
     /// The answer, once the exchange has been handed over.
     ///
     /// - Throws: The reason why there is none.
-    func response() async throws(TransportError) -> HTTPResponse {
+    func response() throws(TransportError) -> HTTPResponse {
         precondition(isHandedOver.load(ordering: .acquiring), "an exchange is asked for its answer before its end")
-        guard case .file = request.destination else { return try outcome.get() }
-        // A file waits for the disk, which must not hold a thread that tasks share.
-        return try await withCheckedContinuation { continuation in
-            DispatchQueue(label: "errand.file").async { continuation.resume(returning: self.outcome) }
-        }.get()
-    }
-
-    /// The answer, or why there is none and nothing left of its file.
-    private var outcome: Result<HTTPResponse, TransportError> {
-        do throws(TransportError) {
-            if let failure { throw failure }
-            return .success(try answer.response())
-        } catch {
-            answer.discard()
-            return .failure(error)
-        }
+        if let failure { throw failure }
+        return try answer.response()
     }
 }
 

@@ -56,7 +56,7 @@ public final class CurlTransport: HTTPTransport {
         } onCancel: {
             loop.cancel(exchange)
         }
-        return try await exchange.response()
+        return try exchange.response()
     }
 }
 #endif
