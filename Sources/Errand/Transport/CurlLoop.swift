@@ -53,16 +53,21 @@ final class CurlLoop: @unchecked Sendable {
 
     /// Asks the thread to end.
     func stop() {
-        post { $0.isStopping = true }
+        inbox.withLock { inbox in
+            inbox.isStopping = true
+            // Under the lock, without which the thread could see the stop and free what is to wake it.
+            multi.wake()
+        }
     }
 
+    /// Nobody stops the loop meanwhile: who submits or cancels keeps the transport.
     private func post(_ change: (inout Inbox) -> Void) {
-        inbox.withLock { inbox in
+        let mustWake = inbox.withLock { inbox in
             change(&inbox)
-            // Under the lock, without which the thread could see a stop and free what is to wake it.
-            if inbox.isLoopAsleep { multi.wake() }
-            inbox.isLoopAsleep = false
+            defer { inbox.isLoopAsleep = false }
+            return inbox.isLoopAsleep
         }
+        if mustWake { multi.wake() }
     }
 
     // MARK: The loop's thread
