@@ -38,7 +38,7 @@ extension APIService {
     }
 
     /// Lets a JSON answer through unless its envelope tells of a failure.
-    func checkEnvelope(of response: APIResponse) throws {
+    func checkEnvelope(of response: APIResponse) throws(APIError) {
         guard let envelope, response.isJSON else { return }
         guard
             let head = try? decoder.decode(EnvelopeHead.self, from: response.body, configuration: envelope),

@@ -27,7 +27,8 @@ final class APICall<Value: Sendable>: Sendable {
         retryPolicy = options.retryPolicy ?? service.retryPolicy
         priority = options.priority
         isLoginRequest = options.isLoginRequest
-        joinIdentical = options.joinIdentical && [.get, .head].contains(draft.method)
+        joinIdentical =
+            options.joinIdentical && [.get, .head].contains(draft.method) && draft.destination == .memory
         self.progress = progress
     }
 

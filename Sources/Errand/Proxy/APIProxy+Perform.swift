@@ -45,7 +45,10 @@ extension APIProxy {
             let request = try await call.service.adapted(call.draft.request(for: call.service))
             // Not before the headers are there: after a logout they are another account's.
             guard isActive(call.id) else { throw APIError(.cancelled) }
-            return try await exchange(request, for: call.service, progress: call.progress)
+            guard case .file(let target) = request.destination else {
+                return try await exchange(request, for: call.service, progress: call.progress)
+            }
+            return try await download(request, to: target, for: call)
         }
     }
 

@@ -12,7 +12,6 @@ struct SharedExchange {
         let url: String
         let headers: [String]
         let body: HTTPBody
-        let destination: HTTPRequest.Destination
         let timeout: Duration?
         let idleTimeout: Duration?
         let limits: HTTPLimits
@@ -25,7 +24,6 @@ struct SharedExchange {
             url = request.url.absoluteString
             headers = request.headers.map { "\($0.name):\($0.value)" }
             body = request.body
-            destination = request.destination
             timeout = request.timeout
             idleTimeout = request.idleTimeout
             limits = request.limits

@@ -77,8 +77,8 @@ public import Observation
     open var requestSerializer: RequestSerializer { .json }
     /// Where the bytes of a 2xx answer go; memory by default.
     ///
-    /// A file appears, whole, when the answer is complete; ``DownloadedFile`` tells where, and any other answer than a 2xx goes
-    /// to memory.
+    /// A file appears, whole, when the answer is complete and no envelope in it tells of a failure; ``DownloadedFile`` tells
+    /// where. Any other answer than a 2xx goes to memory. Such a load shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }

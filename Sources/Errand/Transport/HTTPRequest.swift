@@ -3,7 +3,7 @@ public import Foundation
 /// One request as it goes to the wire: a pure value, which may be sent any number of times.
 public struct HTTPRequest: Sendable {
     /// Where the bytes of a 2xx answer go; other answers always go to memory.
-    public enum Destination: Sendable, Hashable {
+    public enum Destination: Sendable, Equatable {
         /// Into ``HTTPResponse/body``.
         case memory
         /// Into this file, which appears, whole, when the answer is complete; an older one is replaced.

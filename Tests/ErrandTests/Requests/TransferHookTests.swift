@@ -1,6 +1,7 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Errand
@@ -56,6 +57,49 @@ struct TransferHookTests {
         #expect(error?.message == "gone")
         #expect(try folder.names.isEmpty)
         server.stop()
+    }
+
+    @Test(arguments: [11010, 5001])
+    func `A refusal in an envelope fails the download, and the file that was there stays`(_ code: Int) async throws {
+        let folder = try TemporaryFolder()
+        try Data("old".utf8).write(to: folder.file)
+        let (request, server) = try download(.json(bytes: #"{"errcode":\#(code),"msg":"no"}"#.utf8))
+        request.target = .file(folder.file)
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == (code == 11010 ? .loginExpired : .server))
+        #expect(error?.message == "no")
+        #expect(try String(contentsOf: folder.file, encoding: .utf8) == "old")
+        #expect(try folder.names == [folder.file.lastPathComponent])
+        server.stop()
+    }
+
+    @Test func `JSON that is no refusal is a file like any other, and takes the place of an older one`() async throws {
+        let folder = try TemporaryFolder()
+        try Data("old".utf8).write(to: folder.file)
+        let (request, server) = try download(.json(bytes: "[1]".utf8))
+        request.target = .file(folder.file)
+        #expect(try await request.value().url == folder.file)
+        #expect(try String(contentsOf: folder.file, encoding: .utf8) == "[1]")
+        #expect(try folder.names == [folder.file.lastPathComponent])
+        server.stop()
+    }
+
+    @Test func `A download that is cancelled at its end replaces nothing`() async throws {
+        let folder = try TemporaryFolder()
+        try Data("old".utf8).write(to: folder.file)
+        let known = Mutex<APIProxy?>(nil)
+        let transport = ScriptedTransport { _ in
+            known.withLock { $0 }?.cancelAllRequests()
+            return HTTPResponse(status: 200, body: Data("new".utf8))
+        }
+        let request = Download(proxy: APIProxy(fake: transport))
+        request.target = .file(folder.file)
+        known.withLock { $0 = request.proxy }
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .cancelled)
+        await sentinel(request.proxy)
+        #expect(try String(contentsOf: folder.file, encoding: .utf8) == "old")
+        #expect(try folder.names == [folder.file.lastPathComponent])
     }
 
     @Test func `A download without a file says what is missing`() async throws {
