@@ -72,6 +72,7 @@ struct CurlAnswer: ~Copyable {
     /// - Throws: ``TransportError/Kind/file``.
     mutating func save() throws(TransportError) {
         try begin()
+        try writer?.synchronize()
         file = try writer?.finish()
     }
 

@@ -34,14 +34,22 @@ struct HTTPBodyFile: ~Copyable {
         }
     }
 
-    /// Puts the file in its place, where it takes the place of another one, and returns that place.
-    ///
     /// Waits for the disk: many file systems do not tell before that a byte has found no room.
+    ///
+    /// - Throws: ``TransportError/Kind/file``.
+    func synchronize() throws(TransportError) {
+        do throws(SystemError) {
+            try descriptor.synchronize()
+        } catch {
+            throw Self.failure(target, error)
+        }
+    }
+
+    /// Puts the file in its place, where it takes the place of another one, and returns that place.
     ///
     /// - Throws: ``TransportError/Kind/file``.
     mutating func finish() throws(TransportError) -> URL {
         do throws(SystemError) {
-            try descriptor.synchronize()
             guard rename(temporary, target.path) == 0 else { throw SystemError.last("rename") }
             return target
         } catch {

@@ -43,6 +43,13 @@ struct HTTPBodyWriter: ~Copyable {
         body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
     }
 
+    /// Waits for the disk, where there is a file.
+    ///
+    /// - Throws: ``TransportError/Kind/file``.
+    func synchronize() throws(TransportError) {
+        try file?.synchronize()
+    }
+
     /// Ends the body: puts the file in its place, where there is one, and returns it.
     ///
     /// - Throws: ``TransportError/Kind/file``.
