@@ -179,8 +179,11 @@ public final class CookieJar: Sendable {
 
     /// The part of ``clear()`` that does not wait for the disk.
     func empty() {
-        state.withLock { $0.clear() }
-        for jar in LiveJars.others(than: self) { jar.state.withLock { $0.forget() } }
+        // One at a time: two would each make the other forget that the file has to be emptied.
+        LiveJars.clearing.withLock { _ in
+            state.withLock { $0.clear() }
+            for jar in LiveJars.others(than: self) { jar.state.withLock { $0.forget() } }
+        }
     }
 
     /// Changes the state and sees to it that the file hears of it.

@@ -61,6 +61,7 @@ struct CookieJarState {
         store = CookieStore(capacity: store.capacity)
         generation = generation.next
         changes = changes.map { _ in CookieChanges(in: generation) }
+        hasUnwrittenLogout = false
     }
 
     private mutating func remove(_ key: Cookie.Key) {

@@ -7,6 +7,8 @@ enum LiveJars {
         weak var jar: CookieJar?
     }
 
+    /// Held while a jar is emptied, and the others that share its file with it.
+    static let clearing = Mutex(())
     private static let references = Mutex<[Reference]>([])
     private static let flushesAtExit: Bool = atexit { LiveJars.flush() } == 0
 

@@ -58,6 +58,20 @@ struct CookieLogoutRaceTests {
         #expect(Set(other.cookies.map(\.name)) == ["sid", "lang"])
     }
 
+    @Test func `A logout that another one has overtaken keeps no later jar from reading the file`() throws {
+        let (one, other) = (CookieJar(file: folder.file), CookieJar(file: folder.file))
+        one.store(setCookie: "sid=1", from: url)
+        try one.flush()
+        one.empty()
+        other.empty()
+        try one.flush()
+        try other.flush()
+        #expect(CookieJar(file: folder.file).cookies.isEmpty)
+        other.store(setCookie: "sid=2", from: url)
+        try other.flush()
+        #expect(CookieJar(file: folder.file).cookies.map(\.value) == ["2"])
+    }
+
     private var names: [String] { (try? folder.names) ?? [] }
 
     @Test func `A jar that is saving holds nothing that a logout has ended`() throws {
