@@ -2,9 +2,8 @@ import Synchronization
 
 /// Lets one relogin run for all the requests of a service that need it.
 ///
-/// A *generation* counts the relogins that have ended, well or not, and the logins by hand. A request remembers the generation
-/// it was sent in; when it comes back expired and a later generation is there, somebody else's login has already answered for
-/// it.
+/// A *generation* counts the relogins that have ended, well or not. A request remembers the generation it was sent in; when
+/// it comes back expired and a later generation is there, somebody else's relogin has already answered for it.
 final class ReloginCoordinator: Sendable {
     typealias Outcome = Result<Void, APIError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
@@ -58,8 +57,7 @@ final class ReloginCoordinator: Sendable {
         for waiter in waiters { waiter.resume(returning: .failure(APIError(.cancelled))) }
     }
 
-    /// Notes that a login request has succeeded: there is a session again which can expire, and what was sent before it does
-    /// not need another login.
+    /// Notes that a login request has succeeded.
     func didSignIn() {
         state.withLock { $0.didSignIn() }
     }
@@ -116,16 +114,17 @@ final class ReloginCoordinator: Sendable {
 
     /// Ends a relogin, unless it has ended; the screen hears of an expired session before the waiters do.
     private func finish(_ run: Int, of service: APIService, with outcome: Outcome) async {
+        if case .failure(let error) = outcome, error.isOfCancelledLogin, isDropped(run) { return }
         guard state.withLock({ $0.setOutcome(outcome, of: run) }) else { return }
-        if case .failure(let error) = outcome, !isUnwanted(after: error) { await tellOfExpiry(error, service, run) }
+        if case .failure(let error) = outcome { await tellOfExpiry(error, service, run) }
         let waiters = state.withLock { $0.isCurrent(run) ? $0.close().waiters : [] }
         for waiter in waiters { waiter.resume(returning: outcome) }
     }
 
-    /// Whether the login was cancelled together with all that waited for it: nobody has learnt that the session is over.
-    private func isUnwanted(after error: APIError) -> Bool {
-        let isCancelled = error.underlying is CancellationError || (error.underlying as? APIError)?.type == .cancelled
-        return isCancelled && waiterCount == 0
+    /// Forgets a login that was cancelled together with all that waited for it: nobody has learnt that the session is over.
+    private func isDropped(_ run: Int) -> Bool {
+        let dropped = state.withLock { $0.isCurrent(run) && $0.waiters.isEmpty ? $0.close() : nil }
+        return dropped != nil
     }
 
     /// Tells once for each session, and not when the user has signed out meanwhile.
@@ -136,5 +135,12 @@ final class ReloginCoordinator: Sendable {
             return true
         }
         if isNews { service.reloginHandler?.sessionDidExpire(error) }
+    }
+}
+
+extension APIError {
+    /// Whether the login failed because it was cancelled.
+    fileprivate var isOfCancelledLogin: Bool {
+        underlying is CancellationError || (underlying as? APIError)?.type == .cancelled
     }
 }

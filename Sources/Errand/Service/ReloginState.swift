@@ -37,11 +37,10 @@ struct ReloginState {
         return (run?.work, Array(waiters.values))
     }
 
-    /// The user has signed in; inside a relogin, that is what counts.
+    /// A login request has succeeded: there is a session again which can expire, and the relogin that failed before it answers
+    /// for nobody any more.
     mutating func didSignIn() {
         hasSessionExpired = false
-        guard !isRunning else { return }
-        generation += 1
         outcome = .success(())
     }
 
