@@ -53,7 +53,7 @@ public enum JSONValue: Sendable, Hashable {
 extension JSONValue: Decodable {
     /// Reads any JSON value.
     public init(from decoder: any Decoder) throws {
-        if let object = try? decoder.container(keyedBy: AnyCodingKey.self) {
+        if let object = try? decoder.container(keyedBy: MemberKey.self) {
             self = .object(try Self.members(of: object))
         } else if var array = try? decoder.unkeyedContainer() {
             self = .array(try Self.elements(of: &array))
@@ -62,7 +62,7 @@ extension JSONValue: Decodable {
         }
     }
 
-    private static func members(of container: KeyedDecodingContainer<AnyCodingKey>) throws -> [String: JSONValue] {
+    private static func members(of container: KeyedDecodingContainer<MemberKey>) throws -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         for key in container.allKeys {
             members[key.stringValue] = try container.decode(JSONValue.self, forKey: key)
@@ -108,12 +108,11 @@ extension JSONValue: Encodable {
     }
 }
 
-/// A coding key made of any text.
-struct AnyCodingKey: CodingKey {
+/// The name of a member, which is the server's.
+private struct MemberKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
 
-    init(_ text: String) { stringValue = text }
-    init(stringValue: String) { self.init(stringValue) }
+    init(stringValue: String) { self.stringValue = stringValue }
     init?(intValue: Int) { nil }
 }

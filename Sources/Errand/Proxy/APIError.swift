@@ -174,7 +174,7 @@ extension DecodingError {
     private static func name(of key: any CodingKey) -> String {
         if let index = key.intValue, key.stringValue == "Index \(index)" { return "[\(index)]" }
         let mirror = Mirror(reflecting: key)
-        let isDeclared = key is AnyCodingKey || mirror.displayStyle == .enum && mirror.children.isEmpty
+        let isDeclared = key is EnvelopeKey || mirror.displayStyle == .enum && mirror.children.isEmpty
         return isDeclared ? key.stringValue : "*"
     }
 }

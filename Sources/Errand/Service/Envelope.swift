@@ -23,11 +23,11 @@ struct EnvelopeHead: DecodableWithConfiguration, Sendable {
     let message: String?
 
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
-        let container = try decoder.container(keyedBy: AnyCodingKey.self)
+        let container = try decoder.container(keyedBy: EnvelopeKey.self)
         self.init(code: try container.code(of: envelope), in: container, of: envelope)
     }
 
-    fileprivate init(code: Int, in container: KeyedDecodingContainer<AnyCodingKey>, of envelope: Envelope) {
+    fileprivate init(code: Int, in container: KeyedDecodingContainer<EnvelopeKey>, of envelope: Envelope) {
         self.code = code
         message = try? container.decodeIfPresent(String.self, forKey: container.key(envelope.messageKey))
     }
@@ -40,7 +40,7 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
     case failure(EnvelopeHead)
 
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
-        let container = try decoder.container(keyedBy: AnyCodingKey.self)
+        let container = try decoder.container(keyedBy: EnvelopeKey.self)
         let code = try container.code(of: envelope)
         guard envelope.successCodes.contains(code) else {
             self = .failure(EnvelopeHead(code: code, in: container, of: envelope))
@@ -55,13 +55,13 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
     }
 }
 
-extension KeyedDecodingContainer<AnyCodingKey> {
+extension KeyedDecodingContainer<EnvelopeKey> {
     /// The key as it is, or in camel case where the decoder's strategy has converted the names.
-    fileprivate func key(_ name: String) -> AnyCodingKey {
-        let key = AnyCodingKey(name)
+    fileprivate func key(_ name: String) -> EnvelopeKey {
+        let key = EnvelopeKey(name)
         guard !contains(key) else { return key }
         let words = name.split(separator: "_")
-        return AnyCodingKey(words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined())
+        return EnvelopeKey(words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined())
     }
 
     fileprivate func code(of envelope: Envelope) throws -> Int {
@@ -73,4 +73,14 @@ extension KeyedDecodingContainer<AnyCodingKey> {
             return code
         }
     }
+}
+
+/// A name that ``Envelope`` gives.
+struct EnvelopeKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ text: String) { stringValue = text }
+    init(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { nil }
 }

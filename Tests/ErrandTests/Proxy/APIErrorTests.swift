@@ -61,6 +61,10 @@ struct APIErrorTests {
         let request = AccountsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(body) }))
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.description == "decoding, HTTP 200, data.*.names.* is no String")
+        let large = #"{"errcode":200,"data":{"s3cret@mail.test":1e400}}"#
+        let json = JSONRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(large) }))
+        let malformed = await #expect(throws: APIError.self) { try await json.value() }
+        #expect(malformed?.description.contains("s3cret") == false)
     }
 
     @Test(arguments: [
