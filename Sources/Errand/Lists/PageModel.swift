@@ -22,6 +22,6 @@ public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
             try page.decodeIfPresent(Int.self, forKey: .totalRow)
             ?? page.decodeIfPresent(Int.self, forKey: .snakeTotalCount)
             // What a decoder with the snake case strategy makes of it.
-            ?? page.decodeIfPresent(Int.self, forKey: .totalCount)
+            ?? (try? page.decodeIfPresent(Int.self, forKey: .totalCount))
     }
 }

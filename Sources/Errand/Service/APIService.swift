@@ -18,7 +18,9 @@ public struct APIService: Sendable {
     ///
     /// Called at every send, also after a relogin and before a retry, when the request has its headers and its body, but not yet
     /// its cookies; once for loads that share an exchange; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any
-    /// thread. An ``APIError`` that it throws ends the load as it is, and any other as `paramsError`.
+    /// thread. The load fails with an ``APIError`` that it throws as if the exchange had, and with `paramsError` after any other.
+    ///
+    /// Its time counts against ``RequestLimits`` and not against ``timeout``, so it must not wait for a load of the same proxy.
     public var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
     /// The wrapper of every answer; `nil` decodes answers as a whole.
     public var envelope: Envelope? = Envelope()

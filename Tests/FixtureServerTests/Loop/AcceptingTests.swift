@@ -9,12 +9,13 @@ struct AcceptingTests {
     @Test func `A server that was told not to accept does not, though it found no descriptor before`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
+            await server.setAccepting(false)
+            let client = try RawClient(port: server.port)
             var limit = rlimit(rlim_cur: 64, rlim_max: 64)
             #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
             var hoard: [CInt] = []
             while case let number = dup(0), number >= 0 { hoard.append(number) }
-            hoard.popLast().map { _ = close($0) }
-            let client = try RawClient(port: server.port)
+            await server.setAccepting(true)
             // The server's own clock: when this has passed, it has tried and found nothing.
             #expect(await !server.waitForTotalConnections(1, timeout: .milliseconds(50)))
             await server.setAccepting(false)
