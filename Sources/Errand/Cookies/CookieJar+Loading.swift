@@ -8,12 +8,15 @@ extension CookieJar {
         let generation = generation
         LiveJars.add(self)
         // Whoever logged out before that could not tell this jar, and may not have written it yet.
-        guard !LiveJars.others(than: self).contains(where: { $0.state.withLock(\.hasUnwrittenLogout) }) else { return }
+        guard !isFileOver else { return }
         let found = find(in: file)
         state.withLock { $0.note(found.problems, ended: []) }
         tell()
         change { $0.load(found.cookies.compactMap(admitted), from: found, readIn: generation, at: opened) }
     }
+
+    /// Whether another jar of the file has a logout to write, so that what the file holds counts no more.
+    var isFileOver: Bool { LiveJars.others(than: self).contains { $0.state.withLock(\.hasUnwrittenLogout) } }
 
     /// A cookie of the file as the jar takes it; what no `Set-Cookie` could have brought is not taken.
     ///

@@ -82,7 +82,7 @@ extension CookieJar {
         let found = try file.findTidily(at: changes.date ?? .now, known: agreed)
         // The jar has it all where the file is as the jar left it, or gone: nobody decides anything by losing a file.
         let hasNews = (found.checksum != nil && found.checksum != agreed) || !found.cookies.isEmpty
-        let cookies = hasNews ? merged(changes, with: found) : self.cookies
+        let cookies = hasNews && !isFileOver ? merged(changes, with: found) : self.cookies
         let bytes = CookieFileFormat.encode(cookies.filter(isKept))
         let written = CookieFileFormat.checksum(bytes)
         if written != found.checksum { try file.write(bytes) }

@@ -58,6 +58,22 @@ struct CookieLogoutRaceTests {
         #expect(Set(other.cookies.map(\.name)) == ["sid", "lang"])
     }
 
+    @Test(arguments: [false, true])
+    func `A jar that saves before the disk knows of the logout brings nothing back`(_ isOlder: Bool) throws {
+        let older = CookieJar(file: folder.file)
+        let jar = CookieJar(file: folder.file)
+        jar.store(setCookie: "sid=1", from: url)
+        try jar.flush()
+        jar.empty()
+        let other = isOlder ? older : CookieJar(file: folder.file)
+        other.store(setCookie: "lang=de", from: url)
+        try other.flush()
+        #expect(other.cookies.map(\.name) == ["lang"])
+        #expect(try !String(contentsOf: folder.file, encoding: .utf8).contains("sid"))
+        try jar.flush()
+        #expect(jar.cookies.isEmpty)
+    }
+
     @Test func `A logout that another one has overtaken keeps no later jar from reading the file`() throws {
         let (one, other) = (CookieJar(file: folder.file), CookieJar(file: folder.file))
         one.store(setCookie: "sid=1", from: url)
