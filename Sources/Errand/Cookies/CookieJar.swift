@@ -180,7 +180,7 @@ public final class CookieJar: Sendable {
     /// The part of ``clear()`` that does not wait for the disk.
     func empty() {
         // One at a time: two would each make the other forget that the file has to be emptied.
-        LiveJars.clearing.withLock { _ in
+        LiveJars.clearing.withLock {
             state.withLock { $0.clear() }
             for jar in LiveJars.others(than: self) { jar.state.withLock { $0.forget() } }
         }

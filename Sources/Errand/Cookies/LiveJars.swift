@@ -8,7 +8,7 @@ enum LiveJars {
     }
 
     /// Held while a jar is emptied, and the others that share its file with it.
-    static let clearing = Mutex(())
+    static let clearing = NSLock()
     private static let references = Mutex<[Reference]>([])
     private static let flushesAtExit: Bool = atexit { LiveJars.flush() } == 0
 
