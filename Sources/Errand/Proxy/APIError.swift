@@ -37,13 +37,13 @@ public struct APIError: Error, Sendable {
     /// A text for the user; see ``ErrorMessages``.
     public let message: String
     /// What happened, for the developer, where there is more to say than the type does.
-    public let reason: String?
+    public private(set) var reason: String?
     /// The server's business code, where there was an envelope.
     public let code: Int?
     /// The answer, where there was one.
-    public let response: APIResponse?
+    public private(set) var response: APIResponse?
     /// The error below this one.
-    public let underlying: (any Error)?
+    public private(set) var underlying: (any Error)?
 
     /// The HTTP status, where there was an answer.
     public var status: Int? { response?.status }
@@ -98,29 +98,16 @@ extension APIError {
 
     /// This error, with the answer that it is about, unless it brings one.
     func answered(by response: APIResponse) -> APIError {
-        guard self.response == nil else { return self }
-        return APIError(
-            type,
-            service: nil,
-            serverMessage: message,
-            reason: reason,
-            code: code,
-            response: response,
-            underlying: underlying
-        )
+        var error = self
+        error.response = self.response ?? response
+        return error
     }
 
     /// This error, with what is known of `cause`.
     func caused(by cause: APIError) -> APIError {
-        APIError(
-            type,
-            service: nil,
-            serverMessage: message,
-            reason: cause.reason,
-            code: code,
-            response: response,
-            underlying: cause.underlying
-        )
+        var error = self
+        (error.reason, error.underlying) = (cause.reason, cause.underlying)
+        return error
     }
 }
 

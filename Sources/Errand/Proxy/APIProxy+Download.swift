@@ -18,8 +18,9 @@ extension APIProxy {
         if let refusal = response.shortJSON { try call.service.checkEnvelope(of: refusal) }
         guard isActive(call.id) else { throw APIError(.cancelled) }
         guard rename(file.path, target.path) == 0 else {
-            let reason = "\(target.lastPathComponent) cannot be written (\(SystemError.last("rename").reason))"
-            throw APIError(TransportError(.file, reason), service: call.service)
+            let error = SystemError.last("rename")
+            let reason = "\(target.lastPathComponent) cannot be written (\(error.reason))"
+            throw APIError(TransportError(.file, reason, underlying: error), service: call.service)
         }
         return response.having(file: target)
     }
