@@ -15,8 +15,8 @@ package final class Mutex<Value: ~Copyable>: @unchecked Sendable {
     }
 
     package func withLock<Result: ~Copyable, Failure: Error>(
-        _ body: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
         lock.lock()
         defer { lock.unlock() }
         return try body(&value)

@@ -14,7 +14,7 @@ final class Inbox<Value: Sendable>: Sendable {
     private let state = Mutex(State())
 
     func put(_ value: Value) {
-        let waiter = state.withLock { state -> Waiter? in
+        let waiter = state.take { state -> Waiter? in
             guard !state.waiters.isEmpty else {
                 state.values.append(value)
                 return nil

@@ -22,7 +22,7 @@ final class Tally: Sendable {
     var count: Int { state.withLock(\.count) }
 
     func add(_ difference: Int) {
-        let satisfied = state.withLock { state in
+        let satisfied = state.take { state in
             state.count += difference
             return state.takeSatisfied()
         }
@@ -42,7 +42,7 @@ final class Tally: Sendable {
                 return nil
             }
         } unpark: {
-            state.withLock { $0.waiters.removeValue(forKey: number)?.continuation }
+            state.take { $0.waiters.removeValue(forKey: number) }?.continuation
         }
     }
 }

@@ -180,10 +180,14 @@ public final class CookieJar: Sendable {
     /// The part of ``clear()`` that does not wait for the disk.
     func empty() {
         // One at a time: two would each make the other forget that the file has to be emptied.
-        LiveJars.clearing.withLock {
+        let others = LiveJars.clearing.withLock {
             state.withLock { $0.clear() }
-            for jar in LiveJars.others(than: self) { jar.state.withLock { $0.forget() } }
+            let others = LiveJars.others(than: self)
+            for jar in others { jar.state.withLock { $0.forget() } }
+            return others
         }
+        // Any of them may end here, and with it what an app gave it: not before the lock is free.
+        withExtendedLifetime(others) {}
     }
 
     /// Changes the state and sees to it that the file hears of it.

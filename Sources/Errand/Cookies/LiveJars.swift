@@ -14,19 +14,21 @@ enum LiveJars {
 
     static func add(_ jar: CookieJar) {
         _ = flushesAtExit
-        references.withLock { references in
-            references.removeAll { $0.jar == nil }
-            references.append(Reference(jar: jar))
+        // Looking for those that are gone retains the others, whose last release this may become.
+        references.take { references in
+            let jars = references.compactMap(\.jar)
+            references = (jars + [jar]).map { Reference(jar: $0) }
+            return jars
         }
     }
 
     /// The other jars that share the file of `jar`.
     static func others(than jar: CookieJar) -> [CookieJar] {
-        references.withLock { $0.compactMap(\.jar) }.filter { $0 !== jar && $0.file?.path == jar.file?.path }
+        references.take { $0.compactMap(\.jar) }.filter { $0 !== jar && $0.file?.path == jar.file?.path }
     }
 
     private static func flush() {
-        let jars = references.withLock { $0.compactMap(\.jar) }
+        let jars = references.take { $0.compactMap(\.jar) }
         for jar in jars { try? jar.flush() }
     }
 }

@@ -9,30 +9,30 @@ extension APIProxy {
     /// - Returns: Whether this call has ended the load.
     @discardableResult
     public func cancelRequest(_ id: RequestID) -> Bool {
-        guard let load = state.withLock({ $0.takeLoad(id) }) else { return false }
+        guard let load = state.take({ $0.takeLoad(id) }) else { return false }
         cancel(load)
         return true
     }
 
     /// Cancels these loads, as ``cancelRequest(_:)`` does.
     public func cancelRequests(_ ids: some Sequence<RequestID>) {
-        cancel(state.withLock { $0.takeLoads(ids) })
+        cancel(state.take { $0.takeLoads(ids) })
     }
 
     /// Cancels every load of this proxy, as ``cancelRequest(_:)`` does.
     public func cancelAllRequests() {
-        cancel(state.withLock { $0.takeLoads(Array($0.loads.keys)) })
+        cancel(state.take { $0.takeLoads(Array($0.loads.keys)) })
     }
 
     /// Cancels those of `ids` whose loads end with the object that began them.
     func ownerIsGone(_ ids: [RequestID]) {
-        cancel(state.withLock { state in state.takeLoads(ids.filter { state.loads[$0]?.endsWithOwner == true }) })
+        cancel(state.take { state in state.takeLoads(ids.filter { state.loads[$0]?.endsWithOwner == true }) })
     }
 
     /// Cancels the loads of one session.
     func cancelRequests(of session: ObjectIdentifier) {
         cancel(
-            state.withLock { state in
+            state.take { state in
                 state.takeLoads(state.loads.values.filter { $0.session == session }.map(\.summary.id))
             }
         )

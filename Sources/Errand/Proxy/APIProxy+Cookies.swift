@@ -13,11 +13,7 @@ extension APIProxy: CookieJarOwner {
     public var onError: (@Sendable (any Error) -> Void)? {
         get { state.withLock(\.onError) }
         set {
-            // Handed out, so that what the old one holds is not released under the lock.
-            _ = state.withLock { state in
-                defer { state.onError = newValue }
-                return state.onError
-            }
+            state.take { Swift.exchange(&$0.onError, with: newValue) }
             cookies.tell()
         }
     }
@@ -25,10 +21,7 @@ extension APIProxy: CookieJarOwner {
     /// Puts `jar` in the place of the proxy's, which is saved; loads that have begun stay with the old one.
     @discardableResult
     func switchCookies(to jar: CookieJar) -> CookieJar {
-        let old = state.withLock { state in
-            defer { state.cookies = jar }
-            return state.cookies
-        }
+        let old = state.take { Swift.exchange(&$0.cookies, with: jar) }
         jar.belong(to: self)
         try? old.flush()
         return old

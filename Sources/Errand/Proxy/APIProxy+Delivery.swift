@@ -31,10 +31,7 @@ extension APIProxy {
         // Not the priority of the load that comes first, which may be in the background.
         Task(priority: .userInitiated) { @MainActor in
             // One batch a job: what the callbacks begin comes in the next, and the main actor is never held.
-            let batch = state.withLock { state in
-                defer { state.deliveries = [] }
-                return state.deliveries
-            }
+            let batch = state.take { Swift.exchange(&$0.deliveries, with: []) }
             for delivery in batch { delivery() }
         }
     }

@@ -44,38 +44,37 @@ extension APIProxy {
 
     /// Ends an exchange all of whose loads have been cancelled, so that none joins it any more; whether it is over.
     private func endsUnwanted(_ key: SharedExchange.Key, _ number: RequestID) -> Bool {
-        let members = state.withLock { state -> [SharedExchange.Member]? in
-            guard let shared = state.sharedExchanges[key], shared.number == number else { return [] }
-            guard !shared.members.keys.contains(where: { state.loads[$0] != nil }) else { return nil }
-            state.sharedExchanges[key] = nil
-            return Array(shared.members.values)
+        let (shared, isOver) = state.take { state -> (SharedExchange?, Bool) in
+            guard let shared = state.sharedExchanges[key], shared.number == number else { return (nil, true) }
+            guard !shared.members.keys.contains(where: { state.loads[$0] != nil }) else { return (nil, false) }
+            return (state.sharedExchanges.removeValue(forKey: key), true)
         }
-        for member in members ?? [] { member.waiter.resume(returning: .failure(APIError(.cancelled))) }
-        return members != nil
+        guard isOver else { return false }
+        shared?.resumeAll(returning: .failure(APIError(.cancelled)))
+        return true
     }
 
     private func spread(_ progress: TransferProgress, _ key: SharedExchange.Key, _ number: RequestID) {
-        let shared = state.withLock { $0.sharedExchanges[key] }
+        let shared = state.take { $0.sharedExchanges[key] }
         guard let shared, shared.number == number else { return }
         for member in shared.members.values { member.progress?(progress) }
     }
 
     private func end(_ key: SharedExchange.Key, _ number: RequestID, with outcome: SharedExchange.Outcome) {
-        let members = state.withLock { state in
-            guard state.sharedExchanges[key]?.number == number else { return [] as [SharedExchange.Member] }
-            return state.sharedExchanges.removeValue(forKey: key).map { Array($0.members.values) } ?? []
+        let shared = state.take { state in
+            state.sharedExchanges[key]?.number == number ? state.sharedExchanges.removeValue(forKey: key) : nil
         }
-        for member in members { member.waiter.resume(returning: outcome) }
+        shared?.resumeAll(returning: outcome)
     }
 
     /// Takes one load out; with the last the exchange ends.
     private func leave(_ key: SharedExchange.Key, _ id: RequestID) -> SharedExchange.Waiter? {
-        let (member, task) = state.withLock { state -> (SharedExchange.Member?, Task<Void, Never>?) in
+        let (member, abandoned) = state.take { state -> (SharedExchange.Member?, SharedExchange?) in
             let member = state.sharedExchanges[key]?.members.removeValue(forKey: id)
             guard member != nil, state.sharedExchanges[key]?.members.isEmpty == true else { return (member, nil) }
-            return (member, state.sharedExchanges.removeValue(forKey: key)?.task)
+            return (member, state.sharedExchanges.removeValue(forKey: key))
         }
-        task?.cancel()
+        abandoned?.task?.cancel()
         return member?.waiter
     }
 }
@@ -91,6 +90,10 @@ extension APIProxy.State {
 }
 
 extension SharedExchange {
+    fileprivate func resumeAll(returning outcome: Outcome) {
+        for member in members.values { member.waiter.resume(returning: outcome) }
+    }
+
     fileprivate mutating func setTask(_ task: Task<Void, Never>, of number: RequestID) -> Bool {
         guard self.number == number else { return false }
         self.task = task

@@ -28,7 +28,7 @@ extension APIProxy {
     func giveBack(_ turn: inout Turn) {
         guard turn.isHeld, let place = turn.place else { return }
         turn.isHeld = false
-        switch state.withLock({ $0.queue.leave(place) }) {
+        switch state.take({ $0.queue.leave(place) }) {
         case .unstarted(let start): start()
         case .suspended(let task): task.resume(returning: true)
         case nil: break
@@ -49,7 +49,7 @@ extension APIProxy {
         return await suspended(ifCancelled: false) { task in
             state.withLock { $0.queue.wait(.suspended(task), with: ticket, at: place) ? true : nil }
         } unpark: {
-            guard case .suspended(let task) = state.withLock({ $0.queue.remove(ticket, at: place) }) else { return nil }
+            guard case .suspended(let task) = state.take({ $0.queue.remove(ticket, at: place) }) else { return nil }
             return task
         }
     }

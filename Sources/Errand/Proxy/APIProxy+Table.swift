@@ -40,7 +40,7 @@ extension APIProxy {
 
     /// Takes the load out of the table; whoever gets `true` owns its ending.
     func claim(_ id: RequestID) -> Bool {
-        state.withLock { $0.loads.removeValue(forKey: id) != nil }
+        state.take { $0.loads.removeValue(forKey: id) } != nil
     }
 }
 

@@ -70,13 +70,7 @@ public final class APIProxy: Sendable {
     /// The service of requests that name none.
     public var defaultService: APIService? {
         get { state.withLock(\.service) }
-        set {
-            // Handed out, so that what the old one holds is not released under the lock.
-            _ = state.withLock { state in
-                defer { state.service = newValue }
-                return state.service
-            }
-        }
+        set { state.take { Swift.exchange(&$0.service, with: newValue) } }
     }
 
     /// The loads that have begun and not ended, oldest first.

@@ -12,7 +12,7 @@ public final class Reachability: Sendable {
     /// Begins to watch, and tells every status from then on, the current one included.
     public typealias Watch = @Sendable (_ report: @escaping Report) -> Stop?
 
-    private enum Source {
+    private enum Source: Sendable {
         case idle(Watch)
         case starting
         case watched(Stop)
@@ -78,7 +78,7 @@ public final class Reachability: Sendable {
     }
 
     deinit {
-        let (source, observers) = state.withLock { ($0.source, $0.observers.values) }
+        let (source, observers) = state.take { ($0.source, $0.observers.values) }
         if case .watched(let stop) = source { stop() }
         for observer in observers { observer.finish() }
     }
@@ -125,19 +125,18 @@ public final class Reachability: Sendable {
         let mustTell = state.withLock { $0.take(status) }
         guard mustTell else { return }
         // Never under the lock: yielding takes the reader's task, which, when it is being cancelled, waits for the lock.
-        while let (news, observers) = state.withLock({ $0.nextNews() }) {
+        while let (news, observers) = state.take({ $0.nextNews() }) {
             for observer in observers { observer.yield(news) }
         }
     }
 
     private func start() {
-        guard let watch = state.withLock({ $0.beginStarting() }) else { return }
+        guard let watch = state.take({ $0.beginStarting() }) else { return }
         let stop = watch { [weak self] in self?.report($0) }
-        state.withLock { $0.source = stop.map(Source.watched) ?? .idle(watch) }
+        state.take { exchange(&$0.source, with: stop.map(Source.watched) ?? .idle(watch)) }
     }
 
     private func forget(_ observer: Int) {
-        // The removed one leaves the lock before it is released.
-        _ = state.withLock { $0.observers.removeValue(forKey: observer) }
+        state.take { $0.observers.removeValue(forKey: observer) }
     }
 }

@@ -49,17 +49,14 @@ final class ReloginCoordinator: Sendable {
 
     /// Begins a new session: the relogin that runs, if any, counts no more, and its waiters end as cancelled.
     func startNewSession() {
-        let (work, waiters) = state.withLock { state in
-            state.reset()
-            return state.close()
-        }
-        work?.cancel()
-        for waiter in waiters { waiter.resume(returning: .failure(APIError(.cancelled))) }
+        let (closed, _) = state.take { ($0.close(), $0.reset()) }
+        closed.work?.cancel()
+        for waiter in closed.waiters { waiter.resume(returning: .failure(APIError(.cancelled))) }
     }
 
     /// Notes that a login request has succeeded.
     func didSignIn() {
-        state.withLock { $0.didSignIn() }
+        state.take { $0.didSignIn() }
     }
 
     private func wait(_ id: RequestID, else idle: Outcome? = nil) async -> Outcome {
@@ -70,7 +67,7 @@ final class ReloginCoordinator: Sendable {
                 return nil
             }
         } unpark: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }
+            state.take { $0.waiters.removeValue(forKey: id) }
         }
     }
 
@@ -115,15 +112,15 @@ final class ReloginCoordinator: Sendable {
     /// Ends a relogin, unless it has ended; the screen hears of an expired session before the waiters do.
     private func finish(_ run: Int, of service: APIService, with outcome: Outcome) async {
         if case .failure(let error) = outcome, error.isOfCancelledLogin, isDropped(run) { return }
-        guard state.withLock({ $0.setOutcome(outcome, of: run) }) else { return }
+        guard state.take({ $0.setOutcome(outcome, of: run) }) != nil else { return }
         if case .failure(let error) = outcome { await tellOfExpiry(error, service, run) }
-        let waiters = state.withLock { $0.isCurrent(run) ? $0.close().waiters : [] }
-        for waiter in waiters { waiter.resume(returning: outcome) }
+        let closed = state.take { $0.isCurrent(run) ? $0.close() : nil }
+        for waiter in closed?.waiters ?? [] { waiter.resume(returning: outcome) }
     }
 
     /// Forgets a login that was cancelled together with all that waited for it: nobody has learnt that the session is over.
     private func isDropped(_ run: Int) -> Bool {
-        let dropped = state.withLock { $0.isCurrent(run) && $0.waiters.isEmpty ? $0.close() : nil }
+        let dropped = state.take { $0.isCurrent(run) && $0.waiters.isEmpty ? $0.close() : nil }
         return dropped != nil
     }
 

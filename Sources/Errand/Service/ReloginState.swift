@@ -33,23 +33,26 @@ struct ReloginState {
 
     /// Ends a relogin, and hands out who waits for it.
     mutating func close() -> (work: Task<ReloginCoordinator.Outcome, Never>?, waiters: [ReloginCoordinator.Waiter]) {
-        defer { (run, waiters) = (nil, [:]) }
-        return (run?.work, Array(waiters.values))
+        (exchange(&run, with: nil)?.work, Array(exchange(&waiters, with: [:]).values))
     }
 
     /// A login request has succeeded: there is a session again which can expire, and the relogin that failed before it answers
     /// for nobody any more.
-    mutating func didSignIn() {
+    ///
+    /// - Returns: The former outcome.
+    mutating func didSignIn() -> ReloginCoordinator.Outcome {
         hasSessionExpired = false
-        outcome = .success(())
+        return exchange(&outcome, with: .success(()))
     }
 
     /// Forgets the session with all its relogins.
-    mutating func reset() {
+    ///
+    /// - Returns: The former outcome.
+    mutating func reset() -> ReloginCoordinator.Outcome {
         generation += 1
-        outcome = .success(())
         hasSessionExpired = false
         recentStarts = []
+        return exchange(&outcome, with: .success(()))
     }
 
     func isCurrent(_ number: Int) -> Bool { run?.number == number }
@@ -68,13 +71,17 @@ struct ReloginState {
         return true
     }
 
-    /// Whether this is the outcome of the relogin, and not what comes behind its deadline or its session.
-    mutating func setOutcome(_ outcome: ReloginCoordinator.Outcome, of number: Int) -> Bool {
-        guard isCurrent(number), run?.hasOutcome == false else { return false }
+    /// Sets the outcome of a relogin, unless its deadline has passed or its session has ended.
+    ///
+    /// - Returns: The former outcome; `nil` when nothing was changed.
+    mutating func setOutcome(
+        _ outcome: ReloginCoordinator.Outcome,
+        of number: Int
+    ) -> ReloginCoordinator.Outcome? {
+        guard isCurrent(number), run?.hasOutcome == false else { return nil }
         run?.hasOutcome = true
         generation += 1
-        self.outcome = outcome
         if case .success = outcome { hasSessionExpired = false }
-        return true
+        return exchange(&self.outcome, with: outcome)
     }
 }

@@ -94,10 +94,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func takeIn() -> Bool {
-        let work = inbox.withLock { inbox in
-            defer { inbox = Inbox() }
-            return inbox
-        }
+        let work = inbox.take { exchange(&$0, with: Inbox()) }
         guard !work.isStopping else { return false }
         CurlLibrary.work {
             work.submitted.forEach(start)

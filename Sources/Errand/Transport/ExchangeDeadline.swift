@@ -46,10 +46,7 @@ final class ExchangeDeadline: Sendable {
 
     /// Stops watching.
     func stop() {
-        state.withLock { state in
-            state.timer?.cancel()
-            state = State(isStopped: true)
-        }
+        state.take { exchange(&$0, with: State(isStopped: true)).timer }?.cancel()
     }
 
     private func check(_ expired: (String) -> Void) {

@@ -66,7 +66,6 @@ struct ExchangeState: ~Copyable {
 
     /// Notes that the task is over, and decides what came of it.
     mutating func outcome(of error: TransportError?) -> Outcome {
-        cancelTask = nil
         guard let error, error.kind != .cancelled || !isChallengeRefused else { return answer() }
         return .failure(error)
     }

@@ -82,12 +82,13 @@ final class URLSessionExchange: Sendable {
 
     /// Ends as the task has ended.
     func complete(_ error: TransportError?) {
-        end { $0.outcome(of: error) }
+        _ = end { $0.outcome(of: error) }
     }
 
     /// Ends without an answer; stops the task if it runs.
     func fail(_ error: TransportError) {
-        end { _ in .failure(error) }
+        guard let cancelTask = end({ _ in .failure(error) })?.cancelTask else { return }
+        queues.tasks.async(execute: cancelTask)
     }
 
     /// Changes the state unless the exchange has ended, and reports what the change tells; an error ends the exchange.
@@ -102,10 +103,10 @@ final class URLSessionExchange: Sendable {
         }
     }
 
-    private func end(_ decide: (inout ExchangeState) -> ExchangeState.Outcome) {
-        guard let ending = state.withLock({ $0.end(decide) }) else { return }
+    private func end(_ decide: (inout ExchangeState) -> ExchangeState.Outcome) -> ExchangeState.Ending? {
+        guard let ending = state.take({ $0.end(decide) }) else { return nil }
         deadline.stop()
         queues.callbacks.async { ending.continuation?.resume(returning: ending.outcome) }
-        if let cancelTask = ending.cancelTask { queues.tasks.async(execute: cancelTask) }
+        return ending
     }
 }

@@ -96,7 +96,7 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     }
 
     private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
-        exchanges.withLock { $0[ObjectIdentifier(task)] }
+        exchanges.take { $0[ObjectIdentifier(task)] }
     }
 
     func urlSession(
@@ -160,7 +160,7 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let ended = exchanges.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
+        let ended = exchanges.take { $0.removeValue(forKey: ObjectIdentifier(task)) }
         guard let exchange = ended else { return }
         if error == nil { exchange.receiveIfMissing(task.response) }
         exchange.complete(error.map { TransportError(urlSessionError: $0 as NSError) })

@@ -4,52 +4,116 @@ import Testing
 
 @testable import Errand
 
-@Suite("What the proxy lets go of may use the proxy", .timeLimit(.minutes(1)))
+@Suite("What the library releases may call it", .timeLimit(.minutes(1)))
 struct ReleaseTests {
-    /// Asks the proxy something with its last breath.
-    private final class Asking: ReloginHandler, Encodable {
-        private let proxy: APIProxy
+    /// What takes a load out of the table.
+    private enum Manner: CaseIterable {
+        case answer, cancelByID, cancelSome, cancelAll, release, logout
+    }
 
-        init(_ proxy: APIProxy) { self.proxy = proxy }
-        deinit { _ = proxy.activeRequests }
+    /// Keeps an object for as long as it is shown.
+    private final class Indicator: LoadingIndicator {
+        private let asking: Asking
 
-        func relogin() async throws {}
-        func encode(to encoder: any Encoder) throws {}
+        init(_ asking: Asking) { self.asking = asking }
+
+        func showLoading(_ message: String?) {}
+        func hideLoading() {}
     }
 
     @Test func `A service that is replaced`() async {
         await #expect(processExitsWith: .success) {
+            let released = Counter()
             let proxy = APIProxy(transport: ScriptedTransport())
-            proxy.defaultService = APIService.sample { $0.reloginHandler = Asking(proxy) }
+            proxy.defaultService = APIService.sample { $0.reloginHandler = Self.asking(proxy, released) }
             proxy.defaultService = nil
+            #expect(released.count == 1)
         }
     }
 
     @Test func `A hook for errors that is replaced`() async {
         await #expect(processExitsWith: .success) {
+            let released = Counter()
             let proxy = APIProxy(transport: ScriptedTransport())
-            proxy.onError = { [asking = Asking(proxy)] _ in _ = asking }
+            proxy.onError = { [asking = Self.asking(proxy, released)] _ in _ = asking }
             proxy.onError = nil
+            #expect(released.count == 1)
         }
     }
 
-    @Test func `The parameters of a load that is cancelled in the queue`() async {
+    @Test func `The parameters and the indicator of a load, whatever ends it`() async {
         await #expect(processExitsWith: .success) { @MainActor in
-            let latch = Latch()
-            let transport = ScriptedTransport { _ in
-                try await latch.wait()
-                return .status(200)
+            for manner in Manner.allCases {
+                for (isQueued, joins) in [(false, false), (true, false), (false, true)] {
+                    let released = Counter()
+                    await Self.end(manner, isQueued: isQueued, joins: joins, released)
+                    while released.count < 2 { await Task.yield() }
+                }
             }
-            let limits = RequestLimits(perHost: 1)
-            let proxy = APIProxy(service: .sample(), transport: transport, limits: limits)
-            let (blocker, queued, screen) = (GoodsRequest(proxy: proxy), GoodsRequest(proxy: proxy), Screen())
-            blocker.loadData()
-            queued.paramSource = screen
-            screen.params = ["last": Asking(proxy)]
-            let id = queued.loadData()
-            screen.params = nil
-            #expect(proxy.queuedCount == 1)
-            #expect(proxy.cancelRequest(id))
+        }
+    }
+
+    @MainActor private static func end(_ manner: Manner, isQueued: Bool, joins: Bool, _ released: Counter) async {
+        let latch = Latch()
+        let transport = ScriptedTransport { _ in
+            try await latch.wait()
+            return .json(goodsJSON([]))
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport, limits: RequestLimits(perHost: 1))
+        let (blocker, screen) = (GoodsRequest(proxy: proxy), Screen())
+        if isQueued { blocker.loadData() }
+        var request: GoodsRequest? = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
+        request?.method = .get
+        request?.ownJoin = joins
+        request?.ownProgress = true
+        screen.params = ["last": asking(proxy, released)]
+        let id = request?.loadData(indicator: Indicator(asking(proxy, released)))
+        screen.params = nil
+        if joins { while proxy.memberCount == 0 { await Task.yield() } }
+        #expect(proxy.queuedCount == (isQueued ? 1 : 0))
+        switch manner {
+        case .answer: latch.open()
+        case .cancelByID: proxy.cancelRequest(id ?? .next())
+        case .cancelSome: proxy.cancelRequests([id].compactMap(\.self))
+        case .cancelAll: proxy.cancelAllRequests()
+        case .release: request = nil
+        case .logout: proxy.logout()
+        }
+        latch.open()
+        while !proxy.activeRequests.isEmpty { await Task.yield() }
+        withExtendedLifetime((blocker, request)) {}
+    }
+
+    @Test func `The error of a relogin that another outcome replaces`() async {
+        await #expect(processExitsWith: .success) { @MainActor in
+            struct Refused: Error { let asking: Asking }
+            let (released, account) = (Counter(), Account())
+            let transport = ScriptedTransport { $0.headers["X-Login"] == nil ? .status(401) : .json(goodsJSON([])) }
+            let proxy = APIProxy(fake: transport, service: .sample { $0.reloginHandler = account })
+            account.login = { [unowned proxy] in throw Refused(asking: Self.asking(proxy, released)) }
+            @MainActor func load(isLogin: Bool = false) async {
+                let request = GoodsRequest(proxy: proxy)
+                request.ownLogin = isLogin
+                if isLogin { request.ownHeaders = ["X-Login": "1"] }
+                _ = await request.outcome()
+            }
+            let replacements: [@MainActor () async -> Void] = [
+                { await load(isLogin: true) }, { proxy.logout() }, { await load() },
+            ]
+            for (number, replace) in replacements.enumerated() {
+                await load()
+                await sentinel(proxy)
+                await replace()
+                while released.count == number { await Task.yield() }
+            }
+        }
+    }
+
+    private static func asking(_ proxy: APIProxy, _ released: Counter) -> Asking {
+        Asking { [weak proxy] in
+            _ = proxy?.activeRequests
+            proxy?.defaultService?.relogin.didSignIn()
+            _ = released.next()
         }
     }
 }

@@ -1,0 +1,15 @@
+@testable import Errand
+
+/// Calls a function when it is released, as an object of an app might.
+final class Asking: Sendable, Encodable, ReloginHandler {
+    private let question: @Sendable () -> Void
+
+    init(_ question: @escaping @Sendable () -> Void) {
+        self.question = question
+    }
+
+    deinit { question() }
+
+    func relogin() async throws {}
+    func encode(to encoder: any Encoder) throws {}
+}
