@@ -16,6 +16,8 @@ extension APIProxy {
 
     /// Cancels these loads, as ``cancelRequest(_:)`` does.
     public func cancelRequests(_ ids: some Sequence<RequestID>) {
+        // A sequence may run code of the app, which must not happen under the lock.
+        let ids = Array(ids)
         cancel(state.take { $0.takeLoads(ids) })
     }
 
@@ -57,7 +59,7 @@ extension APIProxy.State {
         return load
     }
 
-    fileprivate mutating func takeLoads(_ ids: some Sequence<RequestID>) -> [APIProxy.ActiveLoad] {
+    fileprivate mutating func takeLoads(_ ids: [RequestID]) -> [APIProxy.ActiveLoad] {
         ids.compactMap { takeLoad($0) }
     }
 }

@@ -84,6 +84,18 @@ struct ReleaseTests {
         withExtendedLifetime((blocker, request)) {}
     }
 
+    @Test func `IDs that are made while they are read`() async {
+        await #expect(processExitsWith: .success) {
+            let proxy = APIProxy(transport: ScriptedTransport())
+            proxy.cancelRequests(
+                (0..<2).lazy.map { _ in
+                    _ = proxy.activeRequests
+                    return RequestID.next()
+                }
+            )
+        }
+    }
+
     @Test func `The error of a relogin that another outcome replaces`() async {
         await #expect(processExitsWith: .success) { @MainActor in
             struct Refused: Error { let asking: Asking }
