@@ -49,6 +49,16 @@ public import Errand
         return endings
     }
 
+    /// The next endings, as many as there are requests; fewer when the task is cancelled.
+    ///
+    /// Keeps the requests until then. An optimized build may otherwise release a local array of them after its last use,
+    /// which cancels their loads without an ending.
+    public func endings(of requests: [BaseAPIRequest]) async -> [Event] {
+        let endings = await endings(requests.count)
+        withExtendedLifetime(requests) {}
+        return endings
+    }
+
     /// Gives ``params``.
     public func params(for request: BaseAPIRequest) -> APIParams? {
         MainActor.assertIsolated()

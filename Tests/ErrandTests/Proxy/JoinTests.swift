@@ -31,7 +31,7 @@ struct JoinTests {
         let ids = requests.map { $0.loadData() }
         while proxy.memberCount < 10 { await Task.yield() }
         gate.open()
-        #expect(await screen.endings(10) == Array(repeating: .success, count: 10))
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 10))
         #expect(Set(ids).count == 10)
         #expect(transport.requests.count == 1)
         #expect(requests.allSatisfy { $0.response?.first?.name == "pen" })
@@ -69,7 +69,7 @@ struct JoinTests {
         for request in requests { request.loadData() }
         while proxy.memberCount < 3 || transport.requests.isEmpty { await Task.yield() }
         proxy.cancelAllRequests()
-        #expect(await screen.endings(3) == [.cancel, .cancel, .cancel])
+        #expect(await screen.endings(of: requests) == [.cancel, .cancel, .cancel])
         try? await hearsCancel.wait()
         #expect(proxy.memberCount == 0)
         requests[0].loadData()
@@ -89,7 +89,7 @@ struct JoinTests {
         for request in requests { request.loadData() }
         await transport.waitForRequests(5)
         gate.open()
-        #expect(await screen.endings(5) == Array(repeating: .success, count: 5))
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 5))
     }
 
     @Test func `Loads that send different bodies, or read with other limits, have exchanges of their own`() async {
@@ -105,7 +105,7 @@ struct JoinTests {
         while proxy.memberCount < 4 { await Task.yield() }
         #expect(proxy.exchangeCount == 4)
         gate.open()
-        let endings = await screen.endings(4)
+        let endings = await screen.endings(of: requests)
         #expect(endings.allSatisfy { $0 == .success })
     }
 
@@ -134,7 +134,7 @@ struct JoinTests {
         for request in requests { request.loadData() }
         while proxy.memberCount < 4 { await Task.yield() }
         gate.open()
-        #expect(await screen.endings(4) == Array(repeating: .failure(.transport), count: 4))
+        #expect(await screen.endings(of: requests) == Array(repeating: .failure(.transport), count: 4))
         #expect(transport.requests.count == 1)
     }
 }

@@ -214,7 +214,7 @@ struct LiveExchangeTests {
                 proxy.cancelRequest(id)
             }
         }
-        let endings = await screen.endings(200)
+        let endings = await screen.endings(of: requests)
         #expect(endings.allSatisfy { $0 == .success || $0 == .cancel })
         await sentinel(proxy)
         #expect(screen.events.count == 200)

@@ -85,7 +85,7 @@ struct LoadCancellationTests {
                     proxy.cancelRequest(id)
                 }
             }
-            let endings = await screen.endings(50)
+            let endings = await screen.endings(of: requests)
             #expect(endings.allSatisfy { $0 == .success || $0 == .cancel })
             await cancelling.value
             #expect(requests.allSatisfy { !$0.isLoading })

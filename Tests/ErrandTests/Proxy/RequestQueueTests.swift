@@ -46,7 +46,7 @@ struct RequestQueueTests {
             await transport.waitForRequests(min(number + 4, 20))
             #expect(transport.requests.count == min(number + 4, 20))
         }
-        #expect(await screen.endings(20) == Array(repeating: .success, count: 20))
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 20))
         let order = transport.requests.compactMap { Int($0.url.lastPathComponent) }
         #expect(order.prefix(3).sorted() == [0, 1, 2])
         #expect(Array(order.dropFirst(3)) == Array(3..<20))
@@ -67,7 +67,7 @@ struct RequestQueueTests {
             while proxy.queuedCount < requests.count - 1 { await Task.yield() }
         }
         gate.open()
-        _ = await screen.endings(requests.count)
+        _ = await screen.endings(of: requests)
         #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "u1", "u2", "n1", "n2", "b1"])
     }
 

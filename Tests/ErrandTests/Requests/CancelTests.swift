@@ -85,7 +85,7 @@ struct CancelTests {
         for request in requests { request.loadData() }
         proxy.cancelAllRequests()
         #expect(proxy.activeRequests.isEmpty)
-        #expect(await screen.endings(20) == Array(repeating: .cancel, count: 20))
+        #expect(await screen.endings(of: requests) == Array(repeating: .cancel, count: 20))
     }
 
     @Test(.fault(19)) func `A cancel inside the success method of the same load is too late and harmless`() async {

@@ -101,7 +101,7 @@ struct EndingTests {
             GoodsRequest(delegate: screen, proxy: proxy), NothingRequest(delegate: screen, proxy: proxy),
         ]
         for request in requests { request.loadData() }
-        #expect(await screen.endings(2) == [.success, .success])
+        #expect(await screen.endings(of: requests) == [.success, .success])
     }
 }
 

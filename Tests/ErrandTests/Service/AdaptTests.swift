@@ -62,9 +62,8 @@ struct AdaptTests {
         await transport.waitForRequests()
         while proxy.memberCount < 2 { await Task.yield() }
         gate.open()
-        #expect(await screen.endings(2) == [.success, .success])
+        #expect(await screen.endings(of: requests) == [.success, .success])
         #expect(transport.requests.count == 1)
-        withExtendedLifetime(requests) {}
     }
 
     @Test func `What it throws is why the load fails, and nothing is sent`() async {

@@ -31,7 +31,7 @@ struct ReloginLiveTests {
         }
         #expect(await shop.server.waitForTotalRequests(4))
         gate.open()
-        #expect(await screen.endings(1_000) == Array(repeating: .success, count: 1_000))
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 1_000))
         #expect(shop.logins.count == 1)
         let replays = shop.goods.filter { $0.header("X-Token") == "t1" }
         #expect(Set(replays.map(\.text)).count == 1_000, "each load is accepted")
@@ -73,7 +73,7 @@ struct ReloginLiveTests {
         let requests = (0..<20).map { _ in load(shop) }
         while shop.proxy.defaultService?.relogin.waiterCount != 20 { await Task.yield() }
         gate.open()
-        #expect(await screen.endings(20) == Array(repeating: .failure(.loginExpired), count: 20))
+        #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 20))
         #expect(shop.logins.count == 1)
         #expect(shop.account.expiries == 1)
         #expect(requests.allSatisfy { $0.error?.underlying is APIError })
@@ -91,7 +91,7 @@ struct ReloginLiveTests {
         while shop.logins.isEmpty { await Task.yield() }
         shop.proxy.logout()
         shop.account.setToken("next")
-        #expect(await screen.endings(20) == Array(repeating: .cancel, count: 20))
+        #expect(await screen.endings(of: requests) == Array(repeating: .cancel, count: 20))
         gate.open()
         await sentinel(shop.proxy)
         #expect(requests.allSatisfy { !$0.isLoading })

@@ -32,7 +32,7 @@ struct ReloginTests {
         let proxy = proxy(transport)
         let requests = (0..<20).map { _ in GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy) }
         for request in requests { request.loadData() }
-        #expect(await screen.endings(20) == Array(repeating: .success, count: 20))
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 20))
         #expect(account.logins == 1)
         #expect(account.expiries == 0)
         #expect(transport.requests.count <= 40)
@@ -51,7 +51,7 @@ struct ReloginTests {
         // A load that is sent after the failure may try again; here all of them are to fail with it.
         while proxy.defaultService?.relogin.waiterCount != 5 { await Task.yield() }
         gate.open()
-        #expect(await screen.endings(5) == Array(repeating: .failure(.loginExpired), count: 5))
+        #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 5))
         #expect(account.logins == 1)
         #expect(account.expiries == 1)
         #expect(screen.errors.allSatisfy { $0.underlying is Account.WrongPassword })

@@ -184,7 +184,7 @@ struct RetryTests {
         let proxy = proxy(transport) { $0.baseDelay = .zero }
         let requests = (0..<1_000).map { _ in request(proxy) }
         for request in requests { request.loadData() }
-        #expect(await screen.endings(1_000) == Array(repeating: .failure(.http), count: 1_000))
+        #expect(await screen.endings(of: requests) == Array(repeating: .failure(.http), count: 1_000))
         #expect((1_010...1_100).contains(transport.requests.count))
     }
 

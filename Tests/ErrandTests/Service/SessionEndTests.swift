@@ -64,7 +64,7 @@ struct SessionEndTests: SessionScene {
         var requests = await loads(at: place, proxy, transport)
         if switches { proxy.switchAccount(to: new) } else { proxy.logout() }
         account.setToken("new")
-        #expect(await screen.endings(requests.count) == Array(repeating: .cancel, count: requests.count))
+        #expect(await screen.endings(of: requests) == Array(repeating: .cancel, count: requests.count))
         requests.append(load(proxy))
         gate.open()
         clock.advance(by: .seconds(100))
@@ -116,7 +116,7 @@ struct SessionEndTests: SessionScene {
         let proxy = proxy(refusing())
         account.login = { [proxy] in proxy.logout() }
         let requests = (0..<3).map { _ in load(proxy) }
-        #expect(await screen.endings(3) == [.cancel, .cancel, .cancel])
+        #expect(await screen.endings(of: requests) == [.cancel, .cancel, .cancel])
         #expect(requests.allSatisfy { !$0.isLoading })
         #expect(account.expiries == 0)
     }

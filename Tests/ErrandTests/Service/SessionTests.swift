@@ -81,7 +81,7 @@ struct SessionTests: SessionScene {
         await clock.waitForSleepers()
         while transport.requests.count < 1 || account.logins == 0 { await Task.yield() }
         clock.advance(by: .seconds(60))
-        #expect(await screen.endings(5) == Array(repeating: .failure(.loginExpired), count: 5))
+        #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 5))
         #expect(account.expiries == 1)
         #expect(requests[0].error?.reason?.contains("too long") == true)
         late.open()
@@ -124,7 +124,7 @@ struct SessionTests: SessionScene {
         let requests = (0..<3).map { _ in load(proxy) }
         while proxy.defaultService?.relogin.waiterCount != 3 { await Task.yield() }
         gate.open()
-        #expect(await screen.endings(3) == Array(repeating: .failure(.loginExpired), count: 3))
+        #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 3))
         #expect(account.logins == 1)
         #expect(requests.allSatisfy { $0.error?.underlying is APIError })
         #expect(proxy.activeRequests.isEmpty)
