@@ -4,6 +4,10 @@ public import Observation
 ///
 /// Everything happens on the main actor, and everything a view shows is observable. What a subclass overrides here are
 /// *hooks*: each is asked once for every load, inside the call that begins it.
+///
+/// Keep the request in a property of the screen. When a request is released, its loads are cancelled and its delegate is not
+/// called, unless ``releasePolicy`` is `finish`. A local variable is not enough: Swift releases an object after its last
+/// use, in optimized builds often before the end of the scope. An `async` call such as `value()` keeps its request itself.
 @MainActor @Observable open class BaseAPIRequest {
     /// Hears how loads end.
     ///
