@@ -73,23 +73,23 @@ package final class FixtureServer: Sendable {
     /// The oldest request that was not taken yet, waited for.
     ///
     /// - Throws: ``NoRequest`` when none comes in time, or the task is cancelled, or the server stops.
-    package func takeRequest(timeout: Duration = .seconds(10)) async throws -> RecordedRequest {
+    package func takeRequest(timeout: Duration = .seconds(30)) async throws -> RecordedRequest {
         guard let request = await ledger.takeRequest(timeout: timeout) else { throw NoRequest() }
         return request
     }
 
     /// Waits until so many connections are open, and returns whether that came in time.
-    package func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(10)) async -> Bool {
+    package func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
         await ledger.wait(timeout) { $0.openConnections == count }
     }
 
     /// Waits until so many connections have been accepted, and returns whether that came in time.
-    package func waitForTotalConnections(_ count: Int, timeout: Duration = .seconds(10)) async -> Bool {
+    package func waitForTotalConnections(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
         await ledger.wait(timeout) { $0.totalConnections >= count }
     }
 
     /// Waits until so many requests have arrived, and returns whether that came in time.
-    package func waitForTotalRequests(_ count: Int, timeout: Duration = .seconds(10)) async -> Bool {
+    package func waitForTotalRequests(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
         await ledger.wait(timeout) { $0.totalRequests >= count }
     }
 
