@@ -4,6 +4,9 @@
 /// the items and the position; a failed append keeps the position, and ``APIManager/retry()`` asks for that page again. The
 /// delegate, where there is one, hears of each page's ending as of any other load's, after the list has changed.
 ///
+/// Where the list ends, is told by what the server sends, never by the size that was asked for: see the strategy. A 404 behind
+/// the last page is such an end; its load succeeds, with no rows, and ``APIManager/response`` stays that of the page before.
+///
 /// A server that leads in circles is stopped: where it names a page as the next one that it has given before, where the next
 /// page is behind a link to another origin, where four pages in a row hold the same bytes (with ``itemID``: three in a row
 /// nothing new), and where a hundred hold nothing at all, the next load fails before it is sent, with `decoding` or
@@ -68,12 +71,14 @@ where Page.Item: Sendable {
         at part: LoadPosition,
         of service: APIService?
     ) throws(APIError) -> PageWish? {
+        // Hooks: what they begin is newer than this load.
+        let (strategy, maxPages) = (strategy, maxPages)
         let position = list.begin(part, id, strategy: strategy)
         listVersion += 1
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.paramsError, service: service, reason: "a list of no pages cannot be loaded")
         }
-        if let deadEnd = list.deadEnd { throw APIError(.decoding, service: service, reason: deadEnd) }
+        if let deadEnd = list.deadEnd(of: part) { throw APIError(.decoding, service: service, reason: deadEnd) }
         do throws(PageStrategyError) {
             return try PageWish(position, strategy)
         } catch {
@@ -81,18 +86,28 @@ where Page.Item: Sendable {
         }
     }
 
-    override func loadDidEnd(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
+    override func listEnds(with error: APIError, for id: RequestID) -> Bool { list.ends(with: error, for: id) }
+
+    override func loadDidEnd(
+        _ id: RequestID,
+        _ result: Result<any Sendable, APIError>,
+        _ response: APIResponse?
+    ) -> (() -> Void)? {
         let change: PageChange?
         switch result {
         case .success(let content):
-            guard let page = content as? Page, let response else { return }
-            let rules = PageRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
-            change = list.accept(page, response, for: id, rules)
+            change = accept(content, response, for: id)
         case .failure(let error):
             change = list.fail(error, for: id)
         }
         listVersion += 1
-        if let change { tell(of: change) }
+        return change.map { change in { self.notifyObserver(of: change) } }
+    }
+
+    private func accept(_ content: any Sendable, _ response: APIResponse?, for id: RequestID) -> PageChange? {
+        guard let page = content as? Page, let response else { return list.end(for: id) }
+        let rules = PageRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
+        return list.accept(page, response, for: id, rules)
     }
 
     /// A part of the list, whose reader is told when the list changes.
@@ -101,7 +116,7 @@ where Page.Item: Sendable {
         return value
     }
 
-    private func tell(of change: PageChange) {
+    private func notifyObserver(of change: PageChange) {
         switch change {
         case .reload: pageObserver?.pageListDidReload(self)
         case .rows(let inserted, let removed): pageObserver?.pageList(self, didInsert: inserted, removing: removed)

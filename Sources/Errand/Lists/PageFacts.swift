@@ -14,12 +14,19 @@ public struct PageFacts: Sendable {
     public let previousCursor: String?
     /// The raw answer.
     public let response: APIResponse
+    /// How many items the server has sent in the pages in front of this one, repeated items included; `nil` where the list
+    /// opened in its middle and its first page has not come.
+    public internal(set) var itemsBefore: Int?
+    /// The largest number of items that the server has sent in one page of this list, this page included.
+    public internal(set) var largestPage: Int
 
-    /// Creates the facts of a page, to test a strategy of one's own.
+    /// Creates the facts of a page, to test a custom strategy.
     ///
     /// - Parameters:
     ///   - position: Where the page stands.
     ///   - itemCount: How many items the server sent in it.
+    ///   - itemsBefore: How many items the server sent in the pages in front of it; `nil`, the default, if that is not known.
+    ///   - largestPage: How many items the largest page of the list has; `nil`, the default, if that is this one.
     ///   - totalItems: How many items the whole list has, if the page told.
     ///   - totalPages: How many pages the whole list has, if the page told.
     ///   - nextCursor: The cursor of the page behind it, if the page told.
@@ -28,6 +35,8 @@ public struct PageFacts: Sendable {
     public init(
         position: PagePosition,
         itemCount: Int,
+        itemsBefore: Int? = nil,
+        largestPage: Int? = nil,
         totalItems: Int? = nil,
         totalPages: Int? = nil,
         nextCursor: String? = nil,
@@ -36,6 +45,8 @@ public struct PageFacts: Sendable {
     ) {
         self.position = position
         self.itemCount = itemCount
+        self.itemsBefore = itemsBefore
+        self.largestPage = max(itemCount, largestPage ?? 0)
         self.totalItems = totalItems
         self.totalPages = totalPages
         self.nextCursor = nextCursor

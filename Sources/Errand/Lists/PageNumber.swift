@@ -1,7 +1,9 @@
 /// Pages by number and size: `page=1&pageSize=20`.
 ///
-/// The end is told by the total of pages or items where the server gives one, by a page that is not full where it does
-/// not, and always by an empty page.
+/// The list ends with an empty page; with a page that is shorter than ``size`` and than a page before, once the total is
+/// reached where the server sends one; and with a 404 for a page that no total promises. What was asked for does not matter: a
+/// server may cap, ignore or round the size. So where the last page is as long as those before, or the only one, one more
+/// page is asked for; ``totalIsExact`` saves that request.
 public struct PageNumber: PageStrategy {
     /// The number of the first page; 1 by default.
     public var first = 1
@@ -13,6 +15,10 @@ public struct PageNumber: PageStrategy {
     public var size = 20
     /// The number of the page at which the list opens; `nil`, the default, is ``first``.
     public var opening: Int?
+    /// Whether the list ends as soon as the server's total of items, or else of pages, is reached; false by default.
+    ///
+    /// With a total that is too small, rows are lost.
+    public var totalIsExact: Bool
 
     /// Creates the strategy.
     public init(
@@ -20,8 +26,10 @@ public struct PageNumber: PageStrategy {
         pageKey: String = "page",
         sizeKey: String = "pageSize",
         size: Int = 20,
-        opening: Int? = nil
+        opening: Int? = nil,
+        totalIsExact: Bool = false
     ) {
+        self.totalIsExact = totalIsExact
         self.opening = opening
         self.first = first
         self.pageKey = pageKey
@@ -42,8 +50,13 @@ public struct PageNumber: PageStrategy {
     /// The next number, unless the page was the last.
     public func position(after page: PageFacts) -> PagePosition? {
         guard case .number(let number) = page.position, page.itemCount > 0, number < .max else { return nil }
-        return isLast(page, loadedPages: number.subtractingReportingOverflow(first).partialValue &+ 1)
-            ? nil : .number(number + 1)
+        return end(of: page, number).isReached(totalIsExact: totalIsExact) ? nil : .number(number + 1)
+    }
+
+    /// Nothing where the total is reached or the page is shorter than ``size``.
+    public func expectation(after page: PageFacts) -> PageExpectation {
+        guard case .number(let number) = page.position else { return .more }
+        return end(of: page, number).expectation
     }
 
     /// The number before, down to ``first``.
@@ -52,17 +65,13 @@ public struct PageNumber: PageStrategy {
         return .number(number - 1)
     }
 
-    private func isLast(_ page: PageFacts, loadedPages: Int) -> Bool {
-        if let total = page.totalPages { return loadedPages >= total }
-        if let total = page.totalItems { return !total.isMore(than: loadedPages, pagesOf: size) }
-        return page.itemCount < size
-    }
-}
-
-extension Int {
-    /// Whether a list of this many items reaches behind its first `count` pages.
-    fileprivate func isMore(than count: Int, pagesOf size: Int) -> Bool {
-        let (items, overflow) = count.multipliedReportingOverflow(by: size)
-        return !overflow && self > items
+    private func end(of page: PageFacts, _ number: Int) -> ListEnd {
+        let (before, overflow) = number.subtractingReportingOverflow(first)
+        return ListEnd(
+            page: page,
+            items: page.itemsBefore?.addingClamped(page.itemCount),
+            pages: overflow ? .max : before.addingClamped(1),
+            size: size
+        )
     }
 }

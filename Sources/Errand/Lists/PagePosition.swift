@@ -8,8 +8,6 @@ public enum PagePosition: Sendable, Hashable {
     case number(Int)
     /// The number of items in front of the page.
     case offset(Int)
-    /// The number of items in front of a page that has another size than most, and its size.
-    case slice(offset: Int, count: Int)
     /// A text that the server gave, and the name of the parameter that brings it back.
     case cursor(String, parameter: String)
     /// A URL that the server gave, which is followed as it is if it leads to the service's own origin.

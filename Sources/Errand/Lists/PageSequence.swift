@@ -56,6 +56,8 @@ extension APIManager where Self: PagedManager {
         guard let id = isFirst ? begin(endsAtCaller: true) : load(.next, endsAtCaller: true) else { return nil }
         _ = try await ending(of: id).get()
         guard newestEnding == id else { throw Self.disturbed }
+        // Nothing came, because the list has ended with the page before.
+        guard !newestRows.isEmpty || hasMore else { return nil }
         return Array(items[newestRows])
     }
 

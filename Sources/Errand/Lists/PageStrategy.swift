@@ -17,6 +17,12 @@ public protocol PageStrategy: Sendable {
     ///   `decoding`.
     func position(after page: PageFacts) throws(PageStrategyError) -> PagePosition?
 
+    /// What is to be expected at the position that ``position(after:)`` has returned; `.more` by default.
+    ///
+    /// A strategy that cannot tell a last page from others asks for one page too many. This decides what a 404 for that page,
+    /// and the same items once more, mean.
+    func expectation(after page: PageFacts) -> PageExpectation
+
     /// Where the page in front of this one stands; `nil`, the default, when this is the first or the strategy knows no way.
     ///
     /// A list that has dropped its first pages (``PageAPIRequest/maxPages``) finds back to them in any case.
@@ -26,6 +32,8 @@ public protocol PageStrategy: Sendable {
 }
 
 extension PageStrategy {
+    /// Another page.
+    public func expectation(after page: PageFacts) -> PageExpectation { .more }
     /// Not known.
     public func position(before page: PageFacts) -> PagePosition? { nil }
 }

@@ -36,31 +36,39 @@ struct PagedList<Item> {
         return prependState.error == nil ? nil : .previous
     }
 
-    /// A load begins; a refresh beats whatever is under way.
+    /// Begins a load, which takes the place of the one that is under way.
     ///
-    /// - Returns: Where the page stands that it asks for.
+    /// - Returns: The position of the page that it asks for.
     mutating func begin(_ part: LoadPosition, _ id: RequestID, strategy: any PageStrategy) -> PagePosition {
+        let position = position(of: part) ?? strategy.start
+        // Begun by a hook of this load, and newer.
+        if let pending, pending.id > id { return position }
         giveUp()
         followUp = nil
         if part != .rest { staged = PageContent() }
-        let position = position(of: part) ?? strategy.start
         pending = Pending(id: id, part: part, position: position)
-        switch part {
-        case .start, .all, .rest: refreshState = .loading
-        case .next, .prefetch: appendState = .loading
-        case .previous: prependState = .loading
-        }
+        setState(of: part, to: .loading)
         if part == .start || part == .all { refreshesAll = part == .all }
         if part == .all { staged = PageContent(inPlaceOf: content) }
         return position
     }
 
-    /// Why the page that is under way must not be asked for, because of what the server has sent so far.
-    var deadEnd: String? {
-        switch pending?.part {
+    /// Whether the list ends, instead of failing, with this error of a load.
+    func ends(with error: APIError, for id: RequestID) -> Bool {
+        guard let pending, pending.id == id, error.type == .http, error.status == 404 else { return false }
+        return switch pending.part {
+        case .next, .prefetch: content.endsWithoutNext
+        case .rest: staged.endsWithoutNext
+        case .start, .all, .previous: false
+        }
+    }
+
+    /// Why a part must not be asked for, because of what the server has sent so far.
+    func deadEnd(of part: LoadPosition) -> String? {
+        switch part {
         case .next, .prefetch: content.deadEnd
         case .rest: staged.deadEnd
-        default: nil
+        case .start, .all, .previous: nil
         }
     }
 
@@ -80,6 +88,19 @@ struct PagedList<Item> {
         case .next, .prefetch: return append(page, facts, rules, mustBringRows: arrived.part == .prefetch)
         case .previous: return prepend(page, facts, rules)
         }
+    }
+
+    /// The server has no such page: the list ends in front of it.
+    mutating func end(for id: RequestID) -> PageChange? {
+        guard let ended = pending, ended.id == id else { return nil }
+        pending = nil
+        guard ended.part != .rest else {
+            staged.end()
+            return replaceByStaged()
+        }
+        content.end()
+        appendState = .end
+        return .rows(inserted: content.newestRows, removed: 0..<0)
     }
 
     /// A page has not come; items and position stay as they are.
@@ -125,7 +146,7 @@ extension PagedList {
         _ rules: PageRules<Item>
     ) -> PageChange where Page.Item == Item {
         content = PageContent()
-        content.append(page, facts, rules.strategy, rules.itemID)
+        content.append(page, facts, rules)
         settleAll()
         return .reload
     }
@@ -136,11 +157,15 @@ extension PagedList {
         _ facts: PageFacts,
         _ rules: PageRules<Item>
     ) -> PageChange? where Page.Item == Item {
-        staged.append(page, facts, rules.strategy, rules.itemID)
+        staged.append(page, facts, rules)
         guard staged.pageCount >= content.pageCount || staged.next == nil else {
             followUp = .rest
             return nil
         }
+        return replaceByStaged()
+    }
+
+    private mutating func replaceByStaged() -> PageChange {
         content = staged
         staged = PageContent()
         settleAll()
@@ -153,7 +178,7 @@ extension PagedList {
         _ rules: PageRules<Item>,
         mustBringRows: Bool
     ) -> PageChange where Page.Item == Item {
-        content.append(page, facts, rules.strategy, rules.itemID)
+        content.append(page, facts, rules)
         let removed = rules.maxPages.map { content.dropFirstPages(leaving: $0, rules.itemID) } ?? 0..<0
         appendState = content.next == nil ? .end : .idle
         if prependState.isEnd, content.previous != nil { prependState = .idle }
@@ -167,7 +192,10 @@ extension PagedList {
         _ facts: PageFacts,
         _ rules: PageRules<Item>
     ) -> PageChange where Page.Item == Item {
-        content.prepend(page, facts, rules.strategy, rules.itemID)
+        guard content.prepend(page, facts, rules) else {
+            followUp = .previous
+            return .rows(inserted: 0..<0, removed: 0..<0)
+        }
         let count = content.newestRows.count
         let dropped = rules.maxPages.map { content.dropLastPages(leaving: $0, rules.itemID) } ?? count..<count
         prependState = content.previous == nil ? .end : .idle

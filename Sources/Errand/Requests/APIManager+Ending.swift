@@ -1,6 +1,17 @@
 extension APIManager {
+    /// How a load ends: a list that has no page where one was asked for ends, which is no failure.
+    func outcome(
+        of result: Result<APIAnswer<Response>, APIError>,
+        _ id: RequestID,
+        of service: APIService?
+    ) -> Result<any Sendable, APIError> {
+        let outcome = judge(result, of: service).map { $0 as any Sendable }
+        guard let error = outcome.error, listEnds(with: error, for: id) else { return outcome }
+        return .success(EndOfList(error: error))
+    }
+
     /// Shows an answer to all who may refuse or change it.
-    func judge(
+    private func judge(
         _ result: Result<APIAnswer<Response>, APIError>,
         of service: APIService?
     ) -> Result<Response, APIError> {
@@ -19,14 +30,21 @@ extension APIManager {
 }
 
 extension BaseAPIRequest {
-    /// Records how a load ended, before anybody is told.
-    func settle(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
+    /// Records how a load ended, before any delegate is notified.
+    ///
+    /// - Returns: What notifies the observer of a list, where there is one.
+    func settle(
+        _ id: RequestID,
+        _ result: Result<any Sendable, APIError>,
+        _ response: APIResponse?
+    ) -> (() -> Void)? {
         forget(id)
         record(id, result, response)
-        loadDidEnd(id, result, response)
+        let notifyObserver = loadDidEnd(id, result, response)
         let told = callers.filter { $0.id == id }
         callers.removeAll { $0.id == id }
         for caller in told { caller.continuation.resume(returning: result) }
+        return notifyObserver
     }
 
     private func record(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
@@ -34,7 +52,8 @@ extension BaseAPIRequest {
         guard result.error?.type != .cancelled else { return }
         if id.isNewest(&newestEnding), error != nil || result.error != nil { error = result.error }
         if let response, id.isNewest(&newestAnswer) { rawResponse = response }
-        if case .success(let content) = result, id.isNewest(&newestSuccess) { self.content = content }
+        guard case .success(let content) = result, !(content is EndOfList) else { return }
+        if id.isNewest(&newestSuccess) { self.content = content }
     }
 
     /// Calls the one delegate method that fits.
@@ -61,4 +80,10 @@ extension Result {
         guard case .failure(let error) = self else { return nil }
         return error
     }
+}
+
+/// The outcome of a load of a page that is not there, because the list ends in front of it.
+struct EndOfList: Sendable {
+    /// The server's answer.
+    let error: APIError
 }

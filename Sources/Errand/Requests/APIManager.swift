@@ -67,6 +67,8 @@ extension APIManager {
         let id = begin(endsAtCaller: true)
         whenBegun(id)
         let content = try await ending(of: id).get()
+        // Only where the caller has joined the load of a list's next page.
+        if let end = content as? EndOfList { throw end.error }
         guard let response = content as? Response else {
             preconditionFailure("A load of \(Self.self) ended with another type than \(Response.self)")
         }

@@ -123,7 +123,12 @@ public import Observation
         at part: LoadPosition,
         of service: APIService?
     ) throws(APIError) -> PageWish? { nil }
-    func loadDidEnd(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {}
+    func listEnds(with error: APIError, for id: RequestID) -> Bool { false }
+    func loadDidEnd(
+        _ id: RequestID,
+        _ result: Result<any Sendable, APIError>,
+        _ response: APIResponse?
+    ) -> (() -> Void)? { nil }
 }
 
 extension BaseAPIRequest {

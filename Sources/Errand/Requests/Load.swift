@@ -60,23 +60,33 @@
     private func didFinish(_ result: Result<Answer, APIError>, of service: APIService?) {
         guard proxy.isActive(id) else { return }
         let response = (try? result.get().response) ?? result.error?.response
-        let outcome = manager?.judge(result, of: service)
+        let outcome = manager?.outcome(of: result, id, of: service)
         if let manager, let outcome { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard proxy.claim(id) else { return }
-        indicator?.hideLoading()
-        guard let manager, let outcome else { return }
-        manager.settle(id, outcome.map { $0 as any Sendable }, response)
-        if let part = manager.followUp { _ = manager.begin(at: part) }
-        tell(manager, outcome.ending)
+        guard let manager, let outcome else {
+            indicator?.hideLoading()
+            return
+        }
+        end(manager, with: outcome, response)
     }
 
     private func wasCancelled() {
         if let manager { manager.interceptor?.request(manager, willEnd: .cancelled) }
+        guard let manager else {
+            indicator?.hideLoading()
+            return
+        }
+        end(manager, with: .failure(APIError(.cancelled)), nil)
+    }
+
+    /// Records the ending before any callback, each of which may begin or cancel loads of the request.
+    private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
+        let notifyObserver = manager.settle(id, outcome, response)
+        if let part = manager.followUp { _ = manager.begin(at: part) }
         indicator?.hideLoading()
-        guard let manager else { return }
-        manager.settle(id, .failure(APIError(.cancelled)), nil)
-        tell(manager, .cancelled)
+        notifyObserver?()
+        tell(manager, outcome.ending)
     }
 
     private func tell(_ manager: Manager, _ ending: APIEnding) {

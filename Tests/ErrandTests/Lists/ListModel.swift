@@ -27,19 +27,23 @@ struct ModelRules {
         }
     }
 
-    /// Whether a list of `total` has a page behind its page `index`.
-    func hasPage(behind index: Int, of total: Int) -> Bool {
+    /// Whether a page behind this one is asked for.
+    func hasPage(behind start: Int, sent: Int, largest: Int, of total: Int) -> Bool {
         switch way {
-        case .cursor: (index + 1) * Self.pageSize < total
-        case .number, .offset: (index + 1) * Self.pageSize <= total
+        case .cursor: start + Self.pageSize < total
+        case .number, .offset: sent > 0 && (sent == Self.pageSize || sent == largest)
         }
     }
+
+    /// Where the page behind this one starts.
+    func start(behind start: Int, sent: Int) -> Int { start + (way == .offset ? sent : Self.pageSize) }
 }
 
-/// What a list should be, told as simply as possible: pages by their index, in an array.
+/// What a list should be, as simply as possible: pages by the number of items in front of them, in an array.
 struct ListModel {
     struct Page {
-        let index: Int
+        let start: Int
+        let sent: Int
         let shown: [Int]
     }
 
@@ -49,36 +53,67 @@ struct ListModel {
         var newest: [Int] = []
         var repeats = 0
         var isDead = false
+        /// The starts of the pages in front.
+        var front: [Int] = []
+        var sentBefore = 0
+        var largest = 0
+        var endsByRepeat = false
 
         var items: [Int] { pages.flatMap(\.shown) }
-        var previous: Int? { pages.first.flatMap { $0.index > 0 ? $0.index - 1 : nil } }
+        var previous: Int? { front.last }
 
-        mutating func append(_ index: Int, of server: [Int], _ rules: ModelRules) {
-            let page = Array(server.dropFirst(index * ModelRules.pageSize).prefix(ModelRules.pageSize))
+        mutating func append(_ start: Int, of server: [Int], _ rules: ModelRules) {
+            let page = Array(server.dropFirst(start).prefix(ModelRules.pageSize))
             let known = Set(items)
             let shown = rules.hasIDs ? page.filter { !known.contains($0) } : page
+            guard !endsByRepeat || !shown.isEmpty && (rules.hasIDs || page != newest) else {
+                (next, isDead) = (nil, false)
+                return
+            }
             let isRepeat = !page.isEmpty && (rules.hasIDs ? shown.isEmpty : page == newest)
             repeats = isRepeat ? repeats + 1 : 0
             newest = page
-            pages.append(Page(index: index, shown: shown))
-            next = rules.hasPage(behind: index, of: server.count) ? index + 1 : nil
+            largest = max(largest, page.count)
+            let hasPage = rules.hasPage(behind: start, sent: page.count, largest: largest, of: server.count)
+            next = hasPage ? rules.start(behind: start, sent: page.count) : nil
             isDead = repeats == 3
+            guard hasPage || !page.isEmpty || pages.isEmpty else { return }
+            let isFirst = sentBefore + pages.reduce(0) { $0 + $1.sent } == 0
+            endsByRepeat = rules.way != .cursor && hasPage && isFirst && page.count < ModelRules.pageSize
+            pages.append(Page(start: start, sent: page.count, shown: shown))
         }
 
-        mutating func prepend(_ index: Int, of server: [Int], _ rules: ModelRules) {
-            let page = Array(server.dropFirst(index * ModelRules.pageSize).prefix(ModelRules.pageSize))
+        mutating func prepend(of server: [Int], _ rules: ModelRules) -> Bool {
+            let start = front.removeLast()
+            var page = Array(server.dropFirst(start).prefix(ModelRules.pageSize))
+            largest = max(largest, page.count)
+            if rules.way == .offset, let first = pages.first?.start, first > start {
+                guard page.isEmpty || page.count >= first - start else {
+                    front = [first - page.count]
+                    return false
+                }
+                page = Array(page.prefix(first - start))
+            }
             let known = Set(items)
-            pages.insert(Page(index: index, shown: rules.hasIDs ? page.filter { !known.contains($0) } : page), at: 0)
+            let shown = rules.hasIDs ? page.filter { !known.contains($0) } : page
+            pages.insert(Page(start: start, sent: page.count, shown: shown), at: 0)
+            if front.isEmpty, start > 0 { front = [max(0, start - (largest > 0 ? largest : ModelRules.pageSize))] }
+            sentBefore = front.isEmpty ? 0 : max(0, sentBefore - page.count)
+            return true
         }
 
         mutating func dropFirst(_ rules: ModelRules) {
-            if let limit = rules.maxPages, pages.count > limit { pages.removeFirst() }
+            guard let limit = rules.maxPages, pages.count > limit else { return }
+            let page = pages.removeFirst()
+            front.append(page.start)
+            sentBefore += page.sent
         }
 
         mutating func dropLast(_ rules: ModelRules) {
             guard let limit = rules.maxPages, pages.count > limit else { return }
-            next = pages.removeLast().index
+            next = pages.removeLast().start
             isDead = false
+            endsByRepeat = false
         }
     }
 
@@ -122,7 +157,14 @@ struct ListModel {
             content.dropFirst(rules)
         case .prepend where failure == 0: failed.insert(.prepend)
         case .prepend:
-            content.prepend(content.previous ?? 0, of: server, rules)
+            var requests = 1
+            while !content.prepend(of: server, rules) {
+                requests += 1
+                guard requests - 1 != failure else {
+                    failed.insert(.prepend)
+                    return
+                }
+            }
             content.dropLast(rules)
         }
     }
@@ -137,15 +179,16 @@ struct ListModel {
 
     private mutating func refreshAll(_ server: [Int], _ failure: Int?) {
         var fresh = Content()
-        var index = content.pages.first?.index
+        (fresh.front, fresh.sentBefore) = (content.front, content.front.isEmpty ? 0 : content.sentBefore)
+        var start = content.pages.first?.start
         for number in 0..<max(1, content.pages.count) {
             guard failure != number, !fresh.isDead else {
                 failed.insert(.refreshAll)
                 return
             }
-            fresh.append(index ?? 0, of: server, rules)
-            index = fresh.next
-            if index == nil { break }
+            fresh.append(start ?? 0, of: server, rules)
+            start = fresh.next
+            if start == nil { break }
         }
         replaceContent { content, _ in content = fresh }
     }

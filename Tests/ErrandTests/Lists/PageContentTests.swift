@@ -21,13 +21,17 @@ struct PageContentTests {
         return PageFacts(page, at: position, APIResponse(response, url: url, redirects: [], duration: .zero))
     }
 
+    private func rules(_ strategy: any PageStrategy, _ itemID: ItemID<Int>? = nil) -> PageRules<Int> {
+        PageRules(strategy: strategy, itemID: itemID, maxPages: nil)
+    }
+
     private func append(
         _ items: [Int],
         to content: inout PageContent<Int>,
         _ itemID: ItemID<Int>? = nil
     ) {
         let page = Page(items: items)
-        content.append(page, facts(page, content.next ?? numbers.start), numbers, itemID)
+        content.append(page, facts(page, content.next ?? numbers.start), rules(numbers, itemID))
     }
 
     @Test func `A window drops its first page and finds back to it`() {
@@ -38,7 +42,7 @@ struct PageContentTests {
         #expect(content.newestRows == 3..<6)
         #expect(content.previous == .number(1))
         let first = Page(items: [1, 2, 3])
-        content.prepend(first, facts(first, .number(1)), numbers, mod10)
+        _ = content.prepend(first, facts(first, .number(1)), rules(numbers, mod10))
         #expect(content.items == [1, 2, 3, 4, 5, 6, 7, 8, 9], "IDs that were dropped are forgotten")
         #expect(content.newestRows == 0..<3)
         #expect(content.previous == nil)
@@ -65,7 +69,7 @@ struct PageContentTests {
         for number in 1...100 {
             #expect(content.deadEnd == nil)
             let page = Page(items: [], nextCursor: "\(number)")
-            content.append(page, facts(page, content.next ?? cursors.start), cursors, nil)
+            content.append(page, facts(page, content.next ?? cursors.start), rules(cursors))
         }
         #expect(content.deadEnd?.contains("again and again") == true)
     }
@@ -74,7 +78,7 @@ struct PageContentTests {
         var content = PageContent<Int>()
         append([4, 5, 6], to: &content, mod10)
         let page = Page(items: [1, 4, 2, 12, 3])
-        content.prepend(page, facts(page, .number(0)), PageNumber(first: -5), mod10)
+        _ = content.prepend(page, facts(page, .number(0)), rules(PageNumber(first: -5), mod10))
         #expect(content.items == [1, 12, 3, 4, 5, 6])
         #expect(content.previous == .number(-1))
     }
@@ -84,14 +88,14 @@ struct PageContentTests {
         var content = PageContent<Int>()
         for number in 0..<5 {
             let page = Page(items: [number], nextCursor: "c\(number + 1)")
-            content.append(page, facts(page, content.next ?? cursors.start), cursors, nil)
+            content.append(page, facts(page, content.next ?? cursors.start), rules(cursors))
             _ = content.dropFirstPages(leaving: 2, nil)
         }
         #expect(content.items == [3, 4])
         for number in [2, 1, 0] {
             #expect(content.previous == (number == 0 ? .start : .cursor("c\(number)", parameter: "cursor")))
             let page = Page(items: [number], nextCursor: "c\(number + 1)")
-            content.prepend(page, facts(page, content.previous ?? .number(-1)), cursors, nil)
+            _ = content.prepend(page, facts(page, content.previous ?? .number(-1)), rules(cursors))
             _ = content.dropLastPages(leaving: 2, nil)
         }
         #expect(content.items == [0, 1])
@@ -106,7 +110,7 @@ struct PageContentTests {
         for (number, next) in ["c1", "c2", repeated].enumerated() {
             #expect(content.deadEnd == nil)
             let page = Page(items: [number], nextCursor: next)
-            content.append(page, facts(page, content.next ?? cursors.start), cursors, nil)
+            content.append(page, facts(page, content.next ?? cursors.start), rules(cursors))
         }
         #expect(content.deadEnd != nil)
         #expect(content.items == [0, 1, 2], "what the page brought is kept")
@@ -140,15 +144,50 @@ struct PageContentTests {
         let offsets = OffsetLimit(limit: 10, first: 25)
         var content = PageContent<Int>()
         let middle = Page(items: Array(25..<35))
-        content.append(middle, facts(middle, offsets.start), offsets, nil)
+        content.append(middle, facts(middle, offsets.start), rules(offsets))
         while let position = content.previous {
             let params = try offsets.params(at: position)
             let offset = try #require(params["offset"] as? Int)
             let limit = try #require(params["limit"] as? Int)
             let page = Page(items: Array(offset..<offset + limit))
-            content.prepend(page, facts(page, position), offsets, nil)
+            let isAdded = content.prepend(page, facts(page, position), rules(offsets))
+            #expect(isAdded)
         }
         #expect(content.items == Array(0..<35))
-        #expect(offsets.position(after: facts(Page(items: Array(0..<5)), .slice(offset: 0, count: 5))) == .offset(5))
+    }
+
+    @Test(.fault(81)) func `A page in front that is too short, or too long, leaves neither a gap nor a double`() {
+        let offsets = OffsetLimit(limit: 10, first: 25)
+        for size in [1, 3, 4, 7, 10, 12, 30] {
+            var content = PageContent<Int>()
+            let middle = Page(items: Array(25..<35))
+            content.append(middle, facts(middle, offsets.start), rules(offsets))
+            var requests = 0
+            while case .offset(let offset) = content.previous, requests < 100 {
+                requests += 1
+                let page = Page(items: Array(offset..<offset + size))
+                let count = content.items.count
+                let isAdded = content.prepend(page, facts(page, .offset(offset)), rules(offsets))
+                #expect(isAdded == (content.items.count > count))
+            }
+            #expect(content.items == Array(0..<35), "pages of \(size)")
+        }
+    }
+
+    @Test(
+        .fault(81),
+        arguments: [
+            (#"{"time":1,"data":{"list":[1,2],"tags":["a","b"]}}"#, true),
+            (#"{"data":{"list":[1,3],"tags":["a","b"]}}"#, false),
+            (#"{"data":{"list":[1,2],"tags":["a","c"]}}"#, false),
+            (#"{"data":{"rows":[1,2],"tags":["a","b"]}}"#, false),
+            (#"[1,2]"#, false), ("", false), ("[", false),
+        ]
+    )
+    func `Items are the same whatever else an answer holds`(_ body: String, _ isSame: Bool) {
+        let other = Data(#"{"data":{"list":[1,2],"tags":["a","b"]},"time":2}"#.utf8)
+        #expect(Data(body.utf8).hasSameItems(as: other, count: 2) == isSame)
+        #expect(!Data(body.utf8).hasSameItems(as: other, count: 0))
+        #expect(other.hasSameItems(as: other, count: 2))
     }
 }

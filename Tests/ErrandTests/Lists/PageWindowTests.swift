@@ -87,7 +87,7 @@ struct PageWindowTests {
         #expect(table.rows == list.items)
         #expect(
             server.queries.map { $0.replacing("offset=", with: "").replacing("limit=", with: "") }
-                == ["10&25", "10&15", "10&5", "5&0", "10&35", "10&45"]
+                == ["10&25", "10&15", "10&5", "10&0", "10&35", "10&45"]
         )
     }
 

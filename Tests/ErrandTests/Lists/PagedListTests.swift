@@ -97,29 +97,65 @@ struct PagedListTests {
         #expect(!list.appendState.isEnd, "the server's count tells of the end, not the shown one")
     }
 
-    @Test(arguments: [
-        (PageFacts.sample(.number(1), 20), PagePosition?.some(.number(2))), (.sample(.number(1), 19), nil),
-        (.sample(.number(1), 0), nil), (.sample(.number(1), 5, pages: 3), .number(2)),
-        (.sample(.number(3), 20, pages: 3), nil), (.sample(.number(1), 20, pages: 0), nil),
-        (.sample(.number(9), 0, pages: 99), nil), (.sample(.number(1), 20, items: 21), .number(2)),
-        (.sample(.number(2), 20, items: 40), nil), (.sample(.number(1), 20, items: 3), nil),
-        (.sample(.number(.max), 20), nil), (.sample(.number(2), 20, pages: .max), .number(3)),
-    ])
-    func `Page numbers end by total, by a short page without one, and always by an empty page`(
-        _ page: PageFacts,
-        _ next: PagePosition?
-    ) {
-        #expect(PageNumber().position(after: page) == next)
+    @Test(
+        .fault(81),
+        arguments: [
+            // Without a total a page is the last one when it is empty, or shorter than asked for and than another page.
+            (PageFacts.sample(20), true), (.sample(19), true), (.sample(0), false), (.sample(19, largest: 20), false),
+            (.sample(30, largest: 40), true),
+            // A total that is not reached promises more, whatever the size of the page.
+            (.sample(20, total: 21), true), (.sample(5, largest: 20, total: 21), true),
+            (.sample(0, largest: 20, total: 99), false), (.sample(20, before: 20, total: .max), true),
+            // One that is reached, or exceeded, does not make a page the last one that is as long as the others.
+            (.sample(20, before: 20, total: 40), true), (.sample(20, total: 3), true),
+            (.sample(7, before: 40, largest: 20, total: 47), false), (.sample(7, total: 7), true),
+            (.sample(7, before: 40, largest: 20, total: 46), false), (.sample(7, before: nil, largest: 20), false),
+        ]
+    )
+    func `The end is told by what was received`(_ page: PageFacts, _ hasMore: Bool) {
+        #expect((PageNumber().position(after: page) != nil) == hasMore)
+        guard let before = page.itemsBefore else { return }
+        let next = PagePosition.offset(before + page.itemCount)
+        #expect(OffsetLimit().position(after: page.at(.offset(before))) == (hasMore ? next : nil))
     }
 
     @Test(arguments: [
-        (PageFacts.sample(.offset(0), 20), PagePosition?.some(.offset(20))), (.sample(.offset(20), 7), nil),
-        (.sample(.offset(0), 0), nil), (.sample(.offset(0), 7, items: 50), .offset(7)),
-        (.sample(.offset(40), 10, items: 50), nil), (.sample(.offset(40), 0, items: 50), nil),
-        (.sample(.offset(.max), 20, items: .max), nil),
+        (PageFacts.sample(20, before: 20, total: 40), false), (.sample(20, before: 20, total: 41), true),
+        (.sample(20, pages: 1), false), (.sample(20, pages: 2), true), (.sample(20, total: 40, pages: 1), true),
+        (.sample(20, before: 20, total: 40, pages: 9), false), (.sample(20, before: nil, total: 20), true),
     ])
-    func `Offsets count what came, and end in the same ways`(_ page: PageFacts, _ next: PagePosition?) {
-        #expect(OffsetLimit().position(after: page) == next)
+    func `An exact total is the end, that of items before that of pages`(_ page: PageFacts, _ hasMore: Bool) {
+        #expect((PageNumber(totalIsExact: true).position(after: page) != nil) == hasMore)
+        guard let before = page.itemsBefore, page.totalPages == nil else { return }
+        let offsets = OffsetLimit(totalIsExact: true)
+        #expect((offsets.position(after: page.at(.offset(before))) != nil) == hasMore)
+    }
+
+    @Test(arguments: [
+        (PageFacts.sample(20), PageExpectation.unknown), (.sample(19), .end), (.sample(19, before: 19), .unknown),
+        (.sample(20, total: 22), .more), (.sample(20, total: 21), .end), (.sample(20, total: 20), .end),
+        (.sample(20, total: 3), .end), (.sample(20, pages: 3), .more), (.sample(20, pages: 2), .end),
+        (.sample(20, total: .max), .more), (.sample(20, total: .min), .end),
+        (.sample(5, before: nil, total: 9), .unknown),
+    ])
+    func `Behind a page there is what its total lacks`(_ page: PageFacts, _ expectation: PageExpectation) {
+        #expect(PageNumber().expectation(after: page) == expectation)
+        guard let before = page.itemsBefore, page.totalPages == nil else { return }
+        #expect(OffsetLimit().expectation(after: page.at(.offset(before))) == expectation)
+    }
+
+    @Test func `Numbers and offsets do not overflow`() {
+        #expect(PageNumber().position(after: .sample(20).at(.number(.max))) == nil)
+        #expect(PageNumber(first: .min).position(after: .sample(20, pages: .max).at(.number(5))) == .number(6))
+        #expect(OffsetLimit().position(after: .sample(20).at(.offset(.max))) == nil)
+        #expect(OffsetLimit().expectation(after: .sample(20, total: .max).at(.offset(.max))) == .end)
+    }
+
+    @Test(arguments: [(20, 80), (17, 83), (0, 80), (200, 0)])
+    func `The page in front is as long as those that came`(_ largest: Int, _ offset: Int) {
+        let page = PageFacts.sample(0, largest: largest).at(.offset(100))
+        #expect(OffsetLimit().position(before: page) == .offset(offset))
+        #expect(OffsetLimit().position(before: page.at(.offset(0))) == nil)
     }
 
     @Test(arguments: [0, -1, Int.min]) func `A page of no items cannot be asked for`(_ size: Int) {
@@ -130,23 +166,40 @@ struct PagedListTests {
     @Test func `A page of all items can`() throws {
         let all = PageNumber(size: .max)
         #expect(try all.params(at: .number(1))["pageSize"] as? Int == .max)
-        #expect(all.position(after: .sample(.number(1), 20)) == nil)
-        #expect(all.position(after: .sample(.number(2), 20, items: 40)) == nil)
+        #expect(all.position(after: .sample(20)) == .number(2))
+        #expect(all.position(after: .sample(0)) == nil)
     }
 }
 
 extension PageFacts {
-    fileprivate static func sample(_ position: PagePosition, _ count: Int, pages: Int? = nil, items: Int? = nil) -> Self
-    {
+    /// The facts of a page number `before / 20 + 1`.
+    fileprivate static func sample(
+        _ count: Int,
+        before: Int? = 0,
+        largest: Int? = nil,
+        total: Int? = nil,
+        pages: Int? = nil
+    ) -> Self {
         let url = URL("http://shop.test")
-        let response = APIResponse(HTTPResponse(status: 200), url: url, redirects: [], duration: .zero)
         return PageFacts(
-            position: position,
+            position: .number((before ?? 0) / 20 + 1),
             itemCount: count,
-            totalItems: items,
+            itemsBefore: before,
+            largestPage: largest,
+            totalItems: total,
             totalPages: pages,
-            nextCursor: nil,
-            previousCursor: nil,
+            response: APIResponse(HTTPResponse(status: 200), url: url)
+        )
+    }
+
+    fileprivate func at(_ position: PagePosition) -> Self {
+        PageFacts(
+            position: position,
+            itemCount: itemCount,
+            itemsBefore: itemsBefore,
+            largestPage: largestPage,
+            totalItems: totalItems,
+            totalPages: totalPages,
             response: response
         )
     }

@@ -23,7 +23,7 @@ final class NumberServer: Sendable {
     var queries: [String] { state.withLock(\.queries) }
 
     /// Fails the next request, or the next whose query holds this, once.
-    func failsNext(_ query: String = "") { state.withLock { $0.failing = query } }
+    func failsNext(_ query: String? = "") { state.withLock { $0.failing = query } }
     func announce(total: Int) { state.withLock { $0.total = total } }
     /// Puts an item in front, so that all others move by one.
     func insertInFront(_ number: Int = 0) { state.withLock { $0.numbers.insert(number, at: 0) } }
