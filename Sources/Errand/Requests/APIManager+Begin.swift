@@ -6,25 +6,34 @@ extension APIManager {
         message: String? = nil,
         endsAtCaller: Bool = false
     ) -> RequestID {
-        switch restartPolicy {
+        // A hook that is read here may begin a load, which is then older than this one.
+        let (policy, service) = (restartPolicy, service ?? proxy.defaultService)
+        let (draft, releasePolicy) = (RequestDraft(method: method, path: path), releasePolicy)
+        switch policy {
         case .ignoreNew: if let running = loads.last(where: proxy.isActive) { return join(running, endsAtCaller) }
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
-        let service = service ?? proxy.defaultService
         let load = Load(of: self, indicator: indicator)
         loads.append(load.id)
         if endsAtCaller { callersOnly.insert(load.id) }
-        // From here on it ends with its session, whatever those do who are asked next.
-        proxy.open(load.entry(method: method, path: path, releasePolicy: releasePolicy, session: service?.session))
+        // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
+        proxy.open(load.entry(of: draft, releasePolicy: releasePolicy, session: service?.session))
+        // Before the hooks below: a load that they begin in a list is newer than this one.
+        let page = Result { () throws(APIError) in try loadWillBegin(load.id, at: position, of: service) }
         indicator?.showLoading(message)
-        send(load, to: service, at: position)
+        send(load, draft, page, to: service)
         return load.id
     }
 
-    private func send(_ load: Load<Self>, to service: APIService?, at position: LoadPosition) {
+    private func send(
+        _ load: Load<Self>,
+        _ draft: RequestDraft,
+        _ page: Result<PageWish?, APIError>,
+        to service: APIService?
+    ) {
         do throws(APIError) {
-            guard let call = try call(for: load, to: service, at: position) else {
+            guard let call = try call(for: load, draft, page, to: service) else {
                 proxy.cancelRequest(load.id)
                 return
             }
@@ -34,22 +43,24 @@ extension APIManager {
         }
     }
 
-    /// What to send; `nil` when the interceptor refuses.
+    /// What to send; `nil` when the interceptor refuses, and when the load has been cancelled in a hook.
     private func call(
         for load: Load<Self>,
-        to service: APIService?,
-        at position: LoadPosition
+        _ draft: RequestDraft,
+        _ page: Result<PageWish?, APIError>,
+        to service: APIService?
     ) throws(APIError) -> APICall<Response>? {
-        var draft = RequestDraft(method: method, path: path)
+        var draft = draft
         draft.params = reformParams(paramSource?.params(for: self))
+        guard proxy.isActive(load.id) else { return nil }
         draft.headers = headers
         draft.serializer = requestSerializer
         draft.timeout = timeout
         draft.idempotencyKey = idempotencyKey
         if case .multipart = draft.serializer { draft.form = form() }
         draft.destination = destination
-        if let page = try loadWillBegin(load.id, at: position, of: service) { draft.add(page) }
-        guard interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
+        if let page = try page.get() { draft.add(page) }
+        guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self)
         let service = try prepared(service, isLoginRequest: options.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {

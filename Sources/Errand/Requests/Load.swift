@@ -15,12 +15,11 @@
 
     /// What the proxy's table knows of this load.
     func entry(
-        method: HTTPMethod,
-        path: String,
+        of draft: RequestDraft,
         releasePolicy: ReleasePolicy,
         session: ObjectIdentifier?
     ) -> APIProxy.ActiveLoad {
-        let summary = ActiveRequest(id: id, method: method, path: path)
+        let summary = ActiveRequest(id: id, method: draft.method, path: draft.path)
         let endsWithOwner = releasePolicy == .cancel
         return APIProxy.ActiveLoad(summary: summary, endsWithOwner: endsWithOwner, session: session) { [proxy] in
             proxy.deliver { self.wasCancelled() }
