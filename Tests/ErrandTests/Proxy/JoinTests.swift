@@ -75,7 +75,7 @@ struct JoinTests {
         requests[0].loadData()
         await transport.waitForRequests(2)
         gate.open()
-        #expect(await screen.ending() == .success)
+        #expect(await screen.endings(of: [requests[0]]) == [.success])
     }
 
     @Test func `Loads that differ in anything, or do not ask for it, have exchanges of their own`() async {

@@ -64,7 +64,7 @@ struct ReloginTests {
         #expect(screen.errors.contains { $0.response != nil })
         account.fails = false
         requests[0].loadData()
-        #expect(await screen.ending() == .success)
+        #expect(await screen.endings(of: [requests[0]]) == [.success])
         #expect(account.logins == 2)
     }
 

@@ -63,7 +63,7 @@ struct SessionTests: SessionScene {
         #expect(transport.requests.count == 5 * 2 + 3, "one replay for each login, none without")
         clock.advance(by: .seconds(31))
         requests[0].loadData()
-        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(await screen.endings(of: [requests[0]]) == [.failure(.loginExpired)])
         #expect(account.logins == 6)
     }
 
