@@ -60,6 +60,22 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
+extension APIParams: CustomStringConvertible, CustomReflectable {
+    /// The names of the parameters, or the type of the object that holds them, without any value.
+    public var description: String {
+        let texts = layers.flatMap { layer in
+            switch layer {
+            case .values(let values): values.keys.sorted()
+            case .object(let object): ["\(type(of: object))"]
+            }
+        }
+        return "APIParams(\(texts.joined(separator: ", ")))"
+    }
+
+    /// The parameters as ``description`` has them, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["params": description]) }
+}
+
 extension APIParams {
     /// The JSON text of these parameters.
     func json(_ encoder: JSONEncoder) throws(APIError) -> Data {

@@ -74,3 +74,13 @@ public struct MultipartForm: Sendable {
         return text
     }
 }
+
+extension MultipartForm: CustomStringConvertible, CustomReflectable {
+    /// The names of the parts and what they consist of, without their contents.
+    public var description: String {
+        "MultipartForm(\(parts.map { "\($0.name): \($0.content)" }.joined(separator: ", ")))"
+    }
+
+    /// The form as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
+}

@@ -113,3 +113,11 @@ extension Cursor {
         }
     }
 }
+
+extension Cursor: CustomStringConvertible, CustomReflectable {
+    /// The name of the parameter, without the cursor of the first request.
+    public var description: String { "Cursor(\(parameter))" }
+
+    /// The strategy as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["strategy": description]) }
+}

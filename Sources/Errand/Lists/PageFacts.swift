@@ -68,3 +68,11 @@ extension PageFacts {
         )
     }
 }
+
+extension PageFacts: CustomStringConvertible, CustomReflectable {
+    /// The position, the number of items and the answer, without cursors.
+    public var description: String { "\(position), \(itemCount) items, \(response)" }
+
+    /// The facts as ``description`` has them, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["page": description]) }
+}

@@ -25,3 +25,11 @@ public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
             ?? (try? page.decodeIfPresent(Int.self, forKey: .totalCount))
     }
 }
+
+extension PageModel: CustomStringConvertible, CustomReflectable {
+    /// The number of items, without their contents.
+    public var description: String { "PageModel(\(items.count) items)" }
+
+    /// The page as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["page": description]) }
+}

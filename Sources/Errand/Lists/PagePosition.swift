@@ -13,3 +13,19 @@ public enum PagePosition: Sendable, Hashable {
     /// A URL that the server gave, which is followed as it is if it leads to the service's own origin.
     case link(URL)
 }
+
+extension PagePosition: CustomStringConvertible, CustomReflectable {
+    /// The position, without the text of a cursor, and without what is secret in a URL.
+    public var description: String {
+        switch self {
+        case .start: "start"
+        case .number(let number): "page \(number)"
+        case .offset(let offset): "offset \(offset)"
+        case .cursor(let cursor, let parameter): "\(parameter) \(Redaction.hidden(cursor.utf8))"
+        case .link(let url): "link \(Redaction.url(url.absoluteString))"
+        }
+    }
+
+    /// The position as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["position": description]) }
+}

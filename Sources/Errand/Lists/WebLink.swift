@@ -36,6 +36,14 @@ extension WebLink {
     }
 }
 
+extension WebLink: CustomStringConvertible, CustomReflectable {
+    /// The target without user, password, fragment and the values of its query, and the relations.
+    public var description: String { "<\(Redaction.url(target))>; rel=\(relations)" }
+
+    /// The link as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["link": description]) }
+}
+
 /// Reads links from left to right.
 private struct WebLinkParser {
     private var rest: ArraySlice<UInt8>

@@ -40,6 +40,11 @@ public struct APIError: Error, Sendable {
     public private(set) var reason: String?
     /// The server's business code, where there was an envelope.
     public let code: Int?
+    /// The method of the request that failed; `nil` for an error that no load has made.
+    public private(set) var method: HTTPMethod?
+    /// The path of the request that failed, with `{name}` for its parameters and without a query; `nil` for an error that no
+    /// load has made.
+    public private(set) var path: String?
     /// The answer, where there was one.
     public private(set) var response: APIResponse?
     /// The error below this one.
@@ -96,6 +101,13 @@ extension APIError {
         )
     }
 
+    /// This error as that of a load.
+    func of(_ method: HTTPMethod, path: String) -> APIError {
+        var error = self
+        (error.method, error.path) = (method, Redaction.path(path))
+        return error
+    }
+
     /// This error, with the answer that it is about, unless it brings one.
     func answered(by response: APIResponse) -> APIError {
         var error = self
@@ -115,13 +127,16 @@ extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringCo
     /// The text for the user.
     public var errorDescription: String? { message }
 
-    /// The type, status, code and reason.
+    /// The type, method and path, status, code and reason.
     public var description: String {
-        let facts = [status.map { "HTTP \($0)" }, code.map { "code \($0)" }, reason ?? underlying?.reasonForLog]
+        let request = path.map { path in "\(method.map { "\($0) " } ?? "")\(path)" }
+        let facts = [
+            request, status.map { "HTTP \($0)" }, code.map { "code \($0)" }, reason ?? underlying?.reasonForLog,
+        ]
         return ([type.rawValue] + facts.compactMap { $0 }).joined(separator: ", ")
     }
 
-    /// The type, status, code and reason.
+    /// The type, method and path, status, code and reason.
     public var debugDescription: String { description }
 
     /// The description alone, so that `dump` prints no more than `print`.

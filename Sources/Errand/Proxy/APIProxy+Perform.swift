@@ -10,6 +10,7 @@ extension APIProxy {
             do throws(APIError) {
                 return try await attempt(call, in: generation, &turn)
             } catch {
+                let error = error.of(call.draft.method, path: call.draft.path)
                 try await recover(from: error, of: call, in: generation, &tries)
             }
         }

@@ -36,8 +36,11 @@ extension APIProxy {
         _ progress: TransferProgress.Handler?,
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
     ) {
-        let path = String(request.url.absoluteString.prefix { $0 != "?" && $0 != "#" })
-        let summary = ActiveRequest(id: id, method: request.method, path: path)
+        let summary = ActiveRequest(id: id, method: request.method, path: Redaction.path(request.url.absoluteString))
+        let path = request.url.path(percentEncoded: true)
+        let ended = { @Sendable (result: Result<APIResponse, APIError>) in
+            ended(result.mapError { $0.of(request.method, path: path) })
+        }
         open(ActiveLoad(summary: summary, endsWithOwner: true, session: nil) { ended(.failure(APIError(.cancelled))) })
         let place = RequestQueue.Place(host: request.url.authority, priority: .normal)
         let progress = progress.map { whileActive(id, $0) }

@@ -4,6 +4,6 @@ public struct ActiveRequest: Sendable, Identifiable {
     public let id: RequestID
     /// The request method.
     public let method: HTTPMethod
-    /// The path, or for a plain call the URL without its query.
+    /// The path with `{name}` for its parameters; for a plain call the URL without user, password, query and fragment.
     public let path: String
 }

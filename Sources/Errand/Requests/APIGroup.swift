@@ -123,3 +123,8 @@ extension APIGroupDelegate {
     /// Does nothing.
     public func group(_ group: APIGroup, didFinish count: Int, of total: Int) {}
 }
+
+extension APIGroup: CustomReflectable {
+    /// Nothing, because answers may be secrets; `dump` prints the class alone.
+    public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
+}

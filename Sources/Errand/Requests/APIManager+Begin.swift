@@ -14,11 +14,11 @@ extension APIManager {
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
-        let load = Load(of: self, indicator: indicator)
+        let load = Load(of: self, draft, indicator: indicator)
         loads.append(load.id)
         if endsAtCaller { callersOnly.insert(load.id) }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
-        proxy.open(load.entry(of: draft, releasePolicy: releasePolicy, session: service?.session))
+        proxy.open(load.entry(releasePolicy: releasePolicy, session: service?.session))
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in try loadWillBegin(load.id, at: position, of: service) }
         indicator?.showLoading(message)

@@ -44,3 +44,8 @@ public import Observation
         }
     }
 }
+
+extension APIOutcome: CustomReflectable {
+    /// Nothing, because answers may be secrets; `dump` prints the class alone.
+    public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
+}

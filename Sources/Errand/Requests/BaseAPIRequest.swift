@@ -164,6 +164,11 @@ extension BaseAPIRequest {
     }
 }
 
+extension BaseAPIRequest: CustomReflectable {
+    /// Nothing, because a request holds answers and its service; `dump` prints its class alone.
+    public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
+}
+
 /// What ``APIManager/loadData()`` does while an earlier load runs.
 public enum RestartPolicy: Sendable {
     /// The earlier loads are cancelled.

@@ -3,23 +3,22 @@
     typealias Answer = APIAnswer<Manager.Response>
 
     let id = RequestID.next()
+    private let method: HTTPMethod
+    private let path: String
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
 
-    init(of manager: Manager, indicator: (any LoadingIndicator)?) {
+    init(of manager: Manager, _ draft: RequestDraft, indicator: (any LoadingIndicator)?) {
         self.manager = manager
+        (method, path) = (draft.method, draft.path)
         proxy = manager.proxy
         self.indicator = indicator
     }
 
     /// What the proxy's table knows of this load.
-    func entry(
-        of draft: RequestDraft,
-        releasePolicy: ReleasePolicy,
-        session: ObjectIdentifier?
-    ) -> APIProxy.ActiveLoad {
-        let summary = ActiveRequest(id: id, method: draft.method, path: draft.path)
+    func entry(releasePolicy: ReleasePolicy, session: ObjectIdentifier?) -> APIProxy.ActiveLoad {
+        let summary = ActiveRequest(id: id, method: method, path: Redaction.path(path))
         let endsWithOwner = releasePolicy == .cancel
         return APIProxy.ActiveLoad(summary: summary, endsWithOwner: endsWithOwner, session: session) { [proxy] in
             proxy.deliver { self.wasCancelled() }
@@ -59,7 +58,7 @@
     private func didFinish(_ result: Result<Answer, APIError>, of service: APIService?) {
         guard proxy.isActive(id) else { return }
         let response = (try? result.get().response) ?? result.error?.response
-        let outcome = manager?.outcome(of: result, id, of: service)
+        let outcome = manager?.outcome(of: result, id, of: service).mapError { $0.of(method, path: path) }
         if let manager, let outcome { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard proxy.claim(id) else { return }
@@ -76,7 +75,7 @@
             indicator?.hideLoading()
             return
         }
-        end(manager, with: .failure(APIError(.cancelled)), nil)
+        end(manager, with: .failure(APIError(.cancelled).of(method, path: path)), nil)
     }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.

@@ -1,29 +1,77 @@
 import Foundation
 
-extension HTTPField: CustomStringConvertible, CustomReflectable {
-    /// The line, without its value where the name tells that it is a secret, and without the query of a URL.
-    public var description: String { "\(name): \(isSecret ? "<redacted>" : hasURL ? value.withoutURLSecrets : value)" }
+/// What may be shown of a value that can hold a secret: what is known to be harmless, and of the rest its size.
+enum Redaction {
+    /// What takes the place of `bytes`.
+    static func hidden(_ bytes: some Collection<UInt8>) -> String { "<redacted \(bytes.count) bytes>" }
 
-    /// The line as ``description`` has it, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
-
-    private var isSecret: Bool {
-        let marks = ["auth", "cookie", "token", "secret", "key", "password", "session", "signature"]
-        return marks.contains(where: name.lowercased().contains)
+    /// The value of a header line, as far as its name allows it.
+    static func value(of name: String, _ value: String) -> String {
+        let name = name.lowercased()
+        guard !harmlessHeaders.contains(name) else { return value }
+        return headersWithURL.contains(name) ? url(value) : hidden(value.utf8)
     }
 
-    private var hasURL: Bool {
-        ["Location", "Content-Location", "Refresh", "Referer", "Link"].contains(where: isNamed)
+    /// A URL or a relative reference without user, password and fragment, and with the names of its query alone.
+    static func url(_ text: String) -> String {
+        let query = text.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
+        let names = query.split(separator: "&").map { item in
+            // An item without a name may be a secret as a whole.
+            item.firstIndex(of: "=").map { String(item[..<$0]) } ?? hidden(item.utf8)
+        }
+        return path(text) + (names.isEmpty ? "" : "?\(names.joined(separator: "&"))")
+    }
+
+    /// A URL or a path without user, password, query and fragment.
+    static func path(_ text: String) -> String {
+        let text = text.prefix { $0 != "?" && $0 != "#" }
+        let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+        let hasScheme = scheme.first?.isLetter == true && text[scheme.endIndex...].first == ":"
+        let rest = hasScheme ? text[scheme.endIndex...].dropFirst() : text
+        guard rest.hasPrefix("//") else { return hasScheme ? "\(scheme):\(hidden(rest.utf8))" : String(text) }
+        return (hasScheme ? "\(scheme):" : "") + hierarchy(rest.dropFirst(2))
+    }
+
+    /// Host, port and path; nothing where what stands in front of the path is no host.
+    private static func hierarchy(_ text: Substring) -> String {
+        let authority = text.prefix { $0 != "/" && $0 != "\\" }
+        let host = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
+        let name = host.hasPrefix("[") ? host.drop { $0 != "]" }.dropFirst() : host.drop { $0 != ":" }
+        let port = name.dropFirst()
+        guard name.isEmpty || name.first == ":", port.allSatisfy({ $0.isASCII && $0.isNumber }) else {
+            return "//" + hidden(text.utf8)
+        }
+        return "//\(host)\(text[authority.endIndex...])"
+    }
+
+    private static let headersWithURL: Set = ["content-location", "location", "origin", "referer"]
+
+    // In lower case. A name that is not here may be one that an app or a server has made up for a secret.
+    private static let harmlessHeaders: Set = [
+        "accept", "accept-charset", "accept-encoding", "accept-language", "accept-patch", "accept-ranges", "age",
+        "allow",
+        "cache-control", "connection", "content-encoding", "content-language", "content-length", "content-range",
+        "content-type", "date", "expect", "expires", "host", "if-modified-since", "if-unmodified-since", "keep-alive",
+        "last-modified", "pragma", "range", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-after",
+        "server", "strict-transport-security", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "vary",
+        "via",
+        "x-content-type-options", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset",
+    ]
+}
+
+extension Mirror {
+    /// The mirror of an object whose properties, and those of its superclasses and subclasses, may hold secrets.
+    init(withoutChildren object: some AnyObject) {
+        self.init(object, children: [:], ancestorRepresentation: .suppressed)
     }
 }
 
-extension String {
-    /// The text, which begins with a URL, without what is secret in a URL: user and password, query, fragment.
-    fileprivate var withoutURLSecrets: String {
-        let plain = prefix { $0 != "?" && $0 != "#" }.replacing(#/\/\/[^\/]*@/#, with: "//<redacted>@")
-        let cut = first { $0 == "?" || $0 == "#" }
-        return cut.map { "\(plain)\($0)<redacted>" } ?? String(plain)
-    }
+extension HTTPField: CustomStringConvertible, CustomReflectable {
+    /// The line, whose value is shown where the name is one of those that are known to be harmless.
+    public var description: String { "\(name): \(Redaction.value(of: name, value))" }
+
+    /// The line as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }
 
 extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
@@ -34,9 +82,30 @@ extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, unlabeledChildren: map(\.description)) }
 }
 
+extension HTTPBody: CustomStringConvertible, CustomReflectable {
+    /// The pieces, without their contents.
+    public var description: String { pieces.map(\.description).description }
+
+    /// The body as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
+}
+
+extension HTTPBody.Piece: CustomStringConvertible, CustomReflectable {
+    /// The number of bytes, or the path of the file.
+    public var description: String {
+        switch self {
+        case .data(let data): "\(data.count) bytes"
+        case .file(let file): "file \(Redaction.path(file.absoluteString))"
+        }
+    }
+
+    /// The piece as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["piece": description]) }
+}
+
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
-    /// The method and the URL without its query, which may hold secrets.
-    public var description: String { "\(method) \(url.absoluteString.withoutURLSecrets)" }
+    /// The method and the URL, without user, password and fragment, and with the names of its query alone.
+    public var description: String { "\(method) \(Redaction.url(url.absoluteString))" }
 
     /// The request as ``description`` has it, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
@@ -50,18 +119,39 @@ extension HTTPResponse: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }
 
+extension TransportError: CustomStringConvertible, CustomReflectable {
+    /// The kind and the reason.
+    public var description: String { "\(kind): \(reason)" }
+
+    /// The error as ``description`` has it, without the error below it, which may quote a URL.
+    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
+}
+
 extension TransportConfiguration.Proxy: CustomStringConvertible, CustomReflectable {
     /// The kind of proxy, and the URL without user and password.
     public var description: String {
         switch self {
         case .environment: "environment"
-        case .url(let url): "url(\(url.absoluteString.withoutURLSecrets))"
+        case .url(let url): "url(\(Redaction.url(url.absoluteString)))"
         case .none: "none"
         }
     }
 
     /// The proxy as ``description`` has it, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
+}
+
+extension TLSConfiguration.Certificates: CustomStringConvertible, CustomReflectable {
+    /// The path of the file, or the number of bytes.
+    public var description: String {
+        switch self {
+        case .file(let file): "file \(file.path)"
+        case .data(let data): "\(data.count) bytes"
+        }
+    }
+
+    /// The certificates as ``description`` has them, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["certificates": description]) }
 }
 
 extension ClientIdentity: CustomStringConvertible, CustomReflectable {

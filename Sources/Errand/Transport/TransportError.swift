@@ -38,8 +38,3 @@ public struct TransportError: Error, Sendable {
         self.underlying = underlying
     }
 }
-
-extension TransportError: CustomStringConvertible {
-    /// The kind and the reason.
-    public var description: String { "\(kind): \(reason)" }
-}

@@ -51,16 +51,16 @@ struct APIErrorTests {
 
     @Test func `A decoding error says where, and not what stood there`() async {
         let wrong = await error(.json(#"{"errcode":200,"data":[{"id":1,"name":"a"},{"id":"s3cret","name":"b"}]}"#))
-        #expect(wrong?.description == "decoding, HTTP 200, data.[1].id is no Int")
+        #expect(wrong?.description == "decoding, GET /goods, HTTP 200, data.[1].id is no Int")
         let missing = await error(.json(#"{"errcode":200,"data":[{"id":1}]}"#))
-        #expect(missing?.description == "decoding, HTTP 200, no data.[0].name")
+        #expect(missing?.description == "decoding, GET /goods, HTTP 200, no data.[0].name")
     }
 
     @Test func `The keys of a dictionary are the server's, and stay there`() async {
         let body = #"{"errcode":200,"data":{"s3cret@mail.test":{"id":1,"names":{"s3cret":7}}}}"#
         let request = AccountsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(body) }))
         let error = await #expect(throws: APIError.self) { try await request.value() }
-        #expect(error?.description == "decoding, HTTP 200, data.*.names.* is no String")
+        #expect(error?.description == "decoding, POST /goods, HTTP 200, data.*.names.* is no String")
         let large = #"{"errcode":200,"data":{"s3cret@mail.test":1e400}}"#
         let json = JSONRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(large) }))
         let malformed = await #expect(throws: APIError.self) { try await json.value() }
@@ -90,6 +90,67 @@ struct APIErrorTests {
         #expect(error?.type == .paramsError)
         #expect(error?.description.contains("base URL") == true)
         #expect(error?.description.contains("s3cret") == false)
+    }
+
+    /// What a load can fail of.
+    enum Failure: CaseIterable {
+        case http, server, decoding, wire, refusedParams, refusedAnswer, noService, parameters, login, cancelled,
+            adapting
+    }
+
+    @Test(arguments: Failure.allCases)
+    func `Each error of a load names its method and path, without what stands in them`(_ failure: Failure) async throws
+    {
+        let validator = ValidatorSpy()
+        validator.acceptsParams = { _ in failure != .refusedParams }
+        validator.acceptsContent = { _ in failure != .refusedAnswer }
+        let proxy = APIProxy(
+            service: service(failure),
+            transport: ScriptedTransport { [self] _ in try answer(failure) }
+        )
+        let request = GoodsRequest(proxy: proxy)
+        (request.validator, request.method, request.path) = (validator, .put, "/users/{token}/goods?key=s3cret#s3cret")
+        request.reform = { _ in failure == .parameters ? ["token": Double.nan] : ["token": "s3cret"] }
+        if failure == .cancelled { Task { proxy.cancelAllRequests() } }
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.method == .put)
+        #expect(error?.path == "/users/{token}/goods")
+        #expect(error?.description.hasPrefix("\(error?.type.rawValue ?? ""), PUT /users/{token}/goods") == true)
+        #expect(error?.description.contains("s3cret") == false)
+        if failure != .cancelled { #expect(request.error?.path == error?.path) }
+    }
+
+    private func service(_ failure: Failure) -> APIService? {
+        guard failure != .noService else { return nil }
+        return .sample {
+            $0.loginExpiredStatuses = failure == .login ? [500] : []
+            if failure == .adapting { $0.adapt = { _ in throw APIError(.security, reason: "no key") } }
+        }
+    }
+
+    private nonisolated func answer(_ failure: Failure) throws -> HTTPResponse {
+        switch failure {
+        case .wire: throw TransportError(.connectionLost, "lost")
+        case .http, .login: HTTPResponse(status: 500)
+        case .server: .json(#"{"errcode":7}"#)
+        case .decoding: .json(#"{"errcode":200,"data":7}"#)
+        default: .json(goodsJSON([]))
+        }
+    }
+
+    @Test func `The error of a plain call names the path of its URL`() async {
+        let transport = ScriptedTransport { _ in throw TransportError(.timeout, "late") }
+        let request = HTTPRequest(.get, URL("http://shop.test/a%20b?token=s3cret"))
+        let error = await #expect(throws: APIError.self) { try await APIProxy(fake: transport).send(request) }
+        #expect(error?.description == "timeout, GET /a%20b, late")
+    }
+
+    @Test func `An error that no load has made names none`() {
+        #expect(APIError(.http).path == nil)
+        #expect(
+            APIError(.http, response: APIResponse(HTTPResponse(status: 404), url: URL("http://a.test"))).description
+                == "http, HTTP 404"
+        )
     }
 
     @Test func `Every type has a text`() {
