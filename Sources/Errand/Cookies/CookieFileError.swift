@@ -6,9 +6,9 @@ public struct CookieFileError: Error, Sendable {
     public enum Kind: Sendable, Hashable {
         /// The file could not be read; it was left as it is.
         case cannotRead
-        /// What stood in the file's place is no cookie file, or a damaged one; it was set aside under another name.
+        /// What was in the file's place is no cookie file, or a damaged one; it is kept under another name.
         ///
-        /// The lines of it that are whole are in the jar.
+        /// The whole lines of a damaged file are in the jar.
         case setAside
         /// Another process held the lock for too long; the jar tries again.
         case locked
