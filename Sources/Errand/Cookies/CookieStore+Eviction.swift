@@ -9,8 +9,14 @@ extension CookieStore {
     /// A site with more cookies than this gives way before others do.
     private static let fairShare = 50
 
-    /// What cookies are counted by: their domain.
-    func site(of domain: String) -> String { domain }
+    /// The registrable domain of a cookie's domain; an address, or a host that is a public suffix itself, as it is.
+    func site(of domain: String) -> String {
+        var name = domain[...]
+        while name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
+        let host = String(name)
+        guard !CookieHost.isAddress(host) else { return host }
+        return suffixes.registrableDomain(of: host) ?? host
+    }
 
     /// Makes room after a cookie of `domain` was added (RFC 6265bis section 5.7) and returns what had to go.
     mutating func evict(for domain: String) -> [Entry] { evict(from: [site(of: domain)]) }
