@@ -146,15 +146,24 @@ extension stat {
 extension CookieFile {
     /// Keeps what is damaged under the first free `<name>.corrupt-N`.
     ///
-    /// Whatever holds it is renamed.
+    /// Cookies that were found in it must be on the disk before it goes from its place; so the file is copied, and stays
+    /// until a save replaces it. What holds none is renamed.
     func setAside(_ found: Found) throws(CookieFileError) -> CookieFileError {
-        let name = try renameAside()
+        let name = if let bytes = found.salvaged { try copyAside(bytes) } else { try renameAside() }
         return CookieFileError(.setAside, url, "\(found.contents.damage ?? ""); it is now \(name)")
     }
 
     private func renameAside() throws(CookieFileError) -> String {
         let (_, free) = try asideNames()
         guard rename(path, folder + free) == 0 else { throw failure(.cannotWrite, .last("rename")) }
+        return free
+    }
+
+    private func copyAside(_ bytes: [UInt8]) throws(CookieFileError) -> String {
+        let (last, free) = try asideNames()
+        // A process that died between the copy and the save has left the same copy.
+        if let last, has(bytes, at: folder + last) { return last }
+        try write(bytes, to: folder + free)
         return free
     }
 
@@ -166,6 +175,12 @@ extension CookieFile {
         return (free > 0 ? names[free - 1] : nil, names[free])
     }
 
+    private func has(_ bytes: [UInt8], at path: String) -> Bool {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG, Int(status.st_size) == bytes.count
+        else { return false }
+        return (try? file.readAll(atMost: bytes.count)) == bytes
+    }
 }
 
 // MARK: Writing

@@ -17,7 +17,8 @@ import Synchronization
 /// `<name>.lock` beside the file is what processes take turns with.
 ///
 /// A damaged file, a directory or a symbolic link in the file's place is kept as `<name>.corrupt-1` and so on, never
-/// written to and never deleted.
+/// written to and never deleted; a damaged file only goes from its place when the cookies that were found in it are on
+/// the disk.
 ///
 /// ```swift
 /// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))
