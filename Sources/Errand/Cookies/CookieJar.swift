@@ -11,7 +11,7 @@ import Synchronization
 /// exits, though not when a signal ends it. The file is a Netscape `cookies.txt`, which curl and others read and write.
 /// It is replaced as a whole and readable by its owner alone.
 ///
-/// Several processes, and several jars of one, may share a file. Each save takes over
+/// Several processes, and several jars of one, may share a file, also by paths of different spelling. Each save takes over
 /// what others stored and removed: of each cookie, the newest update counts, not the last save. To that end the file
 /// lists for a day which cookies were removed, without their values. A logout ends what was stored before it. The empty
 /// `<name>.lock` beside the file is what processes take turns with.

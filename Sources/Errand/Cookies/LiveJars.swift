@@ -23,7 +23,7 @@ enum LiveJars {
     /// The other jars that share the file of `jar`.
     static func others(than jar: CookieJar) -> [CookieJar] {
         guard let file = jar.file else { return [] }
-        return all.filter { $0 !== jar && $0.file?.path == file.path }
+        return all.filter { $0 !== jar && $0.file?.isSame(as: file) == true }
     }
 
     private static var all: [CookieJar] { references.take { $0.compactMap(\.jar) } }
