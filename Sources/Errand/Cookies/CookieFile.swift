@@ -24,6 +24,8 @@ struct CookieFile: Sendable {
         case bytes([UInt8], modified: CookieStamp)
         /// Something that is no cookie file, for the reason given.
         case unusable(String)
+        /// What another user could have put there, for the reason given.
+        case refused(String)
     }
 
     /// How long another process may hold the lock; a save takes some ten milliseconds.
@@ -50,6 +52,8 @@ struct CookieFile: Sendable {
     }
 
     /// Does `body` while no other process is in it.
+    ///
+    /// Nothing is made in a folder that is not trusted.
     func locked<Result>(_ body: () throws(CookieFileError) -> Result) throws(CookieFileError) -> Result {
         let lock = try takeLock()
         let result = try body()
@@ -59,6 +63,7 @@ struct CookieFile: Sendable {
 
     private func takeLock() throws(CookieFileError) -> FileLock {
         do throws(SystemError) { try makeFolder(folder) } catch { throw failure(.cannotWrite, error) }
+        try checkFolder()
         do throws(SystemError) {
             if let lock = try FileLock.take(path + ".lock", patience: Self.lockPatience) { return lock }
         } catch {
@@ -72,6 +77,12 @@ struct CookieFile: Sendable {
         let parent = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
         if parent.utf8.count < path.utf8.count { try makeFolder(parent) }
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last("mkdir") }
+    }
+
+    /// Refuses a folder in which other users can put files of their choice in the place of this one.
+    private func checkFolder() throws(CookieFileError) {
+        guard let reason = FileTrust(at: folder)?.reasonAgainstFolder else { return }
+        throw CookieFileError(.cannotRead, url, reason)
     }
 
     private func exists(_ path: String) -> Bool { FileIdentity(ofEntry: path) != nil }
@@ -93,6 +104,7 @@ extension CookieFile {
     func find(at date: Date, known: UInt64? = nil) throws(CookieFileError) -> Found {
         switch try read() {
         case .nothing: return Found()
+        case .refused(let reason): throw CookieFileError(.cannotRead, url, reason)
         case .unusable(let reason): return Found(contents: .init(damage: reason))
         case .bytes(let bytes, let modified):
             let checksum = CookieFileFormat.checksum(bytes)
@@ -109,6 +121,7 @@ extension CookieFile {
     }
 
     private func read() throws(CookieFileError) -> Reading {
+        try checkFolder()
         do throws(SystemError) {
             return try readFile()
         } catch {
@@ -123,6 +136,9 @@ extension CookieFile {
         let file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         let status = try file.status()
         guard status.st_mode & S_IFMT == S_IFREG else { return .unusable("it is not a file") }
+        let trust = FileTrust(status)
+        guard trust.isOwned else { return .refused("another user owns the file") }
+        guard !trust.canBeChangedByOthers else { return .unusable("other users may write it") }
         guard status.st_size <= mostBytes else { return .unusable("it is too large") }
         if status.st_mode & 0o077 != 0 { try? file.setMode(0o600) }
         return .bytes(try file.readAll(atMost: mostBytes), modified: CookieStamp(status.modified))

@@ -4,9 +4,12 @@ public import Foundation
 public struct CookieFileError: Error, Sendable {
     /// The kinds of problem.
     public enum Kind: Sendable, Hashable {
-        /// The file could not be read; it was left as it is.
+        /// The file could not be read, or another user could have put it there; it was left as it is.
+        ///
+        /// The jar does not write it either, and tries again.
         case cannotRead
-        /// What was in the file's place is no cookie file, or a damaged one; it is kept under another name.
+        /// What was in the file's place is no cookie file, a damaged one, or one that other users may write; it is kept
+        /// under another name.
         ///
         /// The whole lines of a damaged file are in the jar.
         case setAside

@@ -20,6 +20,14 @@ import Synchronization
 /// written to and never deleted; a damaged file only goes from its place when the cookies that were found in it are on
 /// the disk.
 ///
+/// Cookies are read from no file that another user can choose. The process' user or root must own the file and its
+/// folder, otherwise the jar reads and writes nothing, reports ``CookieFileError/Kind/cannotRead`` and keeps its cookies
+/// in memory; the same holds for a folder that other users may write, unless it is sticky like `/tmp`. A file that
+/// other users may write is kept aside like a damaged one. The group that bears its user's name and has no other member
+/// is no other user. For root, every user but root is another one: a tool that runs by `sudo` leaves the cookies of the
+/// user alone whose home it sees, and root in a container needs a folder of its own below one that it was given. A
+/// folder that is missing is made, for its owner alone.
+///
 /// ```swift
 /// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))
 /// jar.store(setCookie: "sid=31d4; Path=/; Secure", from: url)
