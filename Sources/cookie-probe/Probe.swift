@@ -64,6 +64,30 @@ struct Probe {
         exit(0)
     }
 
+    /// Does what the lines of a pipe ask for, one after the other, and answers each.
+    ///
+    /// `store <microseconds since 1970> <URL> <Set-Cookie>`, `flush`, `clear` or `cookies`, with TABs between the words.
+    func play(reading pipe: String) -> Never {
+        guard dup2(open(pipe, O_RDONLY | O_CLOEXEC), 0) == 0 else { exit(1) }
+        while let line = readLine() {
+            let words = line.split(separator: "\t", maxSplits: 3).map(String.init)
+            switch words[0] {
+            case "store": store(words)
+            case "flush": while (try? jar.flush()) == nil {}
+            case "clear": jar.clear()
+            default: break
+            }
+            let pairs = words[0] == "cookies" ? jar.cookies.map { "\($0.name)=\($0.value)" } : []
+            say("done \(pairs.joined(separator: " "))")
+        }
+        _exit(0)
+    }
+
+    private func store(_ words: [String]) {
+        guard words.count == 4, let microseconds = Double(words[1]), let url = URL(string: words[2]) else { exit(64) }
+        jar.store(setCookie: words[3], from: url, at: Date(timeIntervalSince1970: microseconds / 1e6))
+    }
+
     func clear() -> Never {
         jar.clear()
         say("cleared")
@@ -93,7 +117,7 @@ struct Probe {
     }
 
     private func store(_ number: Int, value: String = "v") {
-        guard let url = URL(string: "https://\(name)\(number / 100).example.org/") else { return }
+        guard let url = URL(string: "https://\(name)\(number / 100).example/") else { return }
         jar.store(setCookie: "\(name)-\(number)=\(value); Max-Age=86400", from: url)
     }
 

@@ -4,6 +4,7 @@ import Foundation
 // The process that the cookie tests kill, stop, or deny the disk.
 //
 // cookie-probe <command> <file> [<name> [<count>]]
+// cookie-probe play <file> <a pipe with commands>
 // cookie-probe exit <file> <name> <count> <a URL that never answers> <a URL whose answer it waits for>
 //
 // Or the one that the reachability tests put into a network of its own: cookie-probe watch <count>
@@ -27,5 +28,6 @@ case "exit": probe.leave(during: arguments.dropFirst(4).compactMap { URL(string:
 case "clear": probe.clear()
 case "churn": probe.churn()
 case "hold": probe.holdLock()
+case "play": probe.play(reading: probe.name)
 default: exit(64)
 }

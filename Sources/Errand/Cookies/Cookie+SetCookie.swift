@@ -19,7 +19,8 @@ extension Cookie {
             created: date.inWholeMilliseconds,
             isSecure: line.isSecure,
             isHTTPOnly: line.isHTTPOnly,
-            sameSite: line.sameSite
+            sameSite: line.sameSite,
+            updated: CookieStamp(date)
         )
         guard !isSecure || origin.isSecure else { throw .insecureConnection }
         guard sameSite != SameSite.none || isSecure else { throw .sameSiteNoneWithoutSecure }

@@ -36,6 +36,8 @@ public struct Cookie: Sendable, Equatable {
     public let isHTTPOnly: Bool
     /// The `SameSite` attribute; `nil` when there was none or an unknown one.
     public let sameSite: SameSite?
+    /// When the cookie was last set, which decides between two processes that have both set it.
+    var updated: CookieStamp
 
     /// The name as text; bytes that are not UTF-8 are replaced.
     public var name: String { String(decoding: nameBytes, as: UTF8.self) }
@@ -72,11 +74,42 @@ extension Cookie {
         nameBytes == key.name && isHostOnly == key.isHostOnly && path == key.path && domain == key.domain
     }
 
-    /// Whether both are the same but for when they begin and end.
+    /// Whether both are the same except for their times.
     func hasSameContent(as other: Cookie) -> Bool {
         var other = other
         other.created = created
+        other.updated = updated
         other.expires = expires
         return self == other
     }
+}
+
+/// When a cookie was last set or removed.
+///
+/// Of two updates of one cookie, the one with the later stamp counts. Microseconds since 1970 by the clock of the process, but always later than the stamp that the process knew before, so
+/// that no update is lost when the clock is set back.
+struct CookieStamp: Hashable, Comparable, Sendable {
+    /// Before every update.
+    static let never = CookieStamp(unchecked: .min)
+    private static let limit: Int64 = 1 << 62
+
+    let microseconds: Int64
+
+    /// Limits the number, so that there is always a next one.
+    init(microseconds: Int64) {
+        self.init(unchecked: max(-Self.limit, min(microseconds, Self.limit)))
+    }
+
+    init(_ date: Date) {
+        let microseconds = (date.timeIntervalSince1970 * 1e6).rounded(.down)
+        self.init(unchecked: Int64(max(-1e18, min(microseconds, 1e18))))
+    }
+
+    private init(unchecked microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    var next: CookieStamp { CookieStamp(unchecked: microseconds + 1) }
+
+    static func < (one: Self, other: Self) -> Bool { one.microseconds < other.microseconds }
 }

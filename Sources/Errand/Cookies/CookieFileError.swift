@@ -4,11 +4,14 @@ public import Foundation
 public struct CookieFileError: Error, Sendable {
     /// The kinds of problem.
     public enum Kind: Sendable, Hashable {
-        /// The file could not be read; it was left as it is.
-        case cannotRead
-        /// What stood in the file's place is no cookie file, or a damaged one; it was set aside under another name.
+        /// The file could not be read, or another user could have put it there; it was left as it is.
         ///
-        /// The lines of it that are whole are in the jar.
+        /// The jar does not write it either, and tries again.
+        case cannotRead
+        /// What was in the file's place is no cookie file, a damaged one, or one that other users may write; it is kept
+        /// under another name.
+        ///
+        /// The whole lines of a damaged file are in the jar.
         case setAside
         /// Another process held the lock for too long; the jar tries again.
         case locked

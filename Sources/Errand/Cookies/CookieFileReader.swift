@@ -32,6 +32,7 @@ private struct CookieFileReader {
     /// What our comment says of the cookie in the next line.
     private struct Note {
         let created: Date
+        let updated: CookieStamp
         let sameSite: Cookie.SameSite?
     }
 
@@ -41,12 +42,16 @@ private struct CookieFileReader {
             readEnd(line, of: file)
         } else if line.starts(with: CookieFileFormat.note.utf8) {
             readNote(line)
+        } else if line.starts(with: CookieFileFormat.removed.utf8) {
+            readRemoval(line)
+        } else if line.starts(with: CookieFileFormat.cleared.utf8) {
+            readLogout(line)
         } else if line.first != UInt8(ascii: "#") || line.starts(with: CookieFileFormat.httpOnly.utf8) {
             readCookie(line)
         }
     }
 
-    var hasRoom: Bool { contents.cookies.count < most }
+    var hasRoom: Bool { contents.cookies.count + contents.removals.count < most }
 
     func contents(rest: ArraySlice<UInt8>) -> CookieFileFormat.Contents {
         var contents = contents
@@ -64,12 +69,40 @@ private struct CookieFileReader {
 
     private mutating func readNote(_ line: ArraySlice<UInt8>) {
         let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-        guard words.count == 3, let created = Int64(words[1]) else {
-            contents.damage = contents.damage ?? "a comment is damaged"
-            return
+        guard words.count == 4, let created = Int64(words[1]), let updated = Int64(words[2]) else {
+            return damageComment()
         }
-        let instant = Date(timeIntervalSince1970: Double(created) / 1000)
-        note = Note(created: instant, sameSite: Cookie.SameSite(rawValue: words[2]))
+        note = Note(
+            created: Date(timeIntervalSince1970: Double(created) / 1000),
+            updated: CookieStamp(microseconds: updated),
+            sameSite: Cookie.SameSite(rawValue: words[3])
+        )
+    }
+
+    private mutating func readRemoval(_ line: ArraySlice<UInt8>) {
+        let words = line.split(separator: UInt8(ascii: " "), maxSplits: 3)
+        let fields = words.last?.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false) ?? []
+        guard words.count == 4, fields.count == 3, !fields[2].isEmpty, fields[1].first == UInt8(ascii: "/"),
+            let stamp = Int64(String(decoding: words[1], as: UTF8.self)), let isSecure = Bool(field: words[2]),
+            let domain = domain(fields[0])
+        else { return damageComment() }
+        let key = Cookie.Key(
+            domain: domain,
+            isHostOnly: fields[0].first != UInt8(ascii: "."),
+            path: String(decoding: fields[1], as: UTF8.self),
+            name: Array(fields[2])
+        )
+        contents.removals.append(.init(key: key, stamp: CookieStamp(microseconds: stamp), isSecure: isSecure))
+    }
+
+    private mutating func readLogout(_ line: ArraySlice<UInt8>) {
+        let text = String(decoding: line.dropFirst(CookieFileFormat.cleared.utf8.count), as: UTF8.self)
+        guard let stamp = Int64(text) else { return damageComment() }
+        contents.cleared = max(contents.cleared, CookieStamp(microseconds: stamp))
+    }
+
+    private mutating func damageComment() {
+        contents.damage = contents.damage ?? "a comment is damaged"
     }
 
     private mutating func readCookie(_ line: ArraySlice<UInt8>) {
@@ -102,7 +135,8 @@ private struct CookieFileReader {
             created: note?.created ?? date,
             isSecure: isSecure,
             isHTTPOnly: isHTTPOnly,
-            sameSite: note?.sameSite
+            sameSite: note?.sameSite,
+            updated: note?.updated ?? .never
         )
     }
 

@@ -7,44 +7,67 @@ extension CookieJar {
         guard let file else { return }
         let generation = generation
         LiveJars.add(self)
-        // Whoever logged out before that could not tell this jar, and may not have written it yet.
-        guard !isFileOver else { return }
-        let found = find(in: file)
-        state.withLock { $0.note(found.problems, ended: []) }
+        // A logout before that could not reach this jar, and the file may not have it yet.
+        let logouts = LiveJars.others(than: self).map { $0.state.withLock(\.store.cleared) }
+        if let logout = logouts.max() { state.withLock { $0.begin(after: logout) } }
+        var isUntidy = false
+        do throws(CookieFileError) {
+            let found = try file.find(at: opened)
+            isUntidy = found.isDamaged || file.hasTemporary
+            let store = store(of: found, knowing: emptyStore)
+            state.withLock { $0.load(store, checksum: found.checksum, readIn: generation, at: opened) }
+        } catch {
+            state.withLock { $0.note([error], ended: []) }
+        }
+        if isUntidy { tidy(file) }
         tell()
-        change { $0.load(found.cookies.compactMap(admitted), from: found, readIn: generation, at: opened) }
     }
 
-    /// Whether another jar of the file has a logout to write, so that what the file holds counts no more.
-    var isFileOver: Bool { LiveJars.others(than: self).contains { $0.state.withLock(\.hasUnwrittenLogout) } }
+    private var emptyStore: CookieStore {
+        CookieStore(capacity: capacity, suffixes: suffixes, remembersRemovals: true)
+    }
+
+    /// What is in the file, as the jar takes it, with a stamp for each update of another tool.
+    func store(of found: CookieFile.Found, knowing own: CookieStore) -> CookieStore {
+        var store = emptyStore
+        store.clear(upTo: found.contents.cleared)
+        for removal in found.contents.removals {
+            store.remove(removal.key, at: removal.stamp, isSecure: removal.isSecure)
+        }
+        for cookie in found.contents.cookies.compactMap(admitted) {
+            store.put(stamped(cookie, by: found, knowing: own.entry(cookie.key)?.saved))
+        }
+        return store
+    }
 
     /// A cookie of the file as the jar takes it; what no `Set-Cookie` could have brought is not taken.
     ///
     /// A domain may have become a public suffix since; then the cookie goes to that host alone.
-    func admitted(_ cookie: Cookie) -> Cookie? {
+    private func admitted(_ cookie: Cookie) -> Cookie? {
         guard sessionCookies == .keep || cookie.expires != nil, SetCookie.canBring(cookie) else { return nil }
         var cookie = cookie
         cookie.isHostOnly = cookie.isHostOnly || suffixes.isPublicSuffix(cookie.domain)
         return cookie
     }
 
-    private func find(in file: CookieFile) -> CookieFile.Found {
-        do throws(CookieFileError) {
-            let found = try file.find(at: opened)
-            return found.damage != nil || file.hasTemporary ? tidied(found, in: file) : found
-        } catch {
-            return CookieFile.Found(problems: [error])
-        }
+    /// What other tools write has no stamp: what they have left as it was, is as it was; the rest is as new as the file.
+    private func stamped(_ cookie: Cookie, by found: CookieFile.Found, knowing saved: Cookie?) -> Cookie {
+        guard cookie.updated == .never else { return cookie }
+        if let saved, !cookie.isUpdate(of: saved) { return saved }
+        var cookie = cookie
+        cookie.created = saved?.created ?? cookie.created
+        cookie.updated = max(min(found.modified, CookieStamp(.now)), saved?.updated.next ?? .never)
+        return cookie
     }
+}
 
-    /// What is found once nobody else is at it; without the lock, what was found before has to do.
-    private func tidied(_ found: CookieFile.Found, in file: CookieFile) -> CookieFile.Found {
-        do {
-            return try file.locked { () throws(CookieFileError) in try file.findTidily(at: opened) }
-        } catch {
-            var found = found
-            found.problems = [error]
-            return found
+extension Cookie {
+    /// Whether the fields of a `cookies.txt` tell both apart; a file counts in whole seconds.
+    fileprivate func isUpdate(of saved: Cookie) -> Bool {
+        guard valueBytes == saved.valueBytes, isSecure == saved.isSecure, isHTTPOnly == saved.isHTTPOnly else {
+            return true
         }
+        guard let expires, let end = saved.expires else { return expires != saved.expires }
+        return abs(expires.timeIntervalSince(end)) > 1
     }
 }

@@ -14,9 +14,14 @@ extension CookieJar {
     /// - Throws: Why the file could not be written; the jar goes on trying.
     public func flush() throws(CookieFileError) {
         guard let file else { return }
-        let result = saving.sync { saveAndNote(to: file) }
+        let result = saving.sync { saveAndNote(to: file, .requested) }
         tell()
         _ = try result?.get()
+    }
+
+    /// Sets aside what is damaged, after its cookies are on the disk, and removes what an earlier save has left.
+    func tidy(_ file: CookieFile) {
+        saving.sync { _ = saveAndNote(to: file, .untidy) }
     }
 
     /// Saves after a while; the jar lives until then.
@@ -32,13 +37,24 @@ extension CookieJar {
     private func saveAsScheduled() {
         guard let file else { return }
         state.withLock { $0.endSchedule() }
-        guard saveAndNote(to: file) != nil else { return }
+        guard saveAndNote(to: file, .scheduled) != nil else { return }
         // A hook that saves or clears would wait here for this very queue.
         DispatchQueue.global(qos: .utility).async { self.tell() }
     }
 
-    private func saveAndNote(to file: CookieFile) -> Result<[CookieFileError], CookieFileError>? {
-        let result = save(to: file)
+    /// Why a save takes place.
+    private enum Occasion {
+        case scheduled
+        case requested
+        /// The file is damaged or has a temporary neighbour.
+        case untidy
+    }
+
+    private func saveAndNote(
+        to file: CookieFile,
+        _ occasion: Occasion
+    ) -> Result<[CookieFileError], CookieFileError>? {
+        let result = save(to: file, occasion)
         switch result {
         case .success(let problems):
             state.withLock { $0.note(problems, ended: [.cannotRead, .cannotWrite, .locked]) }
@@ -52,53 +68,82 @@ extension CookieJar {
     /// Makes the file say what the jar does.
     ///
     /// - Returns: What was in the way without preventing it; `nil` when there was nothing to do.
-    private func save(to file: CookieFile) -> Result<[CookieFileError], CookieFileError>? {
-        guard state.withLock(\.hasChanges) else { return nil }
-        var taken: CookieChanges?
+    private func save(
+        to file: CookieFile,
+        _ occasion: Occasion
+    ) -> Result<[CookieFileError], CookieFileError>? {
+        guard occasion == .untidy || state.withLock(\.hasChanges) else { return nil }
+        var taken: CookieJarState.Unsaved?
         do {
             return .success(
                 try file.locked { () throws(CookieFileError) in
                     // Not before: what a logout through another jar ended while this one waited must not be written.
-                    let (changes, agreed) = state.withLock { $0.takeChanges() }
-                    taken = changes
-                    return try merge(changes, agreed, into: file)
+                    let unsaved = state.withLock { $0.takeChanges() }
+                    taken = unsaved
+                    return try merge(unsaved, into: file, occasion)
                 }
             )
         } catch {
-            // A logout has to hold even where the disk is too full to write an empty jar.
-            let isLogout = state.withLock { $0.restore(taken) }
-            if isLogout, error.kind != .cannotRead { file.remove() }
+            if state.withLock({ $0.restore(taken) }) { enforceLogout(on: file, after: error) }
             scheduleRetry()
             return .failure(error)
         }
     }
 
-    private func merge(
-        _ changes: CookieChanges,
-        _ agreed: UInt64?,
-        into file: CookieFile
-    ) throws(CookieFileError) -> [CookieFileError] {
-        // Long after the jar was opened, too, its present limits what lives longest.
-        let found = try file.findTidily(at: changes.date ?? .now, known: agreed)
-        // The jar has it all where the file is as the jar left it, or gone: nobody decides anything by losing a file.
-        let hasNews = (found.checksum != nil && found.checksum != agreed) || !found.cookies.isEmpty
-        let cookies = hasNews && !isFileOver ? merged(changes, with: found) : self.cookies
-        let bytes = CookieFileFormat.encode(cookies.filter(isKept))
-        let written = CookieFileFormat.checksum(bytes)
-        if written != found.checksum { try file.write(bytes) }
-        state.withLock { state in
-            state.agree(on: cookies, after: changes, read: found.checksum, written: written) { !isKept($0) }
-        }
-        return found.problems + cookies.compactMap { notRepresentable($0, in: file) }
+    /// Removes a file that could not be emptied: a logout has to hold even where the disk is full.
+    private func enforceLogout(on file: CookieFile, after error: CookieFileError) {
+        guard error.kind != .cannotRead else { return }
+        let logout = state.withLock(\.store.cleared)
+        // Another jar may have written the logout, and what came after it.
+        if let contents = try? file.find(at: .now).contents, contents.cleared >= logout { return }
+        file.remove()
     }
 
-    /// What another process made of the file, and this one's changes to it.
-    private func merged(_ changes: CookieChanges, with found: CookieFile.Found) -> [Cookie] {
-        var store = CookieStore(found.cookies.compactMap(admitted), capacity: capacity)
-        // Damage removes nothing either: what it took from the file is in memory.
-        if found.damage != nil { for cookie in cookies { store.put(cookie) } }
-        changes.apply(to: &store)
-        return store.cookies
+    private func merge(
+        _ unsaved: CookieJarState.Unsaved,
+        into file: CookieFile,
+        _ occasion: Occasion
+    ) throws(CookieFileError) -> [CookieFileError] {
+        file.removeTemporary()
+        let date = unsaved.changes.date ?? .now
+        // Long after the jar was opened, too, its present limits what lives longest.
+        let found = try file.find(at: date, known: unsaved.agreed)
+        let isUnchanged = !found.isDamaged && found.checksum == unsaved.agreed
+        if isUnchanged, unsaved.isRepetition, occasion != .requested {
+            _ = state.withLock { $0.restore(unsaved) }
+            return []
+        }
+        let merged = merged(unsaved, with: found, at: date)
+        let problems = found.isDamaged ? [try file.setAside(found)] : []
+        let contents = contents(merged)
+        let bytes = CookieFileFormat.encode(contents)
+        let written = CookieFileFormat.checksum(bytes)
+        if written != found.checksum, found.isInPlace || !contents.isEmpty { try file.write(bytes) }
+        state.withLock { $0.agree(on: merged, after: unsaved.changes, written: written) }
+        return problems + merged.cookies.compactMap { notRepresentable($0, in: file) }
+    }
+
+    /// What the jar and its file make of each other.
+    private func merged(_ unsaved: CookieJarState.Unsaved, with found: CookieFile.Found, at date: Date) -> CookieStore {
+        var merged = unsaved.store
+        // The jar has it all where the file is as the jar left it, or gone: losing a file is no decision.
+        if found.checksum != nil && found.checksum != unsaved.agreed || !found.contents.isEmpty {
+            // Damage removes nothing either: what it took from the file is in memory.
+            let keys = found.isDamaged ? Set(merged.cookies.map(\.key)) : unsaved.changes.keys
+            merged = CookieMerge(own: merged, unsaved: keys, date: date) { !self.isKept($0) }
+                .result(with: store(of: found, knowing: merged))
+        }
+        if let date = unsaved.changes.date { merged.removeExpired(at: date) }
+        merged.removeOldRemovals(at: date)
+        return merged
+    }
+
+    private func contents(_ store: CookieStore) -> CookieFileFormat.Contents {
+        CookieFileFormat.Contents(
+            cookies: store.cookies.filter(isKept),
+            removals: store.removals.all.map { .init(key: $0, stamp: $1.stamp, isSecure: $1.isSecure) },
+            cleared: store.cleared
+        )
     }
 
     /// Whether the file has a place for the cookie.

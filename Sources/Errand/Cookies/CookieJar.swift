@@ -8,11 +8,25 @@ import Synchronization
 /// thread; no call but ``flush()`` and ``clear()`` waits for the disk.
 ///
 /// Changes reach the file within a fraction of a second, at once with ``flush()`` and ``clear()``, and when the process
-/// exits, though not when a signal ends it. Several processes, and several jars of one, may share a file: each save
-/// takes over what others stored and removed. The file is a Netscape `cookies.txt`, which curl and others read and
-/// write. It is replaced as a whole and readable by its owner alone. A damaged file, a directory or a symbolic link in
-/// its place is renamed to `<name>.corrupt-1` and so on, never written to and never deleted. The empty `<name>.lock`
-/// beside it is what processes take turns with.
+/// exits, though not when a signal ends it. The file is a Netscape `cookies.txt`, which curl and others read and write.
+/// It is replaced as a whole and readable by its owner alone.
+///
+/// Several processes, and several jars of one, may share a file, also by paths of different spelling. Each save takes over
+/// what others stored and removed: of each cookie, the newest update counts, not the last save. To that end the file
+/// lists for a day which cookies were removed, without their values. A logout ends what was stored before it. The empty
+/// `<name>.lock` beside the file is what processes take turns with.
+///
+/// A damaged file, a directory or a symbolic link in the file's place is kept as `<name>.corrupt-1` and so on, never
+/// written to and never deleted; a damaged file only goes from its place when the cookies that were found in it are on
+/// the disk.
+///
+/// Cookies are read from no file that another user can choose. The process' user or root must own the file and its
+/// folder, otherwise the jar reads and writes nothing, reports ``CookieFileError/Kind/cannotRead`` and keeps its cookies
+/// in memory; the same holds for a folder that other users may write, unless it is sticky like `/tmp`. A file that
+/// other users may write is kept aside like a damaged one. The group that bears its user's name and has no other member
+/// is no other user. For root, every user but root is another one: a tool that runs by `sudo` leaves the cookies of the
+/// user alone whose home it sees, and root in a container needs a folder of its own below one that it was given. A
+/// folder that is missing is made, for its owner alone.
 ///
 /// ```swift
 /// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))
@@ -80,13 +94,13 @@ public final class CookieJar: Sendable {
         onError: (@Sendable (CookieFileError) -> Void)? = nil
     ) {
         let capacity = min(max(1, capacity), 1_000_000)
-        state = Mutex(CookieJarState(hasFile: file != nil, capacity: capacity))
+        suffixes = PublicSuffixRules(file: publicSuffixList)
+        state = Mutex(CookieJarState(hasFile: file != nil, capacity: capacity, suffixes: suffixes))
         self.file = file.map { CookieFile($0, capacity: capacity) }
         self.sessionCookies = sessionCookies
         self.capacity = capacity
         self.trustworthyLoopback = trustworthyLoopback
         self.onError = onError
-        suffixes = PublicSuffixRules(file: publicSuffixList)
         opened = date
         load()
     }
@@ -164,7 +178,7 @@ public final class CookieJar: Sendable {
     /// Removes the cookies that `isUnwanted` names, except those that change while it decides.
     public func remove(where isUnwanted: (Cookie) -> Bool) {
         let unwanted = cookies.filter(isUnwanted)
-        change { $0.remove(unwanted) }
+        change { $0.remove(unwanted, at: .now) }
     }
 
     /// Removes every cookie, in the file too, and starts a new ``generation``.
@@ -179,18 +193,11 @@ public final class CookieJar: Sendable {
 
     /// The part of ``clear()`` that does not wait for the disk.
     func empty() {
-        // One at a time: two would each make the other forget that the file has to be emptied.
-        let others = LiveJars.clearing.withLock {
-            state.withLock { $0.clear() }
-            let others = LiveJars.others(than: self)
-            for jar in others { jar.state.withLock { $0.forget() } }
-            return others
-        }
-        // Any of them may end here, and with it what an app gave it: not before the lock is free.
-        withExtendedLifetime(others) {}
+        let logout = state.withLock { $0.clear(at: .now) }
+        for jar in LiveJars.others(than: self) { jar.state.withLock { $0.forget(upTo: logout) } }
     }
 
-    /// Changes the state and sees to it that the file hears of it.
+    /// Changes the state, and schedules a save when the file has to learn of it.
     func change<Result: Sendable>(_ body: (inout CookieJarState) -> Result) -> Result {
         let (result, needsSave) = state.withLock { (body(&$0), $0.beginsSchedule()) }
         if needsSave { scheduleSave() }

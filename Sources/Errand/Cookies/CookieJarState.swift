@@ -4,22 +4,20 @@ import Foundation
 struct CookieJarState {
     private(set) var store: CookieStore
     private(set) var generation = CookieJar.Generation()
-    /// What the file does not know yet; `nil` without a file.
+    /// What the file has not learned yet; `nil` without a file.
     private var changes: CookieChanges?
     /// The checksum of the file as the jar last read or wrote it.
     private var agreed: UInt64?
     /// Kinds of problem that were reported and have not ended.
     private var reported: Set<CookieFileError.Kind> = []
-    private var untold: [CookieFileError] = []
+    private var unreported: [CookieFileError] = []
     private var isSaveScheduled = false
-    /// Whether the file may still hold what a logout of this jar ended.
-    private(set) var hasUnwrittenLogout = false
-    /// Whose error hook hears of problems when the jar has none.
+    /// Whose error hook is called when the jar has none.
     weak var owner: (any CookieJarOwner)?
 
-    init(hasFile: Bool, capacity: Int) {
-        store = CookieStore(capacity: capacity)
-        changes = hasFile ? CookieChanges(in: generation) : nil
+    init(hasFile: Bool, capacity: Int, suffixes: PublicSuffixRules) {
+        store = CookieStore(capacity: capacity, suffixes: suffixes, remembersRemovals: hasFile)
+        changes = hasFile ? CookieChanges(generation: generation) : nil
     }
 
     mutating func cookies(for origin: CookieOrigin, at date: Date) -> [Cookie] {
@@ -36,43 +34,79 @@ struct CookieJarState {
         guard sent == nil || sent == generation else { return .refused(.cleared) }
         store.removeExpired(at: date)
         guard isSecure || !store.shadowsSecureCookie(cookie) else { return .refused(.shadowsSecureCookie) }
-        if cookie.isExpired(at: date) {
-            remove(cookie.key)
+        let key = cookie.key
+        var cookie = cookie
+        cookie.updated = store.stamp(for: key, at: date)
+        guard !cookie.isExpired(at: date) else {
+            // Also when this jar does not know the cookie: others that share the file may.
+            store.remove(key, at: cookie.updated, isSecure: isSecure)
+            changes?.insert(key, at: date)
             return .removed
         }
-        let effect = store.put(cookie)
-        if effect != .none { changes?.put(cookie, isNew: effect == .added, at: date) }
-        for evicted in store.evict(for: cookie.domain) { changes?.remove(evicted.key) }
-        return store[cookie.key].map { .stored($0) } ?? .removed
+        let count = store.count
+        if store.put(cookie, isFromSecureOrigin: isSecure) {
+            changes?.insert(key, at: date)
+        } else {
+            changes?.keys.remove(key)
+        }
+        if store.count > count { for evicted in store.evict(for: cookie.domain) { forget(evicted) } }
+        return store[key].map { .stored($0) } ?? .removed
     }
 
-    mutating func remove(_ cookies: [Cookie]) {
-        for cookie in cookies where store[cookie.key] == cookie { remove(cookie.key) }
+    /// Removes the cookies, except those that have been set again.
+    mutating func remove(_ cookies: [Cookie], at date: Date) {
+        for cookie in cookies where store[cookie.key]?.updated == cookie.updated {
+            store.remove(cookie.key, at: store.stamp(for: cookie.key, at: date))
+            changes?.insert(cookie.key, at: nil)
+        }
     }
 
-    mutating func clear() {
-        forget()
-        changes?.clear()
-        hasUnwrittenLogout = true
+    /// Removes everything, from the file too, and returns when that was.
+    mutating func clear(at date: Date) -> CookieStamp {
+        let stamp = store.entries.map(\.cookie.updated).reduce(max(CookieStamp(date), store.cleared.next), max)
+        forget(upTo: stamp)
+        changes?.isLogout = true
+        return stamp
     }
 
-    /// Hears that another jar has cleared the file.
-    mutating func forget() {
-        store = CookieStore(capacity: store.capacity)
+    /// Removes everything, because another jar has cleared the file.
+    mutating func forget(upTo stamp: CookieStamp) {
+        store.clear(upTo: stamp)
         generation = generation.next
-        changes = changes.map { _ in CookieChanges(in: generation) }
-        hasUnwrittenLogout = false
+        changes = changes.map { _ in CookieChanges(generation: generation) }
     }
 
-    private mutating func remove(_ key: Cookie.Key) {
-        guard store[key] != nil else { return }
-        store.remove(key)
-        changes?.remove(key)
+    /// Removes from the file what had to give way, if it is there.
+    private mutating func forget(_ evicted: CookieStore.Entry) {
+        let key = evicted.cookie.key
+        guard evicted.saved != nil else {
+            changes?.keys.remove(key)
+            return
+        }
+        store.remove(key, at: evicted.cookie.updated.next)
+        changes?.insert(key, at: nil)
     }
 }
 
+// MARK: The file
+
 extension CookieJarState {
-    /// Whether a save has to be scheduled now, which is said once before ``endSchedule()``.
+    /// What a save is to write.
+    struct Unsaved {
+        var changes: CookieChanges
+        let store: CookieStore
+        /// The checksum of the file that the changes follow.
+        let agreed: UInt64?
+
+        /// Whether the changes only repeat what the file has: that cookies are removed.
+        ///
+        /// A server may remove a cookie with every answer; writing each of them would wear the disk.
+        var isRepetition: Bool {
+            !changes.isLogout && changes.keys.allSatisfy { store.removals[$0]?.isSaved == true }
+        }
+    }
+
+    /// Returns whether a save has to be scheduled now, once before ``endSchedule()``.
     mutating func beginsSchedule() -> Bool {
         guard hasChanges, !isSaveScheduled else { return false }
         isSaveScheduled = true
@@ -83,83 +117,63 @@ extension CookieJarState {
 
     var hasChanges: Bool { changes?.isEmpty == false }
 
-    /// Takes the changes that a save is to write, and the checksum of the file that they follow.
-    mutating func takeChanges() -> (changes: CookieChanges, agreed: UInt64?) {
-        let none = CookieChanges(in: generation)
+    mutating func takeChanges() -> Unsaved {
+        let none = CookieChanges(generation: generation)
         defer { changes = changes.map { _ in none } }
-        return (changes ?? none, agreed)
+        return Unsaved(changes: changes ?? none, store: store, agreed: agreed)
     }
 
-    /// Puts back the changes that could not be written, and returns whether a logout is among what is to be written.
-    mutating func restore(_ unwritten: CookieChanges?) -> Bool {
-        if let unwritten { changes = changes?.following(unwritten) }
-        return changes?.isClear == true
+    /// Puts back the changes that were not written, and returns whether a logout is among what is to be written.
+    mutating func restore(_ unsaved: Unsaved?) -> Bool {
+        if let unsaved { changes?.formUnion(unsaved.changes) }
+        return changes?.isLogout == true
     }
 
     /// Fills the jar from its file, unless a logout has ended `read`, the generation before the file was read.
     ///
-    /// Salvaged cookies count as changes, because their file is no longer in its place.
+    /// Without a `checksum` the file is a damaged one, whose cookies have to be saved.
     mutating func load(
-        _ cookies: [Cookie],
-        from file: CookieFile.Found,
+        _ file: CookieStore,
+        checksum: UInt64?,
         readIn read: CookieJar.Generation,
         at date: Date
     ) {
         guard read == generation else { return }
-        agreed = file.checksum
-        store = CookieStore(cookies.filter { !$0.isExpired(at: date) }, capacity: store.capacity)
-        guard file.damage != nil else { return }
-        for cookie in store.cookies { changes?.put(cookie, isNew: false, at: date) }
+        agreed = checksum
+        store = CookieMerge(own: store, unsaved: [], date: date) { _ in false }.result(with: file)
+        store.removeExpired(at: date)
+        store.markSaved()
+        guard checksum == nil else { return }
+        for cookie in store.cookies { changes?.insert(cookie.key, at: date) }
     }
 
-    /// Takes over what another process did to the file, whose checksum was `read` before the save and is `written` now.
+    /// Begins after a logout through another jar of the file, which the file may not have learned yet.
+    mutating func begin(after logout: CookieStamp) { store.clear(upTo: logout) }
+
+    /// Takes over what a save has made of the file, whose checksum is `written` now.
     ///
-    /// Cookies that changed since the save of `changes` began, and those that live in memory alone, stay as they are. What
-    /// a logout has ended meanwhile does not come back.
-    mutating func agree(
-        on cookies: [Cookie],
-        after changes: CookieChanges,
-        read: UInt64?,
-        written: UInt64,
-        livesInMemory: (Cookie) -> Bool
-    ) {
-        defer { agreed = written }
-        guard changes.generation == generation else { return }
-        hasUnwrittenLogout = false
-        guard agreed != read else { return }
-        let keys = Set(cookies.map(\.key))
-        for cookie in store.cookies where !keys.contains(cookie.key) && !isOwn(cookie.key) && !livesInMemory(cookie) {
-            store.remove(cookie.key)
+    /// What a logout has ended meanwhile does not come back. After a logout of its own, the jar stays empty, and the next
+    /// save takes over what others have set since.
+    mutating func agree(on merged: CookieStore, after changes: CookieChanges, written: UInt64) {
+        agreed = changes.isLogout ? nil : written
+        guard changes.generation == generation, !changes.isLogout else { return }
+        for key in store.adopt(merged, changed: self.changes?.keys ?? []) {
+            self.changes?.insert(key, at: nil)
         }
-        for cookie in cookies where !isOwn(cookie.key) && isNews(cookie) {
-            store.put(cookie)
-            _ = store.evict(for: cookie.domain)
-        }
-    }
-
-    /// Whether the file says something of the cookie that the jar does not know; the file counts in whole seconds.
-    private func isNews(_ cookie: Cookie) -> Bool {
-        guard let known = store[cookie.key], known.hasSameContent(as: cookie) else { return true }
-        guard let expires = known.expires, let other = cookie.expires else { return known.expires != cookie.expires }
-        return abs(expires.timeIntervalSince(other)) > 1
-    }
-
-    private func isOwn(_ key: Cookie.Key) -> Bool {
-        changes.map { $0.isClear || $0.contains(key) } ?? true
     }
 
     /// Notes the problems whose kind was not noted since it began; `ended` kinds may be noted again.
     mutating func note(_ problems: [CookieFileError], ended: Set<CookieFileError.Kind>) {
         reported.subtract(ended)
         let news = problems.filter { $0.kind == .setAside || reported.insert($0.kind).inserted }
-        untold.removeAll { problem in problem.kind != .setAside && news.contains { $0.kind == problem.kind } }
-        untold += news
+        unreported.removeAll { problem in problem.kind != .setAside && news.contains { $0.kind == problem.kind } }
+        unreported += news
     }
 
-    var hasUntold: Bool { !untold.isEmpty }
+    var hasUnreported: Bool { !unreported.isEmpty }
 
-    mutating func takeUntold() -> [CookieFileError] {
-        defer { untold = [] }
-        return untold
+    mutating func takeUnreported() -> [CookieFileError] {
+        defer { unreported = [] }
+        return unreported
     }
 }

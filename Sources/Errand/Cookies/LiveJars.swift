@@ -7,8 +7,6 @@ enum LiveJars {
         weak var jar: CookieJar?
     }
 
-    /// Held while a jar is emptied, and the others that share its file with it.
-    static let clearing = NSLock()
     private static let references = Mutex<[Reference]>([])
     private static let flushesAtExit: Bool = atexit { LiveJars.flush() } == 0
 
@@ -24,11 +22,13 @@ enum LiveJars {
 
     /// The other jars that share the file of `jar`.
     static func others(than jar: CookieJar) -> [CookieJar] {
-        references.take { $0.compactMap(\.jar) }.filter { $0 !== jar && $0.file?.path == jar.file?.path }
+        guard let file = jar.file else { return [] }
+        return all.filter { $0 !== jar && $0.file?.isSame(as: file) == true }
     }
 
+    private static var all: [CookieJar] { references.take { $0.compactMap(\.jar) } }
+
     private static func flush() {
-        let jars = references.take { $0.compactMap(\.jar) }
-        for jar in jars { try? jar.flush() }
+        for jar in all { try? jar.flush() }
     }
 }

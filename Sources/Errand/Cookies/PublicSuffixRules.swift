@@ -10,7 +10,7 @@ struct PublicSuffixRules: Sendable {
 
     private static let systemCopy = URL(filePath: "/usr/share/publicsuffix/public_suffix_list.dat")
     private static let system = libpsl ?? list(at: systemCopy) ?? defaultRule
-    private static let defaultRule = PublicSuffixRules(.defaultRule, .defaultRule)
+    static let defaultRule = PublicSuffixRules(.defaultRule, .defaultRule)
 
     let source: PublicSuffixSource
     private let rules: Rules

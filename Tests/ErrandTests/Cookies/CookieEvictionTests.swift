@@ -1,8 +1,9 @@
-import Errand
 import Foundation
 import Testing
 
-/// FAULT 35: a server that stores without end harms nobody else.
+@testable import Errand
+
+/// FAULTS 35 and 91: a server that stores without end does not harm another site.
 @Suite(.takesTurns, .timeLimit(.minutes(1)))
 struct CookieEvictionTests {
     let noisy = URL("https://noisy.example.org/")
@@ -22,11 +23,61 @@ struct CookieEvictionTests {
         #expect(try #require(jar.header(for: noisy)).utf8.count <= 8_192)
     }
 
-    @Test("Cookies of many hosts stop at 3,300, the crowded hosts first", .fault(35))
+    @Test(
+        "However many domains and hosts a site has, it has 180 cookies, and another site keeps all of its own",
+        .fault(91),
+        arguments: ["example.org", "example.org.", "shop.co.uk"]
+    )
+    func limitsSite(_ site: String) {
+        for number in 0..<150 { jar.store(setCookie: "q\(number)=1; Max-Age=1000", from: quiet) }
+        let labels = (0..<100).map { "a\($0 % 10)" }
+        for depth in labels.indices {
+            let host = (labels[depth...] + [site]).joined(separator: ".")
+            let url = URL("https://\(host)/")
+            for parent in CookieHost.domains(of: host).dropLast() {
+                jar.store(setCookie: "c\(depth)=1; Secure; Max-Age=1000; Domain=\(parent)", from: url)
+            }
+            if !CookieProbe.runsSlowTests, depth > 60 { break }
+        }
+        #expect(jar.cookies.count { $0.domain.hasSuffix(site) } == 180)
+        #expect(jar.cookies(for: quiet).count == 150)
+    }
+
+    @Test("Sites that are flooded at random hold 180 cookies each, and what is used stays", .fault(91))
+    func limitsSitesAtRandom() {
+        var random = SplitMix(seed: 91)
+        let sites = ["one.example", "two.co.uk", "three.org", "10.0.0.1", "localhost"]
+        for number in 0..<3_000 {
+            let site = sites.randomElement(using: &random) ?? ""
+            let isName = site.contains { $0.isLetter }
+            let labels = isName ? (0..<Int.random(in: 0...5, using: &random)).map { _ in "h\(random.next() % 4)" } : []
+            let host = (labels + [site]).joined(separator: ".")
+            let domain = CookieHost.domains(of: host).randomElement(using: &random) ?? host
+            jar.store(setCookie: "c\(number)=1; Domain=\(domain)", from: URL("https://\(host)/"))
+        }
+        let rules = PublicSuffixRules()
+        let groups = Dictionary(grouping: jar.cookies) { cookie in
+            CookieHost.isAddress(cookie.domain)
+                ? cookie.domain : rules.registrableDomain(of: cookie.domain) ?? cookie.domain
+        }
+        #expect(groups.values.allSatisfy { $0.count <= 180 })
+        for site in sites.dropLast() { #expect(groups[site]?.count == 180, "\(site)") }
+    }
+
+    @Test("Where no list is known, the last two labels make a site")
+    func limitsSiteWithoutList() {
+        var store = CookieStore(capacity: 3_300, suffixes: .defaultRule, remembersRemovals: false)
+        #expect(store.site(of: "a.b.shop.example") == "shop.example")
+        #expect(store.site(of: "10.1.2.3") == "10.1.2.3")
+        #expect(store.site(of: "localhost") == "localhost")
+        #expect(store.evict(for: "shop.example").isEmpty)
+    }
+
+    @Test("Cookies of many sites stop at 3,300, the crowded sites first", .fault(35))
     func limitsTotal() {
         for number in 0..<10 { jar.store(setCookie: "q\(number)=1", from: quiet) }
         for host in 0..<20 {
-            let url = URL("https://host\(host).example.org/")
+            let url = URL("https://www.host\(host).example/")
             for number in 0..<180 { jar.store(setCookie: "c\(number)=1", from: url) }
         }
         #expect(jar.cookies.count == 3_300)
@@ -38,7 +89,7 @@ struct CookieEvictionTests {
         let folder = try TemporaryFolder()
         let jar = CookieJar(file: folder.file, capacity: capacity) { Issue.record("\($0)") }
         for number in 0..<capacity + 10 {
-            jar.store(setCookie: "c=1", from: URL("https://host\(number).example.org/"))
+            jar.store(setCookie: "c=1", from: URL("https://host\(number).example/"))
         }
         #expect(jar.cookies.count == capacity)
         try jar.flush()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// FAULTS 24, 25 and 33: a process that dies in a save, a disk that fails in one, and the order of its system calls.
+/// FAULTS 24, 25, 33 and 92: a process that dies in a save, a disk that fails in one, and the order of its system calls.
 @Suite(
     .takesTurns,
     .timeLimit(.minutes(5)),
@@ -40,6 +40,46 @@ struct CookieFileCrashTests {
             #expect(Set(jar.cookies.map(\.name)).isSuperset(of: (0..<Self.count).map { "old-\($0)" }), "\(call)")
             #expect(try Set(folder.names).isSubset(of: Self.kept), "\(call)")
         }
+    }
+
+    @Test(
+        "Killed before any system call of a start with a damaged file, nothing that was salvaged is lost",
+        .fault(92),
+        arguments: [0, 3]
+    )
+    func survivesKillAmidDamage(_ added: Int) async throws {
+        let damaged = try Data(contentsOf: folder.file).prefix(20_000)
+        let count = CookieFileFormat.decode(Array(damaged), at: .now).cookies.count
+        #expect(count > 100)
+        try damaged.write(to: folder.file)
+        let calls = try await SaveTrace(of: folder.file, adding: added).calls
+        #expect(calls.count { $0.name.hasPrefix("rename") } >= 2)
+        for call in calls {
+            for name in try folder.names { try FileManager.default.removeItem(at: folder.url.appending(path: name)) }
+            try damaged.write(to: folder.file)
+            _ = try await probe(injecting: "signal=SIGKILL", at: call, adding: added)
+            let jar = CookieJar(file: folder.file)
+            #expect(jar.cookies.count { $0.name.hasPrefix("old") } == count, "\(call)")
+            // The next process need not be the one that salvages.
+            #expect(CookieJar(file: folder.file).cookies.count == jar.cookies.count, "\(call)")
+            #expect(try Data(contentsOf: folder.url.appending(path: "cookies.txt.corrupt-1")) == damaged, "\(call)")
+            #expect(try Set(folder.names) == Self.kept.union(["cookies.txt.corrupt-1"]), "\(call)")
+        }
+    }
+
+    @Test("A disk that is full when a damaged file is found leaves it in its place", .fault(92))
+    func keepsDamagedFile() async throws {
+        let damaged = try Data(contentsOf: folder.file).dropLast(100)
+        try damaged.write(to: folder.file)
+        let fault = ["-e", "inject=write:error=ENOSPC"] + SaveTrace.options(for: folder.file)
+        let lines = try await CookieProbe.run(
+            ["save", path, "new", "1"],
+            under: ["strace", "-o", "/dev/null"] + fault
+        ).lines
+        #expect(lines.filter { $0.hasPrefix("problem") } == ["problem cannotWrite"])
+        #expect(lines.last == "in memory \(Self.count)" || lines.last == "in memory \(Self.count + 1)")
+        #expect(try Data(contentsOf: folder.file) == damaged)
+        #expect(try Set(folder.names) == Self.kept)
     }
 
     @Test("A disk that fails in a save is reported once, and leaves the file and the memory as they were", .fault(25))
@@ -96,10 +136,14 @@ struct CookieFileCrashTests {
         return trace
     }
 
-    private func probe(injecting fault: String, at call: SaveTrace.Call) async throws -> TestProgram.Ending {
+    private func probe(
+        injecting fault: String,
+        at call: SaveTrace.Call,
+        adding count: Int = 1
+    ) async throws -> TestProgram.Ending {
         let fault = "inject=\(call.name):\(fault):when=\(call.ordinal)"
         return try await CookieProbe.run(
-            ["save", path, "new", "1"],
+            ["save", path, "new", "\(count)"],
             under: ["strace", "-o", "/dev/null", "-e", fault] + SaveTrace.options(for: folder.file)
         )
     }

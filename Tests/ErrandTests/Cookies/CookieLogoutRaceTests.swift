@@ -21,23 +21,33 @@ struct CookieLogoutRaceTests {
         return try #require(jar.cookies.first)
     }
 
+    private func state() -> CookieJarState {
+        CookieJarState(hasFile: true, capacity: 100, suffixes: PublicSuffixRules())
+    }
+
+    private func store(_ names: String...) throws -> CookieStore {
+        var store = CookieStore(capacity: 100, suffixes: PublicSuffixRules(), remembersRemovals: true)
+        for name in names { store.put(try cookie(name)) }
+        return store
+    }
+
     @Test func `What a save has merged does not come back behind a logout`() throws {
-        var state = CookieJarState(hasFile: true, capacity: 100)
-        let (changes, _) = state.takeChanges()
-        state.forget()
-        state.agree(on: [try cookie("sid")], after: changes, read: 1, written: 2) { _ in false }
+        var state = state()
+        let unsaved = state.takeChanges()
+        state.forget(upTo: CookieStamp(.now))
+        state.agree(on: try store("sid"), after: unsaved.changes, written: 2)
         #expect(state.store.cookies.isEmpty)
-        let (next, agreed) = state.takeChanges()
-        #expect(agreed == 2)
-        state.agree(on: [try cookie("new")], after: next, read: 3, written: 4) { _ in false }
+        let next = state.takeChanges()
+        #expect(next.agreed == 2)
+        state.agree(on: try store("new"), after: next.changes, written: 4)
         #expect(state.store.cookies.map(\.name) == ["new"])
     }
 
     @Test func `What was read before a logout is not taken after it`() throws {
-        var state = CookieJarState(hasFile: true, capacity: 100)
+        var state = state()
         let generation = state.generation
-        state.forget()
-        state.load([try cookie("sid")], from: CookieFile.Found(checksum: 1), readIn: generation, at: .now)
+        state.forget(upTo: CookieStamp(.now))
+        state.load(try store("sid"), checksum: 1, readIn: generation, at: .now)
         #expect(state.store.cookies.isEmpty)
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The system calls of one save that concern the cookie file and its neighbours, as strace sees them.
+/// The system calls of a probe that concern the cookie file and its neighbours, as strace sees them.
 ///
 /// Other calls come in numbers that differ from run to run; to be killed at one of them is to be killed at the next of
 /// these.
@@ -20,15 +20,16 @@ struct SaveTrace {
         let path = file.path(percentEncoded: false)
         let folder = file.deletingLastPathComponent().path(percentEncoded: false)
         let bareFolder = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
-        return [path, path + ".lock", path + ".errand-tmp", bareFolder, bareFolder + "/"].flatMap { ["-P", $0] }
+        let neighbours = [".lock", ".errand-tmp", ".corrupt-1", ".corrupt-2"].map { path + $0 }
+        return ([path, bareFolder, bareFolder + "/"] + neighbours).flatMap { ["-P", $0] }
     }
 
-    /// Traces a probe that adds one cookie to the file and saves once.
-    init(of file: URL) async throws {
+    /// Traces a probe that adds cookies to the file and saves once, from where it takes the lock for the first time.
+    init(of file: URL, adding count: Int = 1) async throws {
         let folder = try TemporaryFolder()
         let log = folder.url.appending(path: "trace")
         let strace = ["strace", "-o", log.path(percentEncoded: false)] + Self.options(for: file)
-        _ = try await CookieProbe.run(["save", file.path(percentEncoded: false), "new", "1"], under: strace)
+        _ = try await CookieProbe.run(["save", file.path(percentEncoded: false), "new", "\(count)"], under: strace)
         var counts: [Substring: Int] = [:]
         var calls: [Call] = []
         for line in try String(decoding: Data(contentsOf: log), as: UTF8.self).split(separator: "\n") {

@@ -1,0 +1,191 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// FAULT 92: of each cookie, the newest update counts in a file that several jars share.
+@Suite("Updates of a shared cookie file", .takesTurns, .timeLimit(.minutes(1)))
+struct CookieMergeTests {
+    private let folder: TemporaryFolder
+    private let url = URL("https://shop.example.org/")
+    private let start = Date.now
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func jar() -> CookieJar { CookieJar(file: folder.file) { Issue.record("\($0)") } }
+
+    private func pairs(of jar: CookieJar) -> Set<String> { Set(jar.cookies.map { "\($0.name)=\($0.value)" }) }
+
+    @Test(arguments: ["Max-Age=0", "Max-Age=-1", "Expires=Thu, 01 Jan 1970 00:00:01 GMT"])
+    func `A removal of a cookie that the jar does not know reaches the file`(_ attribute: String) throws {
+        let (one, other) = (jar(), jar())
+        other.store(setCookie: "sid=1; Max-Age=1000", from: url)
+        other.store(setCookie: "lang=de; Max-Age=1000", from: url)
+        try other.flush()
+        #expect(one.store(setCookie: "sid=; \(attribute)", from: url) == .removed)
+        try one.flush()
+        #expect(pairs(of: jar()) == ["lang=de"])
+        #expect(pairs(of: one) == ["lang=de"])
+        other.store(setCookie: "theme=dark", from: url)
+        try other.flush()
+        #expect(pairs(of: other) == ["lang=de", "theme=dark"])
+    }
+
+    @Test func `A removal that comes again ends what another jar has set in between`() throws {
+        let (one, other) = (jar(), jar())
+        one.store(setCookie: "sid=; Max-Age=0", from: url, at: start)
+        try one.flush()
+        other.store(setCookie: "sid=1", from: url, at: start + 1)
+        one.store(setCookie: "sid=; Max-Age=0", from: url, at: start + 2)
+        try one.flush()
+        try other.flush()
+        #expect(pairs(of: jar()).isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func `The newest update counts, whoever saves last`(_ isNewerSavedFirst: Bool) throws {
+        let (one, other) = (jar(), jar())
+        one.store(setCookie: "a=old", from: url, at: start)
+        one.store(setCookie: "b=; Max-Age=0", from: url, at: start + 1)
+        one.store(setCookie: "c=old", from: url, at: start)
+        other.store(setCookie: "a=new", from: url, at: start + 1)
+        other.store(setCookie: "b=old", from: url, at: start)
+        other.store(setCookie: "c=; Max-Age=0", from: url, at: start + 1)
+        for jar in isNewerSavedFirst ? [other, one] : [one, other] { try jar.flush() }
+        #expect(pairs(of: jar()) == ["a=new"])
+        for jar in [one, other] {
+            jar.store(setCookie: "touch=1", from: url, at: start + 2)
+            try jar.flush()
+            #expect(pairs(of: jar) == ["a=new", "touch=1"])
+        }
+    }
+
+    @Test func `A cookie that has expired does not let an older one return`() throws {
+        let (one, other) = (jar(), jar())
+        other.store(setCookie: "sid=old; Max-Age=1000", from: url, at: start)
+        one.store(setCookie: "sid=new; Max-Age=10", from: url, at: start + 1)
+        try one.flush()
+        one.store(setCookie: "lang=de", from: url, at: start + 20)
+        try one.flush()
+        try other.flush()
+        #expect(CookieJar(file: folder.file, at: start + 21).header(for: url, at: start + 21) == "lang=de")
+    }
+
+    @Test func `An update is not lost when the clock has been set back`() throws {
+        let first = jar()
+        first.store(setCookie: "sid=1", from: url, at: start + 86_400)
+        first.store(setCookie: "lang=de", from: url, at: start + 86_400)
+        try first.flush()
+        let second = jar()
+        second.store(setCookie: "sid=2", from: url, at: start)
+        second.store(setCookie: "lang=; Max-Age=0", from: url, at: start)
+        try second.flush()
+        #expect(pairs(of: jar()) == ["sid=2"])
+        first.store(setCookie: "touch=1", from: url)
+        try first.flush()
+        #expect(pairs(of: first) == ["sid=2", "touch=1"])
+    }
+
+    @Test func `A logout ends what another process set before it, and nothing that was set after it`() throws {
+        let other = try RemotePlayer(of: folder.file)
+        let one = jar()
+        try other.store("before=1", from: url, at: .now)
+        one.store(setCookie: "sid=1", from: url)
+        one.clear()
+        try other.store("after=1", from: url, at: .now)
+        try other.flush()
+        #expect(pairs(of: jar()) == ["after=1"])
+        #expect(try other.pairs() == ["after=1"])
+    }
+
+    @Test func `A logout that reaches the file late leaves what another process set after it`() throws {
+        let other = try RemotePlayer(of: folder.file)
+        let one = jar()
+        try other.store("sid=1", from: url, at: .now)
+        try other.flush()
+        one.empty()
+        try other.store("sid=2", from: url, at: .now)
+        try other.flush()
+        try one.flush()
+        #expect(one.cookies.isEmpty)
+        #expect(pairs(of: CookieJar(file: folder.file)) == ["sid=2"])
+    }
+
+    @Test func `A logout ends what seems to come from the future`() throws {
+        let other = try RemotePlayer(of: folder.file)
+        let one = jar()
+        try other.store("sid=1", from: url, at: .now + 86_400)
+        try other.flush()
+        one.clear()
+        #expect(jar().cookies.isEmpty)
+    }
+
+    @Test(arguments: ["sid=; Max-Age=0", "sid=evil", "sid=evil; Domain=example.org"])
+    func `An insecure answer ends and hides no Secure cookie of another process`(_ line: String) throws {
+        let (one, other) = (jar(), jar())
+        other.store(setCookie: "sid=1; Secure", from: url, at: start)
+        try other.flush()
+        one.store(setCookie: line, from: URL("http://shop.example.org/"), at: start + 1)
+        try one.flush()
+        #expect(pairs(of: jar()) == ["sid=1"])
+    }
+
+    @Test func `A removal by an insecure answer ends no Secure cookie that is saved later`() throws {
+        let (one, other) = (jar(), jar())
+        other.store(setCookie: "sid=1; Secure", from: url, at: start)
+        one.store(setCookie: "sid=; Max-Age=0", from: URL("http://shop.example.org/"), at: start + 1)
+        try one.flush()
+        try other.flush()
+        #expect(pairs(of: jar()) == ["sid=1"])
+    }
+
+    @Test func `What another tool leaves as it was stays, and what it changes is an update`() throws {
+        let one = jar()
+        one.store(setCookie: "a=1; Max-Age=1000; SameSite=Lax", from: url, at: start)
+        one.store(setCookie: "b=1; Max-Age=1000", from: url, at: start)
+        try one.flush()
+        let text = try String(contentsOf: folder.file, encoding: .utf8)
+        let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        try (lines.joined(separator: "\n").replacing("\tb\t1", with: "\tb\t2") + "\n")
+            .write(to: folder.file, atomically: true, encoding: .utf8)
+        one.store(setCookie: "c=1", from: url)
+        try one.flush()
+        #expect(pairs(of: one) == ["a=1", "b=2", "c=1"])
+        #expect(one.cookies.first { $0.name == "a" }?.sameSite == .lax)
+        #expect(jar().cookies.map(\.name) == ["a", "b", "c"])
+    }
+
+    @Test func `A removal that comes with every answer is not written each time`() throws {
+        var state = CookieJarState(hasFile: true, capacity: 10, suffixes: PublicSuffixRules())
+        let store = CookieJar()
+        store.store(setCookie: "flash=1; Max-Age=1", from: url, at: start)
+        var cookie = try #require(store.cookies.first)
+        cookie.expires = .distantPast
+        for number in 0..<3 {
+            _ = state.keep(cookie, isSecure: true, sentIn: nil, at: start + Double(number))
+            let unsaved = state.takeChanges()
+            #expect(unsaved.isRepetition == (number > 0))
+            var merged = unsaved.store
+            merged.removeOldRemovals(at: start)
+            state.agree(on: merged, after: unsaved.changes, written: 1)
+        }
+    }
+
+    @Test func `Removals are counted as cookies are, and forgotten after a day`() throws {
+        let one = jar()
+        for number in 0..<300 { one.store(setCookie: "r\(number)=; Max-Age=0", from: url, at: start) }
+        try one.flush()
+        #expect(try removals() == 180)
+        one.store(setCookie: "a=1; Max-Age=1000000", from: url, at: start + 2 * 86_400)
+        try one.flush()
+        #expect(try removals() == 0)
+    }
+
+    private func removals() throws -> Int {
+        try String(contentsOf: folder.file, encoding: .utf8).split(separator: "\n").count {
+            $0.hasPrefix("#Errand-removed")
+        }
+    }
+}
