@@ -13,7 +13,7 @@ struct PageWish {
 }
 
 extension APIService {
-    /// A link of the server's, if it leads to where this service's headers may go.
+    /// Returns a link of the server if it leads to the service's own origin, the only one that may receive its headers.
     func url(following link: URL) throws(APIError) -> URL {
         guard link.hasSameOrigin(as: baseURL) else {
             throw APIError(.security, service: self, reason: "the link to a page leads to another origin")

@@ -17,7 +17,7 @@ struct RedirectTests {
         ("/x", "http://a.test/x"), ("x", "http://a.test/b/c/x"), ("./x", "http://a.test/b/c/x"),
         ("../x", "http://a.test/b/x"), ("../../../x", "http://a.test/x"), ("?y=1", "http://a.test/b/c/d?y=1"),
         ("//b.test/x", "http://b.test/x"), ("http://b.test:81/x", "http://b.test:81/x"),
-        ("#f", "http://a.test/b/c/d?q"),
+        ("#f", "http://a.test/b/c/d?q"), ("", "http://a.test/b/c/d?q"), ("http://a.test/x/../y", "http://a.test/y"),
         ("HTTP://a.test/x", "http://a.test/x"), ("/a b", "http://a.test/a%20b"),
         ("/ü", "http://a.test/%C3%BC"), ("/%2F", "http://a.test/%2F"), ("https://a.test/x", "https://a.test/x"),
         ("http://u:p@a.test/x", "http://a.test/x"), (";x", "http://a.test/b/c/;x"),
@@ -32,7 +32,7 @@ struct RedirectTests {
         #expect(throws: TransportError.self) { try redirect(to: location) }
     }
 
-    @Test(arguments: ["http://[", "http://", "http:///x", "//", ""])
+    @Test(arguments: ["http://[", "http://", "http:///x", "//", "http:g"])
     func `A target that is no URL is a typed error`(_ location: String) {
         #expect(throws: TransportError.self) { try redirect(to: location) }
     }
