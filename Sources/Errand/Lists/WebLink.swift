@@ -1,6 +1,6 @@
 /// One link of a `Link` header (RFC 8288 section 3).
 public struct WebLink: Sendable {
-    /// The target as it was written, absolute or relative.
+    /// The target as it was written, absolute or relative, without the blanks around it.
     public var target: String { reference.value }
     /// The target with the bytes of the wire.
     let reference: HTTPField
@@ -106,7 +106,7 @@ private struct WebLinkParser {
             return nil
         }
         defer { rest = rest[(end + 1)...] }
-        return rest[..<end]
+        return rest[..<end].trimmingBlanks
     }
 
     private mutating func skip(_ isSkipped: (UInt8) -> Bool) {

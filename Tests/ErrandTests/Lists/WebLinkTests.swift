@@ -66,6 +66,11 @@ struct WebLinkTests {
         #expect(links[1].title == "€")
     }
 
+    @Test(.fault(80), arguments: ["</x>", "< /x>", "</x >", "<\t/x \t>"])
+    func `Blanks around a target are no part of it`(_ value: String) {
+        #expect(WebLink.links(in: HTTPField("Link", value + ";rel=next")).map(\.target) == ["/x"])
+    }
+
     @Test func `A target keeps the bytes of the wire`() throws {
         let bytes = Array("</".utf8) + [0xE9] + Array(">; title=\"".utf8) + [0xE9] + Array("\"".utf8)
         let link = try #require(WebLink.links(in: HTTPField("Link", bytes: bytes)).first)
