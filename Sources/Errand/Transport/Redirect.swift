@@ -7,7 +7,7 @@ extension HTTPRequest {
     /// Returns the request that `response` redirects this one to; `nil` when it is no redirect.
     ///
     /// Methods follow RFC 9110 section 15.4: 303 becomes GET, and so does POST on 301 and 302; 307 and 308 keep method and
-    /// body. Another origin (RFC 6454) receives only headers
+    /// body. A request that loses its body loses the headers that describe it. Another origin (RFC 6454) receives only headers
     /// that cannot be secret, and never a body.
     ///
     /// - Throws: ``TransportError/Kind/security`` for a refused target, ``TransportError/Kind/badResponse`` for one that is
@@ -23,7 +23,7 @@ extension HTTPRequest {
         guard next.body.isEmpty else {
             throw TransportError(.security, "a redirect to another origin would have sent the body there")
         }
-        next.headers = HTTPHeaders(headers.filter(\.mayCrossOrigins))
+        next.headers = HTTPHeaders(next.headers.filter(\.mayCrossOrigins))
         return next
     }
 
@@ -45,16 +45,22 @@ extension HTTPRequest {
         guard becomesGet else { return }
         method = .get
         body = .empty
-        headers = HTTPHeaders(headers.filter { !$0.name.lowercased().hasPrefix("content-") })
+        headers = HTTPHeaders(headers.filter { !$0.describesBody })
     }
 }
 
 extension HTTPField {
+    /// Whether the header says something about the body that it comes with (RFC 9110 section 15.4).
+    fileprivate var describesBody: Bool {
+        let name = name.lowercased()
+        return name.hasPrefix("content-")
+            || ["digest", "expect", "last-modified", "repr-digest", "trailer", "transfer-encoding"].contains(name)
+    }
+
     /// Whether another origin may receive the header: it describes what is asked for and cannot prove who asks.
     fileprivate var mayCrossOrigins: Bool {
         [
-            "accept", "accept-encoding", "accept-language", "cache-control", "content-type", "if-match",
-            "if-modified-since",
+            "accept", "accept-encoding", "accept-language", "cache-control", "if-match", "if-modified-since",
             "if-none-match", "if-range", "if-unmodified-since", "range", "user-agent",
         ].contains(name.lowercased())
     }

@@ -126,6 +126,34 @@ struct RedirectTargetTests {
         #expect(start.requests.last?.target == "/x%2f/%41?/y")
         #expect(start.requests.last?.header("Cookie") == "sent=1")
     }
+
+    @Test(.fault(83), arguments: TransportKind.allCases, [301, 302, 303])
+    func `A POST that becomes a GET loses the headers of its body, at every origin`(
+        _ kind: TransportKind,
+        _ status: Int
+    ) async throws {
+        let other = try FixtureServer.start { _ in .text("other") }
+        let server = try FixtureServer.start { request in
+            request.path == "/there"
+                ? .text("same")
+                : .redirect(to: request.path == "/same" ? "/there" : other.url("/there").absoluteString, status: status)
+        }
+        let headers: HTTPHeaders = [
+            "Content-Type": "text/plain", "content-language": "de", "Content-Location": "/secret",
+            "Digest": "sha-256=x",
+            "Content-Digest": "sha-256=:x:", "Repr-Digest": "sha-256=:x:", "Last-Modified": "yesterday",
+            "Accept": "*/*",
+        ]
+        for path in ["/same", "/other"] {
+            let request = HTTPRequest(.post, server.url(path), headers: headers, body: .data(Data("x".utf8)))
+            _ = try await proxy(kind.make()).send(request)
+            let last = try #require(path == "/same" ? server.requests.last : other.requests.last)
+            #expect(last.method == "GET" && last.body.isEmpty)
+            let names = Set(last.headers.map { $0.name.lowercased() })
+            let kept = ["accept", "accept-encoding", "accept-language", "connection", "host", "user-agent"]
+            #expect(names.subtracting(kept).isEmpty && names.contains("accept"), "\(names)")
+        }
+    }
 }
 
 extension RFC3986.Example {

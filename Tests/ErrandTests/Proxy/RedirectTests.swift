@@ -70,6 +70,31 @@ struct RedirectTests {
     }
 
     @Test(
+        .fault(83),
+        arguments: ["http://a.test/x", "http://b.test/x", "https://a.test/x", "http://a.test:81/x"],
+        [301, 302, 303]
+    )
+    func `Nothing describes a body that is not sent`(_ location: String, _ status: Int) throws {
+        let headers: HTTPHeaders = [
+            "Content-Type": "text/plain", "CONTENT-LENGTH": "1", "Content-Encoding": "gzip", "Content-Language": "de",
+            "Content-Location": "/x", "Content-MD5": "x", "Content-Digest": "x", "Digest": "x", "Repr-Digest": "x",
+            "Transfer-Encoding": "chunked", "Trailer": "Digest", "Expect": "100-continue", "Last-Modified": "x",
+            "Accept": "*/*",
+        ]
+        for body in [HTTPBody.data(Data("x".utf8)), .empty] {
+            let request = HTTPRequest(.post, URL("http://a.test/"), headers: headers, body: body)
+            let next = try #require(try redirect(request, to: location, status: status))
+            #expect(next.headers.map(\.name) == ["Accept"])
+        }
+    }
+
+    @Test(.fault(83)) func `Another origin gets no type of a body that it does not get either`() throws {
+        let request = HTTPRequest(.post, URL("http://a.test/"), headers: ["Content-Type": "text/plain"])
+        #expect(try redirect(request, to: "/x", status: 307)?.headers["Content-Type"] == "text/plain")
+        #expect(try redirect(request, to: "//b.test/x", status: 307)?.headers.isEmpty == true)
+    }
+
+    @Test(
         .fault(57),
         arguments: [
             "https://a.test/", "http://b.test/", "http://a.test:8080/", "http://sub.a.test/", "http://a.test@b.test/",
