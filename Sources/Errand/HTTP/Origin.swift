@@ -22,10 +22,18 @@ struct Origin: Hashable {
     }
 }
 
+extension Origin: CustomStringConvertible {
+    /// The origin as RFC 6454 section 6.2 has it: `https://a.test:8443`, without the port where it is the scheme's own.
+    var description: String { "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")" }
+}
+
 extension URL {
     /// Whether scheme, host and port are the same; `false` for a URL without a host.
     func hasSameOrigin(as other: URL) -> Bool {
         guard let origin = Origin(self) else { return false }
         return origin == Origin(other)
     }
+
+    /// The origin, for messages; of a URL without a host the scheme alone.
+    var originText: String { Origin(self)?.description ?? "\(scheme ?? ""):" }
 }

@@ -20,9 +20,7 @@ extension HTTPRequest {
         next.url = try target(of: location)
         next.adoptMethod(for: response.status)
         guard !next.url.hasSameOrigin(as: url) else { return next }
-        guard next.body.isEmpty else {
-            throw TransportError(.security, "a redirect to another origin would have sent the body there")
-        }
+        guard next.body.isEmpty else { throw refusal(of: next.url, "would have sent the body to another origin") }
         next.headers = HTTPHeaders(next.headers.filter(\.mayCrossOrigins))
         return next
     }
@@ -31,13 +29,15 @@ extension HTTPRequest {
         guard let target = URLReference(location.bytes)?.resolved(against: url) else {
             throw TransportError(.badResponse, "a redirect's Location is no URL")
         }
-        guard target.scheme == "https" || target.scheme == "http" else {
-            throw TransportError(.security, "a redirect leads away from HTTP")
-        }
+        guard target.scheme == "https" || target.scheme == "http" else { throw refusal(of: target, "leaves HTTP") }
         guard target.scheme == "https" || url.scheme?.lowercased() != "https" else {
-            throw TransportError(.security, "a redirect leads from https to http")
+            throw refusal(of: target, "leads from https to http")
         }
         return target
+    }
+
+    private func refusal(of target: URL, _ reason: String) -> TransportError {
+        TransportError(.security, "a redirect from \(url.originText) to \(target.originText) \(reason)")
     }
 
     private mutating func adoptMethod(for status: Int) {

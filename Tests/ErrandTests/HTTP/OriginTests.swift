@@ -35,4 +35,13 @@ struct OriginTests {
         #expect(!URL("file:///x").hasSameOrigin(as: URL("file:///x")))
         #expect(!URL("data:,x").hasSameOrigin(as: URL("data:,x")))
     }
+
+    @Test(arguments: [
+        ("https://me:s3cret@a.test:8443/s3cret?s3cret#s3cret", "https://a.test:8443"),
+        ("http://A.test:80/s3cret", "http://a.test"),
+        ("http://[::1]:81/s3cret", "http://[::1]:81"), ("javascript:s3cret", "javascript:"), ("data:,s3cret", "data:"),
+    ])
+    func `An origin is printed without user info, path, query and fragment`(_ url: String, _ text: String) {
+        #expect(URL(url).originText == text)
+    }
 }

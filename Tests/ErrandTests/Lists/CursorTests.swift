@@ -133,6 +133,9 @@ struct CursorTests {
         )
         let error = await #expect(throws: APIError.self) { try await list.allItems() }
         #expect(error?.type == .security)
+        let origin = URL(string: target, relativeTo: URL("https://shop.test"))?.absoluteURL.originText
+        let reason = "the link to a page leads from https://shop.test to another origin, \(origin ?? "")"
+        #expect(error?.reason == reason)
         #expect(transport.requests.count == 1)
         #expect(list.items == ["1"])
         #expect(list.appendState.error?.type == .security)
@@ -148,6 +151,18 @@ struct CursorTests {
         #expect(error?.type == .decoding)
         #expect(transport.requests.count == 1)
         #expect(broken.hasMore && broken.items == ["1"])
+    }
+
+    @Test(.fault(50)) func `A refused link is described without user info, path and query`() async throws {
+        let target = "https://me:s3cret@evil.test:8443/s3cret?s3cret#s3cret"
+        let (list, _) = list(
+            LinkHeader(),
+            base: "https://shop.test/api",
+            [answer("1", "", ["Link": "<\(target)>; rel=next"])]
+        )
+        let error = try #require(await #expect(throws: APIError.self) { try await list.allItems() })
+        #expect(error.reason?.hasSuffix("from https://shop.test to another origin, https://evil.test:8443") == true)
+        #expect(!"\(error) \(error.reason ?? "")".contains("s3cret"))
     }
 
     @Test func `The credentials in a link are dropped`() async throws {

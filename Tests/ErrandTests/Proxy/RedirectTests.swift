@@ -94,6 +94,22 @@ struct RedirectTests {
         #expect(try redirect(request, to: "//b.test/x", status: 307)?.headers.isEmpty == true)
     }
 
+    @Test(arguments: [
+        (
+            "http://me:s3cret@b.test/s3cret?s3cret#s3cret",
+            "from https://a.test to http://b.test leads from https to http"
+        ),
+        ("javascript:s3cret", "from https://a.test to javascript: leaves HTTP"),
+        ("https://b.test:8443/s3cret", "from https://a.test to https://b.test:8443 would have sent the body"),
+    ])
+    func `A refused redirect names both origins and nothing else of their URLs`(_ location: String, _ reason: String) {
+        let request = HTTPRequest(.put, URL("https://a.test/s3cret?s3cret"), body: .data(Data("s3cret".utf8)))
+        let error = #expect(throws: TransportError.self) { try redirect(request, to: location, status: 307) }
+        #expect(error?.kind == .security)
+        #expect(error?.reason.contains(reason) == true)
+        #expect(error.map { "\($0)".contains("s3cret") } == false)
+    }
+
     @Test(
         .fault(57),
         arguments: [
