@@ -13,15 +13,15 @@ struct PathTemplate {
         guard !isURL else {
             throw APIError(.paramsError, reason: "the path is a whole URL; name a service for another host")
         }
-        guard text.utf8.contains(UInt8(ascii: "{")) else { return PercentEncoding.path(text) }
+        guard text.utf8.contains(UInt8(ascii: "{")) else { return PercentEncoding.path(text.utf8) }
         var path = ""
         var rest = Substring(text)
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
-            path += PercentEncoding.path(String(rest[..<open]))
+            path += PercentEncoding.path(rest[..<open].utf8)
             path += try segment(String(rest[rest.index(after: open)..<close]), &params)
             rest = rest[rest.index(after: close)...]
         }
-        return path + PercentEncoding.path(String(rest))
+        return path + PercentEncoding.path(rest.utf8)
     }
 
     /// Whether a scheme stands in front; further on `://` is a part of a query as any other.

@@ -2,11 +2,11 @@ import Foundation
 
 /// Pages by the `Link` header of each answer (RFC 8288), as GitHub's API has them: `<…?page=2>; rel="next"`.
 ///
-/// The link is followed as it is, with the request's headers, and with its body where the method has one; neither the
-/// request's parameters nor the service's are added to the link's query, because the server has put there what it needs. A
-/// relative link is resolved against the URL that answered. A link to another origin than the service's, `http` instead of
-/// `https` included, is not followed: the load fails with `security`, and nothing is sent. The end is told by an answer
-/// without such a link; an empty page alone tells nothing.
+/// The link is followed as it is: what is percent-encoded in it stays so, and neither the request's parameters nor the
+/// service's are added to its query, because the server has put there what it needs. The request's headers are sent, and its
+/// body where the method has one. A relative link is resolved against the URL that answered (RFC 3986 section 5). A link to
+/// another origin than the service's, `http` instead of `https` included, is not followed: the load fails with `security`, and
+/// nothing is sent. The list ends with an answer that has no such link; an empty page alone does not end it.
 public struct LinkHeader: PageStrategy {
     /// The relation of the next page.
     public var next = "next"
@@ -58,9 +58,22 @@ public struct LinkHeader: PageStrategy {
         let links = WebLink.links(in: response.headers)
         // With an anchor a link is one of something else than this answer.
         guard let link = links.first(where: { $0.has(relation) && $0.parameters["anchor"] == nil }) else { return nil }
-        guard let url = URL(redirect: HTTPField("Link", link.target), from: response.url) else {
+        guard let url = URLReference(link.reference.bytes)?.resolved(against: response.url) else {
             throw PageStrategyError("the link of relation \(relation) is no URL")
         }
         return .link(url)
+    }
+}
+
+extension PageFacts {
+    /// Returns the position of a page whose URL the answer contains, for a strategy that finds it elsewhere than in `Link`.
+    ///
+    /// `URL(string:)` encodes triplets again when another character of the text is illegal, and the server gets another cursor
+    /// than it gave; this does not.
+    ///
+    /// - Parameter reference: An absolute URL, or one relative to the answer's (RFC 3986 section 4.1).
+    /// - Returns: `nil` when it is no URL.
+    public func link(to reference: String) -> PagePosition? {
+        URLReference(reference.utf8)?.resolved(against: response.url).map(PagePosition.link)
     }
 }

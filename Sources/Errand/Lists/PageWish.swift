@@ -13,10 +13,13 @@ struct PageWish {
 }
 
 extension APIService {
-    /// A link of the server's, if it leads to where this service's headers may go.
+    /// Returns a link of the server if it leads to the service's own origin, the only one that may receive its headers.
+    ///
+    /// - Throws: `security`, with both origins and nothing else of their URLs.
     func url(following link: URL) throws(APIError) -> URL {
         guard link.hasSameOrigin(as: baseURL) else {
-            throw APIError(.security, service: self, reason: "the link to a page leads to another origin")
+            let reason = "the link to a page leads from \(baseURL.originText) to another origin, \(link.originText)"
+            throw APIError(.security, service: self, reason: reason)
         }
         return link
     }

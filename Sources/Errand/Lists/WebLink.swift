@@ -1,7 +1,9 @@
 /// One link of a `Link` header (RFC 8288 section 3).
 public struct WebLink: Sendable {
-    /// The target as it was written, absolute or relative.
-    public let target: String
+    /// The target as it was written, absolute or relative, without the blanks around it.
+    public var target: String { reference.value }
+    /// The target with the bytes of the wire.
+    let reference: HTTPField
     /// The parameters by their names in lower case; of a name that stands there twice the first counts.
     public let parameters: [String: String]
 
@@ -24,12 +26,12 @@ public struct WebLink: Sendable {
 extension WebLink {
     /// The links of every `Link` line, in their order; what is malformed is left out.
     public static func links(in headers: HTTPHeaders) -> [WebLink] {
-        headers.values("Link").flatMap(links)
+        headers.fields(named: "Link").flatMap(links)
     }
 
-    /// The links of one value (RFC 8288 appendix B.2), folded or not.
-    static func links(in value: String) -> [WebLink] {
-        var parser = WebLinkParser(value)
+    /// The links of one line (RFC 8288 appendix B.2), folded or not.
+    static func links(in field: HTTPField) -> [WebLink] {
+        var parser = WebLinkParser(field)
         var links: [WebLink] = []
         while let link = parser.next() { links.append(link) }
         return links
@@ -48,17 +50,17 @@ extension WebLink: CustomStringConvertible, CustomReflectable {
 private struct WebLinkParser {
     private var rest: ArraySlice<UInt8>
 
-    init(_ value: String) {
-        rest = Self.unfolded(Array(value.utf8))[...]
+    init(_ field: HTTPField) {
+        rest = Self.unfolded(field.bytes)[...]
     }
 
     /// The next link; what is none is passed over.
     mutating func next() -> WebLink? {
         while true {
-            skip { $0.isBlank || $0 == UInt8(ascii: ",") }
+            skip { $0.isSpaceOrTab || $0 == UInt8(ascii: ",") }
             guard !rest.isEmpty else { return nil }
             if take("<"), let target = take(until: ">") {
-                return WebLink(target: target, parameters: parameters())
+                return WebLink(reference: HTTPField("Link", bytes: target), parameters: parameters())
             }
             // In a value that is none, its quotes still hide commas.
             _ = parameters()
@@ -68,9 +70,9 @@ private struct WebLinkParser {
     private mutating func parameters() -> [String: String] {
         var parameters: [String: String] = [:]
         while let byte = rest.first, byte != UInt8(ascii: ",") {
-            skip { $0.isBlank || $0 == UInt8(ascii: ";") }
+            skip { $0.isSpaceOrTab || $0 == UInt8(ascii: ";") }
             let name = token { $0 == UInt8(ascii: "=") }.lowercased()
-            skip(\.isBlank)
+            skip(\.isSpaceOrTab)
             let value = take("=") ? value() : ""
             if !name.isEmpty, parameters[name] == nil { parameters[name] = value }
         }
@@ -78,7 +80,7 @@ private struct WebLinkParser {
     }
 
     private mutating func value() -> String {
-        skip(\.isBlank)
+        skip(\.isSpaceOrTab)
         return take("\"") ? quoted() : token { _ in false }
     }
 
@@ -91,13 +93,13 @@ private struct WebLinkParser {
             }
             if let escaped = rest.popFirst() { text.append(escaped) }
         }
-        return String(decoding: text, as: UTF8.self)
+        return Self.text(text)
     }
 
     private mutating func token(endsAt isEnd: (UInt8) -> Bool) -> String {
-        let token = rest.prefix { !$0.isBlank && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") && !isEnd($0) }
+        let token = rest.prefix { !$0.isSpaceOrTab && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") && !isEnd($0) }
         rest = rest.dropFirst(token.count)
-        return String(decoding: token, as: UTF8.self)
+        return Self.text(token)
     }
 
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -106,17 +108,22 @@ private struct WebLinkParser {
         return true
     }
 
-    private mutating func take(until character: Unicode.Scalar) -> String? {
+    private mutating func take(until character: Unicode.Scalar) -> ArraySlice<UInt8>? {
         guard let end = rest.firstIndex(of: UInt8(ascii: character)) else {
             rest = []
             return nil
         }
         defer { rest = rest[(end + 1)...] }
-        return String(decoding: rest[..<end], as: UTF8.self)
+        return rest[..<end].trimmingBlanks
     }
 
     private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
         rest = rest.drop(while: isSkipped)
+    }
+
+    /// Part of the value as text; the bytes are UTF-8 or ISO 8859-1, as in any header.
+    private static func text(_ bytes: some Collection<UInt8>) -> String {
+        HTTPField("Link", bytes: bytes).value
     }
 
     /// Without line folds (RFC 9112 section 5.2), which may stand anywhere, even in a URL.
@@ -124,13 +131,12 @@ private struct WebLinkParser {
         guard bytes.contains(where: \.isLineBreak) else { return bytes }
         var isFold = false
         return bytes.filter { byte in
-            isFold = byte.isLineBreak || isFold && byte.isBlank
+            isFold = byte.isLineBreak || isFold && byte.isSpaceOrTab
             return !isFold
         }
     }
 }
 
 extension UInt8 {
-    fileprivate var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
     fileprivate var isLineBreak: Bool { self == UInt8(ascii: "\r") || self == UInt8(ascii: "\n") }
 }

@@ -107,7 +107,7 @@ extension APIService {
         for part in [String(Substring(inherited)), FormEncoding.serialize(query)] where !part.isEmpty {
             text += (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + part
         }
-        guard let url = URL(string: text), url.host != nil else {
+        guard let url = URL(verbatim: text), url.host != nil else {
             throw APIError(.paramsError, reason: "the path makes no URL below the service's base URL")
         }
         return url

@@ -56,12 +56,23 @@ extension CurlEasy {
         guard set(.tlsVersion, version) else { throw refusal(of: "SSLVERSION") }
         let pins = configuration.pinnedPublicKeys
         try require(.pinnedPublicKeys, pins.isEmpty ? nil : pins.joined(separator: ";"))
-        guard let identity = configuration.clientIdentity else { return }
-        let isPKCS12 = ["p12", "pfx"].contains(identity.certificate.pathExtension.lowercased())
-        try require(.clientCertificate, identity.certificate.path)
-        try require(.clientCertificateType, isPKCS12 ? "P12" : "PEM")
-        try require(.clientKey, identity.privateKey?.path)
-        try require(.clientKeyPassword, identity.password)
+        if let identity = configuration.clientIdentity { try present(identity) }
+    }
+
+    /// Sets the identity that a server is shown when it asks for one; `nil` for none.
+    ///
+    /// libcurl shares neither a connection nor a TLS session between transfers with different identities.
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl does not take it.
+    func present(_ identity: ClientIdentity?) throws(TransportError) {
+        let isPKCS12 = ["p12", "pfx"].contains(identity?.certificate.pathExtension.lowercased())
+        let values: [(CurlOption<String>, String?)] = [
+            (.clientCertificate, identity?.certificate.path), (.clientCertificateType, isPKCS12 ? "P12" : "PEM"),
+            (.clientKey, identity?.privateKey?.path), (.clientKeyPassword, identity?.password),
+        ]
+        for (option, value) in values {
+            guard set(option, value) else { throw refusal(of: option.name) }
+        }
     }
 
     /// Sets text without which a transfer would go another way, or to another server, than it was told.

@@ -10,6 +10,7 @@ final class CurlHandle {
     private(set) var exchange: CurlExchange?
     private let errorText: UnsafeMutablePointer<CChar>
     private let hearsOfConnections: Bool
+    private let identity: ClientIdentity?
     private static let errorCapacity = 256
 
     /// Makes a handle with everything that is the same for all exchanges of `configuration`.
@@ -19,6 +20,7 @@ final class CurlHandle {
     init(_ configuration: TransportConfiguration, _ trust: CurlTrust) throws(TransportError) {
         guard let easy = CurlEasy() else { throw TransportError(.cannotConnect, "libcurl has no memory") }
         self.easy = easy
+        identity = configuration.tls.clientIdentity
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, UnsafeRawPointer(errorText))
@@ -37,6 +39,8 @@ final class CurlHandle {
         self.exchange = exchange
         errorText.pointee = 0
         easy.apply(exchange)
+        // The handle may have served another origin; that libcurl takes the identity is known since the handle was made.
+        if let identity { try? easy.present(identity.belongs(to: exchange.request.url) ? identity : nil) }
         // Only on a connection that was used before does libcurl send a request again.
         easy.set(.freshConnection, hearsOfConnections || exchange.request.method.isIdempotent ? 0 : 1)
     }

@@ -19,13 +19,14 @@ public final class CurlTransport: HTTPTransport {
     /// Creates a transport with connections of its own.
     ///
     /// - Throws: ``TransportError/Kind/cannotConnect`` when there is no libcurl from 7.68 on;
-    ///   ``TransportError/Kind/invalidRequest`` when the configuration's certificates or pins are none, or this libcurl
-    ///   does not take them.
+    ///   ``TransportError/Kind/invalidRequest`` when the configuration's certificates, pins or origins are none, or
+    ///   this libcurl does not take them.
     public init(_ configuration: TransportConfiguration = TransportConfiguration()) throws(TransportError) {
         if let reason = CurlLibrary.unavailableReason { throw TransportError(.cannotConnect, reason) }
         guard configuration.tls.pinnedPublicKeys.allSatisfy({ $0.hasPrefix("sha256//") }) else {
             throw TransportError(.invalidRequest, "a pinned public key does not begin with sha256//")
         }
+        try configuration.tls.clientIdentity?.validate()
         let trust = try CurlTrust(configuration.tls)
         _ = try CurlHandle(configuration, trust)
         guard let loop = CurlLoop(configuration, trust) else {

@@ -4,10 +4,11 @@ extension HTTPRequest {
     /// The most redirects that one exchange follows.
     static let redirectLimit = 20
 
-    /// The request that `response` redirects this one to; `nil` when it is no redirect.
+    /// Returns the request that `response` redirects this one to; `nil` when it is no redirect.
     ///
     /// Methods follow RFC 9110 section 15.4: 303 becomes GET, and so does POST on 301 and 302; 307 and 308 keep method and
-    /// body. Another origin (RFC 6454) gets none of the headers that may be secret, and never a body.
+    /// body. A request that loses its body loses the headers that describe it. Another origin (RFC 6454) receives only headers
+    /// that cannot be secret, and never a body.
     ///
     /// - Throws: ``TransportError/Kind/security`` for a refused target, ``TransportError/Kind/badResponse`` for one that is
     ///   no URL.
@@ -19,24 +20,24 @@ extension HTTPRequest {
         next.url = try target(of: location)
         next.adoptMethod(for: response.status)
         guard !next.url.hasSameOrigin(as: url) else { return next }
-        guard next.body.isEmpty else {
-            throw TransportError(.security, "a redirect to another origin would have sent the body there")
-        }
-        next.headers = HTTPHeaders(headers.filter(\.mayCrossOrigins))
+        guard next.body.isEmpty else { throw refusal(of: next.url, "would have sent the body to another origin") }
+        next.headers = HTTPHeaders(next.headers.filter(\.mayCrossOrigins))
         return next
     }
 
     private func target(of location: HTTPField) throws(TransportError) -> URL {
-        guard let target = URL(redirect: location, from: url) else {
+        guard let target = URLReference(location.bytes)?.resolved(against: url) else {
             throw TransportError(.badResponse, "a redirect's Location is no URL")
         }
-        guard target.scheme == "https" || target.scheme == "http" else {
-            throw TransportError(.security, "a redirect leads away from HTTP")
-        }
+        guard target.scheme == "https" || target.scheme == "http" else { throw refusal(of: target, "leaves HTTP") }
         guard target.scheme == "https" || url.scheme?.lowercased() != "https" else {
-            throw TransportError(.security, "a redirect leads from https to http")
+            throw refusal(of: target, "leads from https to http")
         }
         return target
+    }
+
+    private func refusal(of target: URL, _ reason: String) -> TransportError {
+        TransportError(.security, "a redirect from \(url.originText) to \(target.originText) \(reason)")
     }
 
     private mutating func adoptMethod(for status: Int) {
@@ -44,45 +45,23 @@ extension HTTPRequest {
         guard becomesGet else { return }
         method = .get
         body = .empty
-        headers = HTTPHeaders(headers.filter { !$0.name.lowercased().hasPrefix("content-") })
-    }
-}
-
-extension URL {
-    /// Resolves a `Location` (RFC 3986 section 5.2); credentials in it are dropped, as is its fragment.
-    init?(redirect location: HTTPField, from base: URL) {
-        // Bytes above ASCII are the server's UTF-8 or Latin-1; encoded one by one they come back to it unchanged.
-        let ascii = location.bytes.flatMap { $0 < 0x80 ? [$0] : PercentEncoding.triplet($0) }
-        guard let relative = URL(string: String(decoding: ascii, as: UTF8.self), relativeTo: base),
-            var parts = URLComponents(url: relative.absoluteURL, resolvingAgainstBaseURL: true)
-        else { return nil }
-        parts.scheme = parts.scheme?.lowercased()
-        parts.user = nil
-        parts.password = nil
-        parts.fragment = nil
-        guard let host = parts.host, !host.isEmpty || parts.scheme?.hasPrefix("http") != true, let url = parts.url
-        else { return nil }
-        self = url
-    }
-
-    /// Whether scheme, host and port are the same (RFC 6454).
-    func hasSameOrigin(as other: URL) -> Bool {
-        scheme?.lowercased() == other.scheme?.lowercased()
-            && host?.lowercased() == other.host?.lowercased()
-            && effectivePort == other.effectivePort
-    }
-
-    private var effectivePort: Int? {
-        port ?? (scheme?.lowercased() == "https" ? 443 : 80)
+        headers = HTTPHeaders(headers.filter { !$0.describesBody })
     }
 }
 
 extension HTTPField {
-    /// Whether a foreign origin may see this line: what describes the wish, never what proves who asks.
+    /// Whether the header says something about the body that it comes with (RFC 9110 section 15.4).
+    fileprivate var describesBody: Bool {
+        let name = name.lowercased()
+        return name.hasPrefix("content-")
+            || ["digest", "expect", "last-modified", "repr-digest", "trailer", "transfer-encoding"].contains(name)
+    }
+
+    /// Whether another origin may receive the header: it describes what is asked for and cannot prove who asks.
     fileprivate var mayCrossOrigins: Bool {
         [
-            "accept", "accept-encoding", "accept-language", "cache-control", "content-type", "if-match",
-            "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range", "user-agent",
+            "accept", "accept-encoding", "accept-language", "cache-control", "if-match", "if-modified-since",
+            "if-none-match", "if-range", "if-unmodified-since", "range", "user-agent",
         ].contains(name.lowercased())
     }
 }

@@ -18,7 +18,10 @@ struct RequestDraftTests {
         ("/", "http://shop.test/api/"), ("//evil.example/x", "http://shop.test/api//evil.example/x"),
         ("/a b/ü", "http://shop.test/api/a%20b/%C3%BC"), ("/a%20b", "http://shop.test/api/a%20b"),
         ("/100%", "http://shop.test/api/100%25"), ("/a?b=c", "http://shop.test/api/a?b=c"),
-        ("/a#b", "http://shop.test/api/a%23b"), ("@evil.example", "http://shop.test/api/@evil.example"),
+        ("/a#b", "http://shop.test/api/a%23b"),
+        ("/a%20b c|d[%5b]?x=%3D|+", "http://shop.test/api/a%20b%20c%7Cd%5B%5b%5D?x=%3D%7C+"),
+        ("/a/../b/./c", "http://shop.test/api/a/../b/./c"), ("a:b", "http://shop.test/api/a:b"),
+        ("@evil.example", "http://shop.test/api/@evil.example"),
     ])
     func `A path stands below the base URL whatever it holds`(_ path: String, _ expected: String) throws {
         #expect(try url(path) == expected)

@@ -122,7 +122,7 @@ struct CursorTests {
         arguments: [
             "http://shop.test/texts", "https://shop.test:8443/texts", "https://evil.test/texts", "//evil.test/texts",
             "https://api.shop.test/texts", "https://shop.test.evil.test/", "https://shop.test@evil.test/",
-            "file:///etc/passwd", "ftp://shop.test/",
+            "file:///etc/passwd", "ftp://shop.test/", "javascript:alert(1)", "https://shop.test./texts",
         ]
     )
     func `A link to another origin is refused, and nothing is sent`(_ target: String) async throws {
@@ -133,6 +133,9 @@ struct CursorTests {
         )
         let error = await #expect(throws: APIError.self) { try await list.allItems() }
         #expect(error?.type == .security)
+        let origin = URL(string: target, relativeTo: URL("https://shop.test"))?.absoluteURL.originText
+        let reason = "the link to a page leads from https://shop.test to another origin, \(origin ?? "")"
+        #expect(error?.reason == reason)
         #expect(transport.requests.count == 1)
         #expect(list.items == ["1"])
         #expect(list.appendState.error?.type == .security)
@@ -141,13 +144,25 @@ struct CursorTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(.fault(50), arguments: ["http://[", "javascript:alert(1)", "http://"])
+    @Test(.fault(50), arguments: ["http://[", "http://", "http:2"])
     func `A link that is no URL of a host fails the next load`(_ target: String) async throws {
         let (broken, transport) = list(LinkHeader(), [answer("1", "", ["Link": "<\(target)>; rel=next"])])
         let error = await #expect(throws: APIError.self) { try await broken.allItems() }
         #expect(error?.type == .decoding)
         #expect(transport.requests.count == 1)
         #expect(broken.hasMore && broken.items == ["1"])
+    }
+
+    @Test(.fault(50)) func `A refused link is described without user info, path and query`() async throws {
+        let target = "https://me:s3cret@evil.test:8443/s3cret?s3cret#s3cret"
+        let (list, _) = list(
+            LinkHeader(),
+            base: "https://shop.test/api",
+            [answer("1", "", ["Link": "<\(target)>; rel=next"])]
+        )
+        let error = try #require(await #expect(throws: APIError.self) { try await list.allItems() })
+        #expect(error.reason?.hasSuffix("from https://shop.test to another origin, https://evil.test:8443") == true)
+        #expect(!"\(error) \(error.reason ?? "")".contains("s3cret"))
     }
 
     @Test func `The credentials in a link are dropped`() async throws {
@@ -157,6 +172,14 @@ struct CursorTests {
         )
         #expect(try await list.allItems() == ["1", "2"])
         #expect(other.requests.last?.url.absoluteString == "http://shop.test/2")
+    }
+
+    @Test(.fault(80)) func `A strategy of its own finds links elsewhere, and resolves them alike`() throws {
+        let response = APIResponse(HTTPResponse(status: 200), url: URL("http://shop.test/api/texts?page=1"))
+        let page = PageFacts(position: .start, itemCount: 1, response: response)
+        #expect(page.link(to: "?c=a|b%3D") == .link(URL("http://shop.test/api/texts?c=a%7Cb%3D")))
+        #expect(page.link(to: "http://shop.test/x/../y%20 z") == .link(URL("http://shop.test/y%20%20z")))
+        #expect(page.link(to: "http://[") == nil)
     }
 
     @Test func `A link of something else than the answer is none`() async throws {

@@ -82,6 +82,24 @@ struct PageLiveTests {
         #expect(list.loadNextPage() == nil)
     }
 
+    @Test(.fault(80), arguments: TransportKind.allCases)
+    func `A link reaches the server with every triplet as it was`(_ kind: TransportKind) async throws {
+        let links = [
+            ("</items?filter[q]=a%20b&page=2>", "/items?filter%5Bq%5D=a%20b&page=2"),
+            ("< ?q=a|b&c=x%3D%3D >", "/long?q=a%7Cb&c=x%3D%3D"), ("</x%20y z/../ü%2f>", "/%C3%BC%2f"),
+            ("<//HOST/x/../y?z=/../%7e>", "/y?z=/../%7e"),
+        ]
+        for (link, target) in links {
+            let server = try FixtureServer.start { request in
+                guard request.target == "/long" else { return .json(bytes: "[2]".utf8) }
+                let place = request.header("Host") ?? ""
+                return .json(bytes: "[1]".utf8).adding("Link", link.replacing("HOST", with: place) + "; rel=next")
+            }
+            #expect(try await list(kind, server, LinkHeader()).allItems() == [1, 2])
+            #expect(server.requests.last?.target == target)
+        }
+    }
+
     @Test(.fault(50), arguments: TransportKind.allCases)
     func `A link to another origin gets no request`(_ kind: TransportKind) async throws {
         let other = try FixtureServer.start { _ in .json(bytes: "[9]".utf8) }
@@ -130,7 +148,11 @@ struct PageLiveTests {
 
     @Test(.fault(51), arguments: TransportKind.allCases)
     func `A cursor comes back to the server byte by byte`(_ kind: TransportKind) async throws {
-        let cursors = ["a&b=c", "#top", "line\nbreak\r\n", "100%25", "ü 壶+/==", "../", "\u{0}\u{7F}", "{x}", "\"'<>"]
+        let cursors = [
+            "a&b=c", "#top", "line\nbreak\r\n", "100%25", "100%", "x%3D%3D", "a|b [%5b]", "ü 壶+/==", "../",
+            "\u{0}\u{7F}",
+            "{x}", "\"'<>",
+        ]
         let server = try FixtureServer.start { request in
             let index = request.queryValue("cursor").map { cursors.firstIndex(of: $0) ?? 99 } ?? -1
             let next = cursors.indices.contains(index + 1) ? cursors[index + 1] : nil

@@ -39,7 +39,8 @@ struct WebLinkTests {
 
     @Test(.enabled(if: SharedData.linkHeader.exists, "no shared data"), arguments: vectors)
     func `Each vector is read as expected`(_ vector: Vector) throws {
-        let links = vector.headers.flatMap(WebLink.links).flatMap { link in link.relations.map { (link, $0) } }
+        let links = vector.headers.flatMap { WebLink.links(in: HTTPField("Link", $0)) }
+            .flatMap { link in link.relations.map { (link, $0) } }
         try #require(links.count == vector.expected.count)
         for ((link, relation), expected) in zip(links, vector.expected) {
             #expect(link.target == expected.uri)
@@ -65,12 +66,24 @@ struct WebLinkTests {
         #expect(links[1].title == "€")
     }
 
+    @Test(.fault(80), arguments: ["</x>", "< /x>", "</x >", "<\t/x \t>"])
+    func `Blanks around a target are no part of it`(_ value: String) {
+        #expect(WebLink.links(in: HTTPField("Link", value + ";rel=next")).map(\.target) == ["/x"])
+    }
+
+    @Test func `A target keeps the bytes of the wire`() throws {
+        let bytes = Array("</".utf8) + [0xE9] + Array(">; title=\"".utf8) + [0xE9] + Array("\"".utf8)
+        let link = try #require(WebLink.links(in: HTTPField("Link", bytes: bytes)).first)
+        #expect(link.reference.bytes == [UInt8(ascii: "/"), 0xE9])
+        #expect(link.target == "/é" && link.title == "é")
+    }
+
     @Test(arguments: [
         ("", 0), (",, ,", 0), ("nonsense", 0), ("<", 0), ("</a", 0), ("</a>", 1), ("</a>;", 1), ("</a>;=;;x", 1),
         ("</a>; rel=\"next", 1), ("oops, </a>; rel=next", 1), (#"x; y="<,>", </a>"#, 1), ("</a>;rel=\"\\", 1),
         ("</a> </b>", 1), ("</a>;rel=next,</b>", 2), ("<>;rel=next", 1), (";,=\",<\"", 0),
     ])
     func `What is malformed is left out, and the rest is read`(_ value: String, _ count: Int) {
-        #expect(WebLink.links(in: value).count == count)
+        #expect(WebLink.links(in: HTTPField("Link", value)).count == count)
     }
 }

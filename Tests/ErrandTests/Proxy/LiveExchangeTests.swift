@@ -67,7 +67,7 @@ struct LiveExchangeTests {
     func `Each Location is resolved by RFC 3986 or is a typed error`(_ kind: TransportKind) async throws {
         let long = "/" + String(repeating: "a", count: 8192)
         let targets: [(location: String, path: String?)] = [
-            ("x", "/a/b/x"), ("../x", "/a/x"), ("?q=1", "/a/b/c?q=1"), ("/ü", "/%C3%BC"), (long, long), ("", nil),
+            ("x", "/a/b/x"), ("../x", "/a/x"), ("?q=1", "/a/b/c?q=1"), ("/ü", "/%C3%BC"), (long, long),
             ("javascript:alert(1)", nil), ("file:///etc/passwd", nil), ("http://[", nil),
         ]
         for (location, path) in targets {

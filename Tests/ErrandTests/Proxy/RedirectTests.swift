@@ -17,7 +17,7 @@ struct RedirectTests {
         ("/x", "http://a.test/x"), ("x", "http://a.test/b/c/x"), ("./x", "http://a.test/b/c/x"),
         ("../x", "http://a.test/b/x"), ("../../../x", "http://a.test/x"), ("?y=1", "http://a.test/b/c/d?y=1"),
         ("//b.test/x", "http://b.test/x"), ("http://b.test:81/x", "http://b.test:81/x"),
-        ("#f", "http://a.test/b/c/d?q"),
+        ("#f", "http://a.test/b/c/d?q"), ("", "http://a.test/b/c/d?q"), ("http://a.test/x/../y", "http://a.test/y"),
         ("HTTP://a.test/x", "http://a.test/x"), ("/a b", "http://a.test/a%20b"),
         ("/ü", "http://a.test/%C3%BC"), ("/%2F", "http://a.test/%2F"), ("https://a.test/x", "https://a.test/x"),
         ("http://u:p@a.test/x", "http://a.test/x"), (";x", "http://a.test/b/c/;x"),
@@ -32,7 +32,7 @@ struct RedirectTests {
         #expect(throws: TransportError.self) { try redirect(to: location) }
     }
 
-    @Test(arguments: ["http://[", "http://", "http:///x", "//", ""])
+    @Test(arguments: ["http://[", "http://", "http:///x", "//", "http:g"])
     func `A target that is no URL is a typed error`(_ location: String) {
         #expect(throws: TransportError.self) { try redirect(to: location) }
     }
@@ -67,6 +67,47 @@ struct RedirectTests {
         #expect(redirected.method == next)
         #expect(redirected.body == (keeps ? body : .empty))
         #expect((redirected.headers["Content-Type"] != nil) == keeps)
+    }
+
+    @Test(
+        .fault(83),
+        arguments: ["http://a.test/x", "http://b.test/x", "https://a.test/x", "http://a.test:81/x"],
+        [301, 302, 303]
+    )
+    func `Nothing describes a body that is not sent`(_ location: String, _ status: Int) throws {
+        let headers: HTTPHeaders = [
+            "Content-Type": "text/plain", "CONTENT-LENGTH": "1", "Content-Encoding": "gzip", "Content-Language": "de",
+            "Content-Location": "/x", "Content-MD5": "x", "Content-Digest": "x", "Digest": "x", "Repr-Digest": "x",
+            "Transfer-Encoding": "chunked", "Trailer": "Digest", "Expect": "100-continue", "Last-Modified": "x",
+            "Accept": "*/*",
+        ]
+        for body in [HTTPBody.data(Data("x".utf8)), .empty] {
+            let request = HTTPRequest(.post, URL("http://a.test/"), headers: headers, body: body)
+            let next = try #require(try redirect(request, to: location, status: status))
+            #expect(next.headers.map(\.name) == ["Accept"])
+        }
+    }
+
+    @Test(.fault(83)) func `Another origin gets no type of a body that it does not get either`() throws {
+        let request = HTTPRequest(.post, URL("http://a.test/"), headers: ["Content-Type": "text/plain"])
+        #expect(try redirect(request, to: "/x", status: 307)?.headers["Content-Type"] == "text/plain")
+        #expect(try redirect(request, to: "//b.test/x", status: 307)?.headers.isEmpty == true)
+    }
+
+    @Test(arguments: [
+        (
+            "http://me:s3cret@b.test/s3cret?s3cret#s3cret",
+            "from https://a.test to http://b.test leads from https to http"
+        ),
+        ("javascript:s3cret", "from https://a.test to javascript: leaves HTTP"),
+        ("https://b.test:8443/s3cret", "from https://a.test to https://b.test:8443 would have sent the body"),
+    ])
+    func `A refused redirect names both origins and nothing else of their URLs`(_ location: String, _ reason: String) {
+        let request = HTTPRequest(.put, URL("https://a.test/s3cret?s3cret"), body: .data(Data("s3cret".utf8)))
+        let error = #expect(throws: TransportError.self) { try redirect(request, to: location, status: 307) }
+        #expect(error?.kind == .security)
+        #expect(error?.reason.contains(reason) == true)
+        #expect(error.map { "\($0)".contains("s3cret") } == false)
     }
 
     @Test(

@@ -24,7 +24,12 @@ struct CurlSetupTests {
             case .proxy: configuration.proxy = .url(try #require(URL(string: "http://a.test/\(tooLong)")))
             case .password:
                 let certificate = URL(fileURLWithPath: "/client.pem")
-                configuration.tls.clientIdentity = ClientIdentity(certificate: certificate, password: tooLong)
+                let origins = [URL("https://a.test")]
+                configuration.tls.clientIdentity = ClientIdentity(
+                    certificate: certificate,
+                    password: tooLong,
+                    origins: origins
+                )
             }
         }
     }

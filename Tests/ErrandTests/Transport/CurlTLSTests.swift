@@ -15,12 +15,7 @@ struct CurlTLSTests {
     }
 
     private func start(_ identity: String = "server", _ options: String...) throws -> (TestProgram, URL) {
-        let command = ["openssl", "s_server", "-accept", "0", "-www", "-cert", "\(identity).pem"] + options
-        let output = Pipe()
-        let program = try TestProgram(command, in: authority.directory, output: output)
-        let address = try output.line(behind: "ACCEPT ")
-        let port = try #require(address.split(separator: ":").last)
-        return (program, try #require(URL(string: "https://127.0.0.1:\(port)/")))
+        try authority.serve(identity, ["-www"] + options)
     }
 
     private func status(_ url: URL, _ configure: (inout TLSConfiguration) throws -> Void) async throws -> Int {
@@ -64,17 +59,6 @@ struct CurlTLSTests {
         #expect(try await status(url) { $0.pinnedPublicKeys = [pin] } == 200)
         #expect(try await status(url) { $0.pinnedPublicKeys = [other, pin] } == 200)
         #expect(await failure(url) { $0.pinnedPublicKeys = [other] }?.kind == .security)
-        _ = program
-    }
-
-    @Test func `A client shows its certificate to a server that asks`() async throws {
-        let (program, url) = try start("server", "-Verify", "1", "-verify_return_error", "-CAfile", "ca.pem")
-        let status = try await status(url) {
-            $0.clientIdentity = ClientIdentity(certificate: authority.identity("client"))
-        }
-        #expect(status == 200)
-        let error = await failure(url)
-        #expect(error?.kind == .security || error?.kind == .connectionLost)
         _ = program
     }
 

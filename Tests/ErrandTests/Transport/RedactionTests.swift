@@ -68,7 +68,11 @@ struct RedactionTests {
     @Test func `Configurations show neither the password of a key nor that of a proxy`() {
         var configuration = TransportConfiguration()
         let certificate = URL(fileURLWithPath: "/etc/client.p12")
-        configuration.tls.clientIdentity = ClientIdentity(certificate: certificate, password: "s3cret")
+        configuration.tls.clientIdentity = ClientIdentity(
+            certificate: certificate,
+            password: "s3cret",
+            origins: [URL("https://u:s3cret@a.test/s3cret?s3cret")]
+        )
         configuration.proxy = .url(URL("http://me:s3cret@proxy.test:3128"))
         for text in printed(configuration) + printed(configuration.tls) + printed(configuration.proxy) {
             #expect(!text.contains("s3cret"), "\(text)")

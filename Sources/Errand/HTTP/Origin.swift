@@ -1,0 +1,39 @@
+import Foundation
+
+/// The scheme, host and port of a URL, which decide who may see a secret (RFC 6454).
+///
+/// Two hosts are the same only when their names are: a name with a trailing dot, or another spelling of an address, is another
+/// origin, although it may lead to the same server.
+struct Origin: Hashable {
+    /// The scheme in lower case.
+    let scheme: String
+    private let host: String
+    private let port: UInt16?
+
+    /// The origin of an absolute URL; `nil` for one without a host.
+    init?(_ url: URL) {
+        guard let reference = URLReference(url.absoluteString.utf8), let scheme = reference.scheme,
+            let authority = reference.authority, !authority.host.isEmpty
+        else { return nil }
+        self.scheme = scheme
+        host = String(decoding: authority.host.utf8.map(\.asciiLowercased), as: UTF8.self)
+        let standardPorts: [String: UInt16] = ["http": 80, "https": 443]
+        port = authority.port == standardPorts[scheme] ? nil : authority.port
+    }
+}
+
+extension Origin: CustomStringConvertible {
+    /// The origin as RFC 6454 section 6.2 has it: `https://a.test:8443`, without the port where it is the scheme's own.
+    var description: String { "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")" }
+}
+
+extension URL {
+    /// Whether scheme, host and port are the same; `false` for a URL without a host.
+    func hasSameOrigin(as other: URL) -> Bool {
+        guard let origin = Origin(self) else { return false }
+        return origin == Origin(other)
+    }
+
+    /// The origin, for messages; of a URL without a host the scheme alone.
+    var originText: String { Origin(self)?.description ?? "\(scheme ?? ""):" }
+}
