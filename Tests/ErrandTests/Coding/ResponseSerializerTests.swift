@@ -120,6 +120,9 @@ struct ResponseSerializerTests {
         try await result(OpenRequest<Void>.self, "anything", contentType: "text/plain").get()
         #expect(try await result(OpenRequest<String>.self, "plain", contentType: "text/plain").get() == "plain")
         #expect(try await result(OpenRequest<[Goods]>.self, goodsJSON([])).get() == [])
+        let file = try await result(OpenRequest<DownloadedFile>.self, "bytes", contentType: "text/plain").get()
+        #expect(try String(contentsOf: file.url, encoding: .utf8) == "bytes")
+        try FileManager.default.removeItem(at: file.url)
         let failure = await result(OpenRequest<Opaque>.self, goodsJSON([])).error
         #expect(failure?.description == "decoding, HTTP 200, Opaque is not Decodable: return a responseSerializer")
     }
