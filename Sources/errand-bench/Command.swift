@@ -36,6 +36,7 @@ extension Command {
           queue        200,000 loads in the queue, then cancelled together
           load         1,000,000 loads: the layer's own cost
           paging       a list of 1,000 pages of 100 items, in this process; paging-sockets: from the server
+          json         10 MB of mixed JSON, and JSON 510 deep, as JSONValue against JSONSerialization
 
           --json            one JSON object per row, then one per ratio
           --plot FILE.svg   draw throughput and CPU per request against concurrency

@@ -125,7 +125,7 @@ extension APIParams {
 
     private static func tree(_ json: Data) throws(APIError) -> JSONValue {
         do {
-            return try JSONDecoder().decode(JSONValue.self, from: json)
+            return try JSONValue(json: json)
         } catch {
             throw APIError(.paramsError, reason: "a parameter cannot be encoded", underlying: error)
         }

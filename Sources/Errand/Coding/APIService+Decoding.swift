@@ -11,30 +11,56 @@ extension APIService {
         return error(isExpired ? .loginExpired : .http, head, response)
     }
 
-    /// What stands for an answer without content, such as a 204: an optional is `nil` then, and any other type has its say
-    /// about the missing value.
-    private static let null = Data("null".utf8)
-
-    /// The value that a whole body holds.
-    func decode<Value: Decodable>(_ response: APIResponse) throws -> Value {
-        try decoder.decode(Value.self, from: response.body.isEmpty ? Self.null : response.body)
-    }
-
-    /// The value that stands in an envelope.
+    /// The value in the JSON of an answer: under the data key of the envelope, or the whole without one.
     ///
-    /// - Throws: `server` or `loginExpired` as the code says, `DecodingError`.
-    func decode<Value: Decodable>(_ response: APIResponse, in envelope: Envelope) throws -> Value {
-        guard !response.body.isEmpty else { return try decode(response) }
-        let content = try decoder.decode(
-            EnvelopeContent<Value>.self,
-            from: response.body,
-            configuration: envelope
-        )
-        switch content {
+    /// - Throws: ``APIError`` as the code says, where there is no JSON and where nothing is under the data key; `DecodingError`
+    ///   where the JSON has another shape.
+    func value<Value: Decodable>(of response: APIResponse, as type: Value.Type) throws -> Value {
+        guard !response.body.isEmpty else { return try valueOfNothing() }
+        guard let envelope else { return try read(response) { try $0.singleValueContainer().decode(type) } }
+        switch try read(response, { try EnvelopeContent<Value>(from: $0, configuration: envelope) }) {
         case .success(let value): return value
-        case .successWithoutData: return try decoder.decode(Value.self, from: Self.null)
+        case .successWithoutData(let error): return try valueWithoutData(error, envelope)
         case .failure(let head): throw businessError(head, response, envelope)
         }
+    }
+
+    private func read<Value>(
+        _ response: APIResponse,
+        _ read: @escaping (any Decoder) throws -> Value
+    ) throws -> Value {
+        var isJSON = false
+        do {
+            return try JSONDocument.decode(response.body, with: decoder) {
+                isJSON = true
+                return try read($0)
+            }
+        } catch let error as DecodingError where !isJSON {
+            throw APIError(.decoding, service: self, reason: response.reasonForNoJSON, underlying: error)
+        }
+    }
+
+    /// The value of an answer without content, such as a 204: that of `null`, where the type has one.
+    private func valueOfNothing<Value: Decodable>() throws -> Value {
+        do {
+            return try decodeNull()
+        } catch let error as DecodingError {
+            let reason = "the answer has no content, from which \(Value.self) is made: let it be optional, or Void"
+            throw APIError(.decoding, service: self, reason: reason, underlying: error)
+        }
+    }
+
+    /// The value of an envelope without its data: `nil` for an optional, and what a type without content has.
+    private func valueWithoutData<Value: Decodable>(_ error: DecodingError, _ envelope: Envelope) throws -> Value {
+        guard Value.self is any ExpressibleByNilLiteral.Type || MemoryLayout<Value>.size == 0 else {
+            let reason = "the envelope has no \(envelope.dataKey), from which \(Value.self) is made"
+            throw APIError(.decoding, service: self, reason: reason, underlying: error)
+        }
+        return try decodeNull()
+    }
+
+    private func decodeNull<Value: Decodable>() throws -> Value {
+        try decoder.decode(Value.self, from: Data("null".utf8))
     }
 
     /// Lets a JSON answer through unless its envelope tells of a failure.

@@ -6,7 +6,7 @@ public enum JSONValue: Sendable, Hashable {
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A whole number that fits.
+    /// A whole number that fits, also if it is written as `1.0` or `1e2`.
     case int(Int64)
     /// A number that a double holds exactly as it was written.
     case double(Double)
@@ -16,7 +16,7 @@ public enum JSONValue: Sendable, Hashable {
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object; the order of its members is lost.
+    /// An object, its names as they came; the order of its members is lost.
     case object([String: JSONValue])
 
     /// The member called `key` of an object; `nil` for everything else.
@@ -50,40 +50,51 @@ public enum JSONValue: Sendable, Hashable {
     }
 }
 
+extension JSONValue {
+    /// Reads a JSON text: RFC 8259 in UTF-8, at most 512 arrays and objects deep.
+    ///
+    /// Takes time that grows with the length of the text alone. Of members with the same name the first one counts, as for
+    /// `JSONDecoder`; a number beyond the range of `Double` is an error.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted`, without anything of the text.
+    public init(json: Data) throws {
+        self = try JSONReader.value(of: json)
+    }
+}
+
 extension JSONValue: Decodable {
     /// Reads any JSON value.
+    ///
+    /// Fast in an answer that a service's `JSONDecoder` reads, wherever in ``APIManager/Response`` it stands. With another
+    /// decoder, a `custom` key strategy or JSON5 the kind of each value has to be guessed, which for `JSONDecoder` takes time
+    /// that grows with the square of the depth; ``init(json:)`` has no such cost.
     public init(from decoder: any Decoder) throws {
-        if let object = try? decoder.container(keyedBy: MemberKey.self) {
-            self = .object(try Self.members(of: object))
-        } else if var array = try? decoder.unkeyedContainer() {
-            self = .array(try Self.elements(of: &array))
+        if let value = try JSONDocument.value(for: decoder) {
+            self = value
+        } else if let value = try Self.scalar(in: decoder.singleValueContainer()) {
+            self = value
+        } else if let elements = try? decoder.unkeyedContainer() {
+            self = .array(try Self.elements(of: elements))
         } else {
-            self = try Self.scalar(in: decoder.singleValueContainer())
+            // As a dictionary, whose names no key strategy changes.
+            self = .object(try decoder.singleValueContainer().decode([String: JSONValue].self))
         }
     }
 
-    private static func members(of container: KeyedDecodingContainer<MemberKey>) throws -> [String: JSONValue] {
-        var members: [String: JSONValue] = [:]
-        for key in container.allKeys {
-            members[key.stringValue] = try container.decode(JSONValue.self, forKey: key)
-        }
-        return members
-    }
-
-    private static func elements(of container: inout any UnkeyedDecodingContainer) throws -> [JSONValue] {
-        var elements: [JSONValue] = []
+    private static func elements(of container: any UnkeyedDecodingContainer) throws -> [JSONValue] {
+        var (container, elements) = (container, [JSONValue]())
         while !container.isAtEnd {
             elements.append(try container.decode(JSONValue.self))
         }
         return elements
     }
 
-    private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONValue {
+    private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONValue? {
         if container.decodeNil() { return .null }
+        if let value = try? container.decode(Int64.self) { return .int(value) }
         if let value = try? container.decode(String.self) { return .string(value) }
         if let value = try? container.decode(Bool.self) { return .bool(value) }
-        if let value = try? container.decode(Int64.self) { return .int(value) }
-        let value = try container.decode(Double.self)
+        guard let value = try? container.decode(Double.self) else { return nil }
         guard let exact = try? container.decode(Decimal.self), exact != Decimal(string: "\(value)") else {
             return .double(value)
         }
@@ -106,13 +117,4 @@ extension JSONValue: Encodable {
         case .object(let value): try container.encode(value)
         }
     }
-}
-
-/// The name of a member, which is the server's.
-private struct MemberKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
 }

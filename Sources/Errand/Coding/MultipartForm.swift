@@ -13,8 +13,12 @@ public struct MultipartForm: Sendable {
     }
 
     var parts: [Part] = []
-    // Drawn once, so that a replay of the same load sends the same bytes.
-    let boundary = "errand-\(UUID().uuidString)"
+    // The same for all tries of a load, so that each sends the same bytes.
+    let boundary: String
+
+    init(boundary: String = "errand-\(UUID().uuidString)") {
+        self.boundary = boundary
+    }
 
     /// Adds a part from memory.
     ///

@@ -60,7 +60,7 @@ struct RequestDraft: Sendable {
         switch serializer {
         case .raw(let body, let contentType):
             return (body, contentType)
-        case _ where method.encodesParamsInQuery:
+        case _ where method.encodesParamsInQuery || params.isEmpty && form?.parts.isEmpty != false:
             return (.empty, nil)
         case .json:
             return (.data(try params.json()), "application/json")
@@ -85,6 +85,9 @@ struct Params {
         self.encoder = encoder
     }
 
+    /// Whether there are no parameters at all, not even an empty object.
+    var isEmpty: Bool { params == nil }
+
     /// The text of the parameter `name`, which from now on belongs to the path.
     mutating func takeForPath(_ name: String) throws(APIError) -> String? {
         usedInPath.insert(name)
@@ -95,10 +98,9 @@ struct Params {
         try FormEncoding.pairs(of: rest())
     }
 
-    /// The JSON object of all parameters, `{}` without any.
+    /// The JSON text of what has not gone to the path.
     func json() throws(APIError) -> Data {
-        guard let params else { return Data("{}".utf8) }
-        guard !usedInPath.isEmpty else { return try params.json(encoder) }
+        if let params, usedInPath.isEmpty { return try params.json(encoder) }
         return try APIParams(rest()).json(encoder)
     }
 

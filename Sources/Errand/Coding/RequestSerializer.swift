@@ -1,4 +1,6 @@
 /// How parameters become a body, where they do not go to the query: with any method but `GET`, `HEAD` and `DELETE`.
+///
+/// Without parameters (`nil`) and without parts there is no body, and no `Content-Type` for it.
 public enum RequestSerializer: Sendable {
     /// One JSON object, `application/json`; the default.
     case json

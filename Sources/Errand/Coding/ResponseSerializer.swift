@@ -1,19 +1,22 @@
 public import Foundation
 
-/// Makes a request's ``APIManager/Response`` of an answer, off the main actor.
-///
-/// The default follows the type: `String` is text, `Data` the body as it is, ``DownloadedFile`` where it was written to,
-/// `Void` nothing, and any other `Decodable` (``JSONValue`` for JSON of unknown shape) JSON, which with an envelope is what
-/// stands under its data key.
+/// Makes a request's ``APIManager/Response`` of an answer, off the main actor; ``automatic`` by default.
 public struct ResponseSerializer<Value: Sendable>: Sendable {
+    /// Where the body has to be.
+    let source: BodySource
     let serialize: @Sendable (APIResponse, APIService) throws -> Value
 
-    /// Creates a serializer of one's own.
+    init(from source: BodySource, _ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
+        self.source = source
+        self.serialize = serialize
+    }
+
+    /// Creates a serializer.
     ///
     /// - Parameter serialize: Called once for each 2xx answer, off the main actor. An error that is not an ``APIError``
     ///   becomes the underlying error of a `decoding` failure.
     public init(_ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
-        self.serialize = serialize
+        self.init(from: .either, serialize)
     }
 
     /// The value of `response`.
@@ -31,22 +34,72 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     }
 }
 
+extension ResponseSerializer {
+    /// Returns where the body of an answer goes, for a request that asks for `destination`.
+    ///
+    /// Where that is memory and the serializer needs a file, it is a new one in the temporary folder.
+    ///
+    /// - Throws: `paramsError` when the value would be made of memory that stays empty.
+    func destination(for destination: HTTPRequest.Destination) throws(APIError) -> HTTPRequest.Destination {
+        switch (source, destination) {
+        case (.file, .memory):
+            return .file(FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)"))
+        case (.memory, .file):
+            let reason = "the answer goes to a file, and \(Value.self) is not made of files: use DownloadedFile"
+            throw APIError(.paramsError, reason: reason)
+        default:
+            return destination
+        }
+    }
+}
+
+extension ResponseSerializer {
+    /// What the type asks for when the load begins, in generic request classes too.
+    ///
+    /// `String` is ``text``, `Data` is ``data``, ``DownloadedFile`` is ``file``, `Void` is ``nothing``, and any other
+    /// `Decodable` (``JSONValue`` for JSON of unknown shape) is ``json``. Any other type fails the load with `decoding`.
+    ///
+    /// A request class whose response is a generic parameter that may be `Void` or ``DownloadedFile`` returns it from
+    /// ``APIManager/responseSerializer``; where the parameter is `Decodable`, it is the default.
+    public static var automatic: Self {
+        let known: Any? =
+            switch Value.self {
+            case is String.Type: ResponseSerializer<String>.text
+            case is Data.Type: ResponseSerializer<Data>.data
+            case is DownloadedFile.Type: ResponseSerializer<DownloadedFile>.file
+            case is Void.Type: ResponseSerializer<Void>.nothing
+            default: nil
+            }
+        return known as? Self ?? anyJSON
+    }
+
+    /// JSON, for a type of which only the run time knows whether it is `Decodable`.
+    private static var anyJSON: Self {
+        Self(from: .memory) { response, service in
+            guard let type = Value.self as? any Decodable.Type,
+                let value = try service.value(of: response, as: type) as? Value
+            else {
+                let reason = "\(Value.self) is not Decodable: return a responseSerializer"
+                throw APIError(.decoding, service: service, reason: reason)
+            }
+            return value
+        }
+    }
+}
+
 extension ResponseSerializer where Value: Decodable {
     /// JSON, inside the service's envelope where there is one.
     public static var json: Self {
-        Self { response, service in
-            guard let envelope = service.envelope else { return try service.decode(response) }
-            return try service.decode(response, in: envelope)
-        }
+        Self(from: .memory) { try $1.value(of: $0, as: Value.self) }
     }
 }
 
 extension ResponseSerializer<String> {
     /// Text: a JSON answer's data where there is an envelope, the body as UTF-8 otherwise.
     public static var text: Self {
-        Self { response, service in
-            guard response.isJSON, let envelope = service.envelope else { return response.text }
-            return try service.decode(response, in: envelope)
+        Self(from: .memory) { response, service in
+            guard response.isJSON, service.envelope != nil else { return response.text }
+            return try service.value(of: response, as: String.self)
         }
     }
 }
@@ -54,7 +107,7 @@ extension ResponseSerializer<String> {
 extension ResponseSerializer<Data> {
     /// The body as it is; a JSON answer whose envelope tells of a failure fails.
     public static var data: Self {
-        Self { response, service in
+        Self(from: .memory) { response, service in
             try service.checkEnvelope(of: response)
             return response.body
         }
@@ -62,13 +115,12 @@ extension ResponseSerializer<Data> {
 }
 
 extension ResponseSerializer<DownloadedFile> {
-    /// The file that ``BaseAPIRequest/destination`` names; an answer that went to memory fails.
+    /// The file that ``BaseAPIRequest/destination`` names; one in the temporary folder where it names none.
     public static var file: Self {
-        Self { response, service in
+        Self(from: .file) { response, service in
             try service.checkEnvelope(of: response)
             guard let url = response.file else {
-                let reason = "the answer is in memory: name a file as destination"
-                throw APIError(.decoding, service: service, reason: reason)
+                throw APIError(.decoding, service: service, reason: "the answer is not in a file")
             }
             return DownloadedFile(url: url)
         }
@@ -82,4 +134,14 @@ extension ResponseSerializer<Void> {
             try service.checkEnvelope(of: response)
         }
     }
+}
+
+/// Where a serializer looks for the body of an answer.
+enum BodySource: Sendable {
+    /// In ``APIResponse/body``.
+    case memory
+    /// In ``APIResponse/file``.
+    case file
+    /// In one of the two, or nowhere.
+    case either
 }

@@ -4,13 +4,14 @@
 @MainActor public protocol APIManagerParamSource: AnyObject {
     /// The parameters of the load that begins now.
     ///
-    /// Called once for each load, on the main actor, inside ``APIManager/loadData()``. `nil` sends none.
+    /// Called once for each load, on the main actor, inside ``APIManager/loadData()``. `nil` sends none, and where they
+    /// would be the body, no body.
     func params(for request: BaseAPIRequest) -> APIParams?
 
     /// Adds files and data to an upload.
     ///
-    /// Called once for each load whose ``BaseAPIRequest/requestSerializer`` is `.multipart`, right after
-    /// ``params(for:)``. Adds nothing by default.
+    /// Called once for each load, right after ``params(for:)``. Parts need a ``BaseAPIRequest/requestSerializer`` that is
+    /// `.multipart` and a method with a body; otherwise the load fails with `paramsError`. Adds nothing by default.
     func appendParts(to form: inout MultipartForm, for request: BaseAPIRequest)
 }
 

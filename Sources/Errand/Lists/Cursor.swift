@@ -107,7 +107,7 @@ extension Cursor {
         /// Reads the whole body, its envelope included, once more.
         public static func body(_ path: String...) -> Source {
             Source { page in
-                let body = try? JSONDecoder().decode(JSONValue.self, from: page.response.body)
+                let body = try? JSONValue(json: page.response.body)
                 return path.reduce(body) { $0?[$1] }?.scalarText
             }
         }

@@ -1,3 +1,5 @@
+import Foundation
+
 extension APIManager {
     /// Begins a load: enters it into the proxy's table, asks everybody who has a say, and sends it.
     func begin(
@@ -57,8 +59,11 @@ extension APIManager {
         draft.serializer = requestSerializer
         draft.timeout = timeout
         draft.idempotencyKey = idempotencyKey
-        if case .multipart = draft.serializer { draft.form = form() }
-        draft.destination = destination
+        draft.form = try form(for: draft)
+        let serializer = responseSerializer
+        let destination = destination
+        draft.destination = try serializer.destination(for: destination)
+        if draft.destination != destination { load.temporaryFile = draft.destination.file }
         if let page = try page.get() { draft.add(page) }
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self)
@@ -70,16 +75,26 @@ extension APIManager {
             id: load.id,
             service: service,
             draft: draft,
-            serializer: responseSerializer,
+            serializer: serializer,
             options: options,
             progress: reportsProgress ? load.progressHandler : nil
         )
     }
 
-    private func form() -> MultipartForm {
-        var form = MultipartForm()
+    /// The parts of an upload; `nil` where there is none.
+    private func form(for draft: RequestDraft) throws(APIError) -> MultipartForm? {
+        let isMultipart = if case .multipart = draft.serializer { true } else { false }
+        // A boundary costs as much as the rest, and most loads have no parts.
+        var form = isMultipart ? MultipartForm() : MultipartForm(boundary: "")
         appendParts(to: &form)
         paramSource?.appendParts(to: &form, for: self)
+        guard !form.parts.isEmpty else { return isMultipart ? form : nil }
+        guard isMultipart else {
+            throw APIError(.paramsError, reason: "there are parts, but the requestSerializer is not .multipart")
+        }
+        guard !draft.method.encodesParamsInQuery else {
+            throw APIError(.paramsError, reason: "there are parts, but \(draft.method) sends no body")
+        }
         return form
     }
 
@@ -95,5 +110,12 @@ extension APIManager {
             service.envelope?.loginExpiredCodes = []
         }
         return service
+    }
+}
+
+extension HTTPRequest.Destination {
+    fileprivate var file: URL? {
+        guard case .file(let url) = self else { return nil }
+        return url
     }
 }

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// What a ``BaseAPIRequest`` subclass adopts to become loadable: path, method and the type of the answer.
 @MainActor public protocol APIManager: BaseAPIRequest {
     /// What an answer is decoded to: any `Decodable`, `String`, `Data`, ``JSONValue``, ``DownloadedFile``, or `Void`.
@@ -11,7 +9,7 @@ public import Foundation
     /// The request method.
     var method: HTTPMethod { get }
 
-    /// Makes a ``Response`` of an answer; the default follows the type.
+    /// Makes a ``Response`` of an answer; ``ResponseSerializer/automatic`` by default.
     var responseSerializer: ResponseSerializer<Response> { get }
 
     /// A chance to change a decoded answer; returns it as it is by default.
@@ -77,18 +75,8 @@ extension APIManager {
 }
 
 extension APIManager where Response: Decodable {
-    /// JSON, in the service's envelope where there is one.
-    public var responseSerializer: ResponseSerializer<Response> { .json }
-}
-
-extension APIManager where Response == String {
-    /// Text.
-    public var responseSerializer: ResponseSerializer<String> { .text }
-}
-
-extension APIManager where Response == Data {
-    /// The body as it is.
-    public var responseSerializer: ResponseSerializer<Data> { .data }
+    /// What the type asks for: text, data, or JSON in the service's envelope.
+    public var responseSerializer: ResponseSerializer<Response> { .automatic }
 }
 
 extension APIManager where Response == DownloadedFile {

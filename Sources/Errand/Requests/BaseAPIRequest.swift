@@ -79,8 +79,9 @@ public import Observation
     open var timeout: Duration? { nil }
     /// How parameters become a body; JSON by default.
     open var requestSerializer: RequestSerializer { .json }
-    /// Where the bytes of a 2xx answer go; memory by default.
+    /// Where the bytes of a 2xx answer go; memory by default, and for a ``DownloadedFile`` a new file in the temporary folder.
     ///
+    /// A load whose ``APIManager/Response`` is made of memory, such as `Data`, fails with `paramsError` if a file is named.
     /// A file appears, whole, when the answer is complete and no envelope in it tells of a failure; ``DownloadedFile`` tells
     /// where. Any other answer than a 2xx goes to memory. Such a load shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
@@ -110,8 +111,10 @@ public import Observation
     /// A chance to change what the param source gave; returns it as it is by default.
     open func reformParams(_ params: APIParams?) -> APIParams? { params }
 
-    /// Adds files and data to an upload whose ``requestSerializer`` is `.multipart`, before those of the param source; none by
-    /// default.
+    /// Adds files and data to an upload, before those of the param source; none by default.
+    ///
+    /// Called once for each load. Parts need a ``requestSerializer`` that is `.multipart` and a method with a body; otherwise
+    /// the load fails with `paramsError`.
     open func appendParts(to form: inout MultipartForm) {}
 
     // PageAPIRequest's part of a load's beginning and ending.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// One load of one request, from its ID to its ending.
 @MainActor final class Load<Manager: APIManager> {
     typealias Answer = APIAnswer<Manager.Response>
@@ -8,6 +10,8 @@
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
+    /// The file that the app gets with a success, and that must not outlast any other ending.
+    var temporaryFile: URL?
 
     init(of manager: Manager, _ draft: RequestDraft, indicator: (any LoadingIndicator)?) {
         self.manager = manager
@@ -56,12 +60,13 @@
     }
 
     private func didFinish(_ result: Result<Answer, APIError>, of service: APIService?) {
-        guard proxy.isActive(id) else { return }
+        guard proxy.isActive(id) else { return removeTemporaryFile() }
         let response = (try? result.get().response) ?? result.error?.response
         let outcome = manager?.outcome(of: result, id, of: service).mapError { $0.of(method, path: path) }
         if let manager, let outcome { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
-        guard proxy.claim(id) else { return }
+        guard proxy.claim(id) else { return removeTemporaryFile() }
+        if outcome?.error != nil || manager == nil { removeTemporaryFile() }
         guard let manager, let outcome else {
             indicator?.hideLoading()
             return
@@ -69,7 +74,12 @@
         end(manager, with: outcome, response)
     }
 
+    private func removeTemporaryFile() {
+        if let temporaryFile { unlink(temporaryFile.path) }
+    }
+
     private func wasCancelled() {
+        removeTemporaryFile()
         if let manager { manager.interceptor?.request(manager, willEnd: .cancelled) }
         guard let manager else {
             indicator?.hideLoading()

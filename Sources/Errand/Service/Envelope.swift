@@ -6,7 +6,7 @@ public struct Envelope: Sendable, Hashable {
     public var codeKey = "errcode"
     /// The key of the message that is meant for the user.
     public var messageKey = "msg"
-    /// The key of what ``APIManager/Response`` is decoded from.
+    /// The key of what ``APIManager/Response`` is decoded from; only an optional and `Void` do without it.
     public var dataKey = "data"
     /// The codes that mean success; 200 by default.
     public var successCodes: Set<Int> = [200]
@@ -36,7 +36,7 @@ struct EnvelopeHead: DecodableWithConfiguration, Sendable {
 /// An envelope with its data, which is decoded only when the code means success.
 enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
     case success(Value)
-    case successWithoutData
+    case successWithoutData(DecodingError)
     case failure(EnvelopeHead)
 
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
@@ -48,7 +48,8 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
         }
         let key = container.key(envelope.dataKey)
         guard container.contains(key) else {
-            self = .successWithoutData
+            let context = DecodingError.Context(codingPath: container.codingPath, debugDescription: "no data")
+            self = .successWithoutData(.keyNotFound(key, context))
             return
         }
         self = .success(try container.decode(Value.self, forKey: key))

@@ -50,6 +50,7 @@ final class Conductor {
         case .race: order.requests = plan.isQuick ? 2_000 : 100_000
         case .queue: order.requests = plan.isQuick ? 2_000 : 200_000
         case .load: order = Order(requests: plan.isQuick ? 10_000 : 1_000_000, concurrency: 64)
+        case .json: order.bytes = plan.isQuick ? 200_000 : 10_000_000
         case .soak: order = Order(requests: plan.soakRequests, concurrency: 64)
         default: break
         }

@@ -38,6 +38,7 @@ import Foundation
         case .race: Racing()
         case .queue: Queueing()
         case .load: ScriptedLoads()
+        case .json: JSONCosts()
         case .paging: Paging(PageScript.goods())
         case .pagingSockets: try Paging(APIProxy(service: service, transport: Connections.transport()))
         }

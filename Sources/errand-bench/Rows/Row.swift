@@ -18,6 +18,7 @@ enum Row: String, CaseIterable {
     case load
     case paging
     case pagingSockets = "paging-sockets"
+    case json
 
     /// Whether the row is measured at several concurrencies, in turns with the others of its kind.
     var isPaired: Bool { Self.paired.contains(self) }

@@ -101,6 +101,18 @@ struct BenchTests {
         #expect(rows.allSatisfy { number($0["stack_growth_bytes"]).map { $0 < 4_096 } == true }, "for 1,000 pages")
     }
 
+    @Test(.fault(84)) func `JSON of unknown shape costs little more than JSONSerialization, at every depth`()
+        async throws
+    {
+        let row = try #require(try await rows("json", "--quick")["json"])
+        #expect(number(row["json_mb"]).map { $0 > 0.1 } == true)
+        // What is measured was built as this test was, and an unoptimized reader takes many times as long.
+        let limit = _isDebugAssertConfiguration() ? 40.0 : 2
+        for field in ["value_ratio", "answer_ratio", "member_ratio", "deep_ratio"] {
+            #expect(number(row[field]).map { $0 < limit } == true, "\(field)")
+        }
+    }
+
     private func bench(_ arguments: String...) async throws -> TestProgram.Ending { try await bench(arguments) }
 
     private func bench(_ arguments: [String]) async throws -> TestProgram.Ending {

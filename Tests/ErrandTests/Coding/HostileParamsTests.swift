@@ -127,6 +127,23 @@ struct HostileParamsTests {
         }
     }
 
+    @Test(arguments: TransportKind.allCases, [HTTPMethod.post, .put, .patch])
+    func `Nothing at all arrives where there are no parameters`(_ kind: TransportKind, _ method: HTTPMethod)
+        async throws
+    {
+        let server = try goodsServer()
+        let proxy = try proxy(kind, server)
+        screen.params = nil
+        for serializer in [RequestSerializer.json, .form, .multipart] {
+            let ending = await send(through: proxy) { ($0.method, $0.ownSerializer) = (method, serializer) }
+            #expect(ending == .success)
+            let request = try await server.takeRequest()
+            #expect(request.body.isEmpty)
+            #expect(request.header("Content-Type") == nil)
+            #expect(request.header("Content-Length") == "0", "RFC 9110, section 8.6")
+        }
+    }
+
     @Test(
         .fault(63),
         .enabled(if: SharedData.naughtyStrings.exists, "the conformance data is not here"),

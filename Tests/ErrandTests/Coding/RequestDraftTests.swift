@@ -86,6 +86,30 @@ struct RequestDraftTests {
         #expect(try draft.request(for: .sample()).body == .data(Data(#"{"t":"a b"}"#.utf8)))
     }
 
+    @Test(arguments: [HTTPMethod.post, .put, .patch], [RequestSerializer.json, .form, .multipart])
+    func `Without parameters there is no body and no type of one`(
+        _ method: HTTPMethod,
+        _ serializer: RequestSerializer
+    ) throws {
+        var draft = RequestDraft(method: method, path: "/g")
+        draft.serializer = serializer
+        draft.form = MultipartForm()
+        let request = try draft.request(for: .sample())
+        #expect(request.body.isEmpty)
+        #expect(request.headers["Content-Type"] == nil)
+        let typed = try draft.request(for: .sample { $0.commonHeaders = { ["Content-Type": "text/x"] } })
+        #expect(typed.headers["Content-Type"] == "text/x", "what the app says itself is sent")
+        #expect(try !draft.request(for: .sample { $0.commonParams = { ["v": 1] } }).body.isEmpty)
+    }
+
+    @Test func `Empty parameters, and those that have all gone to the path, are an empty object`() throws {
+        for (path, params) in [("/g", [:]), ("/g/{id}", ["id": 5])] as [(String, APIParams)] {
+            let request = try RequestDraft(method: .post, path: path, params: params).request(for: .sample())
+            #expect(request.body == .data(Data("{}".utf8)))
+            #expect(request.headers["Content-Type"] == "application/json")
+        }
+    }
+
     @Test func `A raw body leaves the parameters to the query`() throws {
         var draft = RequestDraft(method: .put, path: "/g", params: ["a": 1])
         draft.serializer = .raw(.data(Data("<x/>".utf8)), contentType: "text/xml")

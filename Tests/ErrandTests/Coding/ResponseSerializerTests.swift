@@ -36,7 +36,95 @@ struct ResponseSerializerTests {
     ) async throws {
         let service = APIService.sample { $0.envelope = envelope }
         #expect(try await result(MaybeRequest.self, "", status: 204, service: service).get() == nil)
-        #expect(await result(GoodsRequest.self, "", status: 204, service: service).error?.type == .decoding)
+        let failure = await result(GoodsRequest.self, "", status: 204, service: service).error
+        #expect(failure?.type == .decoding)
+        #expect(
+            failure?.description
+                == "decoding, HTTP 204, the answer has no content, from which Array<Goods> is made: let it be optional, or Void"
+        )
+        #expect(try await result(EmptyRequest.self, "", status: 204, service: service).get() == Empty())
+    }
+
+    @Test(arguments: ["data", "result"])
+    func `Data that is missing is an error that names its key, unless it may be missing`(
+        _ key: String
+    ) async throws {
+        let service = APIService.sample { $0.envelope?.dataKey = key }
+        let body = #"{"errcode":200,"dat":1}"#
+        for failure in [
+            await result(GoodsRequest.self, body, service: service).error,
+            await result(JSONRequest.self, body, service: service).error,
+            await result(TextRequest.self, body, service: service).error,
+        ] {
+            #expect(failure?.type == .decoding)
+            #expect(failure?.description.contains("the envelope has no \(key), from which ") == true)
+            #expect(failure?.underlying is DecodingError)
+        }
+        #expect(try await result(MaybeRequest.self, body, service: service).get() == nil)
+        #expect(try await result(EmptyRequest.self, body, service: service).get() == Empty())
+        try await result(NothingRequest.self, body, service: service).get()
+        let null = #"{"errcode":200,"\#(key)":null}"#
+        #expect(try await result(JSONRequest.self, null, service: service).get() == .null)
+    }
+
+    @Test(arguments: [
+        (
+            "<!DOCTYPE html><p>s3cret", "text/html; charset=utf-8",
+            "the answer is not JSON (text/html, begins with <!DOCTYPE html)"
+        ),
+        (
+            "\u{FEFF}\n <!doctype HTML>s3cret", "text/html",
+            "the answer is not JSON (text/html, begins with <!DOCTYPE html)"
+        ),
+        ("<html>s3cret", "application/json", "the answer is not JSON (application/json, begins with <html)"),
+        (
+            "<?xml version=\"1.0\"?><s3cret/>", "Application/XML",
+            "the answer is not JSON (application/xml, begins with <?xml)"
+        ),
+        ("<s3cret>", "text/s3cret", "the answer is not JSON (another Content-Type, begins with <)"),
+        ("s3cret", "text/plain;s3cret", "the answer is malformed JSON (text/plain)"),
+        ("{\"s3cret\"", "application/json", "the answer is malformed JSON (application/json)"),
+        ("<", "", "the answer is not JSON (another Content-Type, begins with <)"),
+    ])
+    func `An answer that is not JSON says what it is, and quotes nothing else`(
+        _ body: String,
+        _ contentType: String,
+        _ reason: String
+    ) async {
+        for service in [APIService.sample(), .sample { $0.envelope = nil }] {
+            for failure in [
+                await result(GoodsRequest.self, body, contentType: contentType, service: service).error,
+                await result(JSONRequest.self, body, contentType: contentType, service: service).error,
+                await result(GenericRequest<Goods?>.self, body, contentType: contentType, service: service).error,
+            ] {
+                #expect(failure?.type == .decoding)
+                #expect(failure?.description == "decoding, HTTP 200, \(reason)")
+                #expect(failure?.underlying is DecodingError)
+            }
+        }
+    }
+
+    @Test func `In a generic class the type decides, too`() async throws {
+        #expect(try await result(GenericRequest<String>.self, "plain", contentType: "text/plain").get() == "plain")
+        #expect(try await result(GenericRequest<String>.self, #"{"errcode":200,"data":"inside"}"#).get() == "inside")
+        let pdf = try await result(GenericRequest<Data>.self, "%PDF", contentType: "application/pdf").get()
+        #expect(pdf == Data("%PDF".utf8))
+        let goods = #"{"errcode":200,"data":[{"id":1,"name":"茶"}]}"#
+        #expect(try await result(GenericRequest<[Goods]>.self, goods).get() == [Goods(id: 1, name: "茶")])
+        #expect(try await result(GenericRequest<JSONValue>.self, goods).get()[0]?["id"]?.int == 1)
+        #expect(try await result(GenericRequest<Goods?>.self, "", status: 204).get() == nil)
+        #expect(await result(GenericRequest<Data>.self, #"{"errcode":9}"#).error?.type == .server)
+    }
+
+    @Test func `In a class that is generic over any type, it decides where the class says so`() async throws {
+        try await result(OpenRequest<Void>.self, "anything", contentType: "text/plain").get()
+        #expect(try await result(OpenRequest<String>.self, "plain", contentType: "text/plain").get() == "plain")
+        #expect(try await result(OpenRequest<[Goods]>.self, goodsJSON([])).get() == [])
+        let file = try await result(OpenRequest<DownloadedFile>.self, "bytes", contentType: "text/plain").get()
+        #expect(try String(contentsOf: file.url, encoding: .utf8) == "bytes")
+        try FileManager.default.removeItem(at: file.url)
+        let failure = await result(OpenRequest<Opaque>.self, goodsJSON([])).error
+        #expect(failure?.description == "decoding, HTTP 200, Opaque is not Decodable: return a responseSerializer")
     }
 
     @Test func `What a serializer of one's own throws brings the answer along`() async {
@@ -142,6 +230,23 @@ struct ResponseSerializerTests {
 
 private final class MaybeRequest: SampleRequest, APIManager {
     typealias Response = Goods?
+}
+
+private struct Empty: Decodable, Equatable {}
+
+private struct Opaque: Sendable {}
+
+private final class EmptyRequest: SampleRequest, APIManager {
+    typealias Response = Empty
+}
+
+private final class GenericRequest<Content: Decodable & Sendable>: SampleRequest, APIManager {
+    typealias Response = Content
+}
+
+private final class OpenRequest<Content: Sendable>: SampleRequest, APIManager {
+    typealias Response = Content
+    var responseSerializer: ResponseSerializer<Content> { .automatic }
 }
 
 private final class PickyRequest: SampleRequest, APIManager {

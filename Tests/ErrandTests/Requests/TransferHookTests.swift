@@ -102,12 +102,132 @@ struct TransferHookTests {
         #expect(try folder.names == [folder.file.lastPathComponent])
     }
 
-    @Test func `A download without a file says what is missing`() async throws {
-        let (request, server) = try download(.bytes([1]))
-        let error = await #expect(throws: APIError.self) { try await request.value() }
-        #expect(error?.type == .decoding)
-        #expect(error?.description.contains("destination") == true)
+    @Test func `A download without a destination goes to a new file in the temporary folder`() async throws {
+        let (request, server) = try download(.bytes([1, 2]))
+        let files = [try await request.value().url, try await request.value().url]
+        #expect(files[0] != files[1])
+        for file in files {
+            #expect(file.deletingLastPathComponent().path == FileManager.default.temporaryDirectory.path)
+            #expect(try Data(contentsOf: file) == Data([1, 2]))
+            try FileManager.default.removeItem(at: file)
+        }
         server.stop()
+    }
+
+    /// What may become of a download to the temporary folder other than a success.
+    enum Mishap: CaseIterable {
+        case status, refusal, validator, cancelByValidator, cancelOnTheWay, release
+    }
+
+    @Test(.fault(70)) func `Without a success the temporary file is gone`() async {
+        // In a process whose temporary folder nothing else uses.
+        await #expect(processExitsWith: .success) { @MainActor in
+            let folder = try TemporaryFolder()
+            setenv("TMPDIR", folder.url.path, 1)
+            for mishap in Mishap.allCases {
+                await Self.download(with: mishap)
+                #expect(try folder.names.isEmpty, "\(mishap)")
+            }
+            let request = Download(proxy: APIProxy(fake: ScriptedTransport { _ in HTTPResponse(status: 200) }))
+            let name = try await request.value().url.lastPathComponent
+            #expect(try folder.names == [name])
+        }
+    }
+
+    private static func download(with mishap: Mishap) async {
+        let (isSent, validator, screen) = (Latch(), ValidatorSpy(), Screen())
+        let transport = ScriptedTransport { _ in
+            isSent.open()
+            if mishap == .cancelOnTheWay { try await Task.sleep(for: .seconds(60)) }
+            if mishap == .refusal { return .json(#"{"errcode":7}"#) }
+            return HTTPResponse(status: mishap == .status ? 500 : 200, body: Data([1]))
+        }
+        let proxy = APIProxy(fake: transport)
+        var request: Download? = Download(delegate: screen, proxy: proxy)
+        request?.validator = validator
+        if mishap == .release { request?.ownReleasePolicy = .finish }
+        validator.acceptsContent = { request in
+            if mishap == .cancelByValidator { request.cancelAllRequests() }
+            return mishap != .validator
+        }
+        request?.loadData()
+        if mishap == .release { request = nil }
+        try? await isSent.wait()
+        if mishap == .cancelOnTheWay { request?.cancelAllRequests() }
+        while !proxy.activeRequests.isEmpty { await Task.yield() }
+        await sentinel(proxy)
+        withExtendedLifetime(request) {}
+    }
+
+    private final class Typed<Content: Decodable & Sendable>: SampleRequest, APIManager {
+        typealias Response = Content
+        var target = HTTPRequest.Destination.memory
+
+        override var destination: HTTPRequest.Destination { target }
+    }
+
+    @Test func `A response that is made of memory refuses a file before anything is sent`() async throws {
+        let (folder, network) = (try TemporaryFolder(), ScriptedTransport { _ in .json(goodsJSON([])) })
+        let proxy = APIProxy(fake: network)
+        func refuse<Content: Decodable & Sendable>(_ type: Content.Type) async {
+            let request = Typed<Content>(proxy: proxy)
+            request.target = .file(folder.file)
+            let error = await #expect(throws: APIError.self) { try await request.value() }
+            #expect(error?.type == .paramsError)
+            #expect(error?.description.contains("DownloadedFile") == true)
+        }
+        await refuse(Data.self)
+        await refuse(String.self)
+        await refuse([Goods].self)
+        await refuse(JSONValue.self)
+        #expect(network.requests.isEmpty)
+        #expect(try folder.names.isEmpty)
+    }
+
+    @Test func `Void, and a serializer of the app, may go with a file`() async throws {
+        final class Silent: SampleRequest, APIManager {
+            typealias Response = Void
+            var target = HTTPRequest.Destination.memory
+            override var destination: HTTPRequest.Destination { target }
+        }
+        final class Sized: SampleRequest, APIManager {
+            typealias Response = Int
+            var target = HTTPRequest.Destination.memory
+            override var destination: HTTPRequest.Destination { target }
+            var responseSerializer: ResponseSerializer<Int> {
+                ResponseSerializer { response, _ in try Data(contentsOf: #require(response.file)).count }
+            }
+        }
+        let folder = try TemporaryFolder()
+        let proxy = APIProxy(fake: ScriptedTransport { _ in HTTPResponse(status: 200, body: Data([1, 2, 3])) })
+        let (silent, sized) = (Silent(proxy: proxy), Sized(proxy: proxy))
+        silent.target = .file(folder.file)
+        sized.target = .file(folder.file)
+        try await silent.value()
+        #expect(try Data(contentsOf: folder.file).count == 3)
+        #expect(try await sized.value() == 3)
+    }
+
+    @Test(arguments: [
+        (RequestSerializer.json, HTTPMethod.post), (.form, .put), (.multipart, .get), (.multipart, .delete),
+    ])
+    func `Parts that nothing would send are refused`(_ serializer: RequestSerializer, _ method: HTTPMethod) async throws
+    {
+        let (network, source) = (ScriptedTransport { _ in .json(#"{"errcode":200}"#) }, Source())
+        let proxy = APIProxy(fake: network)
+        let own = Upload(proxy: proxy)
+        let others = NothingRequest(paramSource: source, proxy: proxy)
+        for request in [own, others] as [SampleRequest] {
+            (request.ownSerializer, request.method) = (serializer, method)
+        }
+        for error in [
+            await #expect(throws: APIError.self) { try await own.value() },
+            await #expect(throws: APIError.self) { try await others.value() },
+        ] {
+            #expect(error?.type == .paramsError)
+            #expect(error?.description.contains("there are parts, but ") == true)
+        }
+        #expect(network.requests.isEmpty)
     }
 
     @Test func `A form has the request's parts, and behind them its param source's`() async throws {

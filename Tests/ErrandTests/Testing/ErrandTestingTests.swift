@@ -126,11 +126,10 @@ struct ErrandTestingTests {
         let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000))
         let answer = try HTTPResponse.envelope(visit, message: "a \"quoted\" text")
         let response = APIResponse(answer, url: URL("http://shop.test/"), redirects: [], duration: .zero)
-        let decoded: Visit = try APIService.sample().decode(response, in: Envelope())
-        #expect(decoded == visit)
+        #expect(try APIService.sample().value(of: response, as: Visit.self) == visit)
         let refusal = try HTTPResponse.envelope(0, code: 5, message: "no")
         let refused = APIResponse(refusal, url: URL("http://shop.test/"), redirects: [], duration: .zero)
-        #expect(throws: APIError.self) { let _: Int = try APIService.sample().decode(refused, in: Envelope()) }
+        #expect(throws: APIError.self) { try APIService.sample().value(of: refused, as: Int.self) }
     }
 
     // MARK: The clock

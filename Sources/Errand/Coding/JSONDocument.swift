@@ -1,0 +1,118 @@
+import Foundation
+import Synchronization
+
+/// The text that a `JSONDecoder` reads, in which each ``JSONValue`` of the decoded type finds its part.
+///
+/// A `Decoder` does not say what kind of value comes next, and `JSONDecoder` answers each wrong guess with an error that holds
+/// the coding path, at a cost that is quadratic in the depth. Therefore the text is read by ``JSONReader`` as well, once, when
+/// the first ``JSONValue`` is decoded; that and all others are taken from there by their coding paths.
+final class JSONDocument: Sendable {
+    private struct State {
+        // The decoder that is at work; it is not retained, but alive until `end()`.
+        var decoder: ObjectIdentifier?
+        var root: JSONValue?
+    }
+
+    @TaskLocal private static var current: JSONDocument?
+
+    private let text: Data
+    private let convertsNames: Bool
+    private let state = Mutex(State())
+
+    private init(_ text: Data, convertsNames: Bool) {
+        self.text = text
+        self.convertsNames = convertsNames
+    }
+
+    /// Decodes `text` with `decoder`: calls `read` once with the decoder of the whole text, and returns its result.
+    static func decode<Value>(
+        _ text: Data,
+        with decoder: JSONDecoder,
+        _ read: @escaping (any Decoder) throws -> Value
+    ) throws -> Value {
+        guard let convertsNames = decoder.convertsNames else {
+            return try decoder.decode(Root<Value>.self, from: text, configuration: read).value
+        }
+        let document = JSONDocument(text, convertsNames: convertsNames)
+        defer { document.end() }
+        let readInDocument = { (decoder: any Decoder) in
+            document.begin(decoder)
+            return try $current.withValue(document) { try read(decoder) }
+        }
+        return try decoder.decode(Root<Value>.self, from: text, configuration: readInDocument).value
+    }
+
+    /// The value that `decoder` has come to; `nil` when the text that it reads is not known.
+    ///
+    /// - Throws: `DecodingError` when the text is malformed.
+    static func value(for decoder: any Decoder) throws -> JSONValue? {
+        guard let document = current, document.isRead(by: decoder) else { return nil }
+        return try document.value(at: decoder.codingPath)
+    }
+}
+
+extension JSONDocument {
+    private struct Root<Value>: DecodableWithConfiguration {
+        let value: Value
+
+        init(from decoder: any Decoder, configuration read: (any Decoder) throws -> Value) throws {
+            value = try read(decoder)
+        }
+    }
+
+    private func begin(_ decoder: any Decoder) {
+        state.withLock { $0.decoder = ObjectIdentifier(decoder as AnyObject) }
+    }
+
+    private func end() {
+        state.withLock { $0.decoder = nil }
+    }
+
+    /// Whether `decoder` is the one that was begun with, and not that of another text inside this one.
+    private func isRead(by decoder: any Decoder) -> Bool {
+        let object = decoder as AnyObject
+        return withExtendedLifetime(object) { state.withLock { $0.decoder } == ObjectIdentifier(object) }
+    }
+
+    private func value(at path: [any CodingKey]) throws -> JSONValue? {
+        var value = try root()
+        for key in path {
+            guard let next = child(of: value, key) else { return nil }
+            value = next
+        }
+        return value
+    }
+
+    private func root() throws -> JSONValue {
+        if let root = state.withLock({ $0.root }) { return root }
+        let root = try JSONValue(json: text)
+        state.withLock { $0.root = root }
+        return root
+    }
+
+    private func child(of value: JSONValue, _ key: any CodingKey) -> JSONValue? {
+        guard case .object = value else { return key.intValue.flatMap { value[$0] } }
+        if let member = value[key.stringValue] { return member }
+        return convertsNames ? key.stringValue.snakeCase.flatMap { value[$0] } : nil
+    }
+}
+
+extension JSONDecoder {
+    /// Whether names are converted from snake case; `nil` when they are converted in an unknown way, or the text is not JSON.
+    fileprivate var convertsNames: Bool? {
+        guard !allowsJSON5 else { return nil }
+        return switch keyDecodingStrategy {
+        case .useDefaultKeys: false
+        case .convertFromSnakeCase: true
+        default: nil
+        }
+    }
+}
+
+extension String {
+    /// The name that `convertFromSnakeCase` makes this one of; `nil` where that is not certain.
+    fileprivate var snakeCase: String? {
+        guard let first, first.isLowercase, utf8.allSatisfy(\.isASCIIAlphanumeric) else { return nil }
+        return reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
+    }
+}

@@ -1,0 +1,89 @@
+import Errand
+import ErrandTesting
+import Foundation
+
+/// What JSON of unknown shape costs, in CPU time over that of `JSONSerialization` for the same text.
+struct JSONCosts: Workload {
+    private static let rounds = 5
+    private static let containers = [("[", "]"), (#"{"a":"#, "}"), (#"[{"a":"#, "}]")]
+
+    func run(_ order: Order) async throws -> Measurement {
+        let mixed = Self.mixed(bytes: order.bytes)
+        let foundation = try await cost { try JSONSerialization.jsonObject(with: mixed) }
+        let value = try await cost { try JSONValue(json: mixed) }
+        let answer = try await cost(of: { AnyRequest(proxy: $0) }, mixed)
+        let member = try await cost(
+            of: { MemberRequest(proxy: $0) },
+            Data(#"{"id":1,"extra":"#.utf8) + mixed + Data("}".utf8)
+        )
+        return [
+            "json_mb": Double(mixed.count) / 1e6, "value_ms": value * 1_000, "foundation_ms": foundation * 1_000,
+            "value_ratio": value / foundation, "answer_ratio": answer / foundation, "member_ratio": member / foundation,
+            "deep_ratio": try await deepRatio(numbers: order.bytes / 100), "peak_rss_mb": Memory.peak,
+        ]
+    }
+
+    /// Objects with all kinds of values.
+    private static func mixed(bytes: Int) -> Data {
+        var (text, id) = ("[", 0)
+        while text.utf8.count < bytes {
+            id += 1
+            let numbers = #""price":\#(Double(id) / 8),"change":-1.5e-3,"total":1234567890123456789\#(id).25"#
+            let others = #""isNew":\#(id % 2 == 0),"none":null,"tags":["a","b\n","\u8336"],"size":{"x":[1,2],"y":[]}"#
+            text += (id > 1 ? "," : "") + #"{"id":\#(id),"name":"宜兴紫砂壶 \#(id)",\#(numbers),\#(others)}"#
+        }
+        return Data((text + "]").utf8)
+    }
+
+    /// The worst over all depths, with numbers inside.
+    private func deepRatio(numbers: Int) async throws -> Double {
+        let list = (0..<numbers).map(String.init).joined(separator: ",")
+        var worst = 0.0
+        for depth in [1, 64, 256, 510] {
+            for (begin, end) in Self.containers {
+                let count = depth / begin.utf8.count { "[{".utf8.contains($0) }
+                let (head, tail) = (String(repeating: begin, count: count), String(repeating: end, count: count))
+                let text = Data("\(head)[\(list)]\(tail)".utf8)
+                let foundation = try await cost { try JSONSerialization.jsonObject(with: text) }
+                worst = max(worst, try await cost(of: { AnyRequest(proxy: $0) }, text) / foundation)
+            }
+        }
+        return worst
+    }
+
+    /// What a load costs whose answer has this data.
+    private func cost(of make: (APIProxy) -> some APIManager, _ data: Data) async throws -> Double {
+        let answer = HTTPResponse(status: 200, body: Data(#"{"errcode":200,"data":"#.utf8) + data + Data("}".utf8))
+        let network = ScriptedTransport(keepsRequests: false) { _ in answer }
+        let request = make(APIProxy(service: Scripted.service, transport: network))
+        return try await cost { try await request.value() }
+    }
+
+    /// The median of several turns, in seconds of CPU time.
+    private func cost(_ work: () async throws -> Any) async throws -> Double {
+        var seconds: [Double] = []
+        for _ in 0..<Self.rounds {
+            let meter = Meter()
+            let result = try await work()
+            seconds.append(meter.cpuSeconds)
+            withExtendedLifetime(result) {}
+        }
+        return seconds.median
+    }
+}
+
+private final class AnyRequest: BaseAPIRequest, APIManager {
+    typealias Response = JSONValue
+    let path = "/any"
+    let method = HTTPMethod.get
+}
+
+private final class MemberRequest: BaseAPIRequest, APIManager {
+    struct Response: Decodable, Sendable {
+        let id: Int
+        let extra: JSONValue
+    }
+
+    let path = "/member"
+    let method = HTTPMethod.get
+}

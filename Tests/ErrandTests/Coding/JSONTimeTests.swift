@@ -1,0 +1,120 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("JSON of unknown shape costs no more than other JSON", .takesTurns, .timeLimit(.minutes(3)))
+struct JSONTimeTests {
+    /// How often the time of `JSONSerialization` is allowed: that is built with optimization, and these sources perhaps not.
+    private static let limit = _isDebugAssertConfiguration() ? 40.0 : 2
+
+    private static let shapes: [(String, String)] = [("[", "]"), (#"{"a":"#, "}"), (#"[1,{"a":"#, "},true]")]
+
+    /// Texts of about a hundred kilobytes, whose numbers, strings and objects are within `depth` containers.
+    private static func texts(depth: Int) -> [Data] {
+        let mixed = (0..<1_000).map {
+            #"{"id":\#($0),"name":"茶 \#($0)\n","price":\#(Double($0) / 8),"tags":[null,true]}"#
+        }
+        let contents = [(0..<10_000).map(String.init), mixed, (0..<5_000).map { "1234567890123456789\($0).5" }]
+        return contents.flatMap { content in
+            shapes.map { begin, end in
+                let count = (depth - 3) / begin.filter { "[{".contains($0) }.count
+                let (head, tail) = (String(repeating: begin, count: count), String(repeating: end, count: count))
+                return Data("\(head)[\(content.joined(separator: ","))]\(tail)".utf8)
+            }
+        }
+    }
+
+    @Test(.fault(84), arguments: [4, 64, 500, 510]) func `At every depth a text is read in linear time`(_ depth: Int)
+        throws
+    {
+        for text in Self.texts(depth: depth) {
+            let foundation = try cpuTime { try JSONSerialization.jsonObject(with: text) }
+            let own = try cpuTime { try JSONValue(json: text) }
+            #expect(own < foundation * Self.limit)
+        }
+    }
+
+    @Test(.fault(84), arguments: [nil, Envelope()]) func `So is a whole answer, and the data of an envelope`(
+        _ envelope: Envelope?
+    ) throws {
+        let service = APIService.sample { $0.envelope = envelope }
+        for text in Self.texts(depth: 500) {
+            let body = envelope == nil ? text : Data(#"{"errcode":200,"data":"#.utf8) + text + Data("}".utf8)
+            let answer = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
+            let foundation = try cpuTime { try JSONSerialization.jsonObject(with: body) }
+            let own = try cpuTime { try ResponseSerializer<JSONValue>.json.value(of: answer, from: service) }
+            #expect(own < foundation * Self.limit)
+        }
+    }
+
+    private struct Item: Decodable {
+        let id: Int
+        let extra: JSONValue
+        let more: [String: JSONValue]?
+        let list: [JSONValue]?
+    }
+
+    @Test(.fault(84), arguments: [JSONDecoder.KeyDecodingStrategy.useDefaultKeys, .convertFromSnakeCase])
+    func `So is what an app's own type leaves open`(_ strategy: JSONDecoder.KeyDecodingStrategy) throws {
+        let service = APIService.sample {
+            $0.envelope = nil
+            $0.decoder.keyDecodingStrategy = strategy
+        }
+        for text in Self.texts(depth: 490) {
+            let body = Data(#"{"id":7,"more":{"a_b":[]},"extra":"#.utf8) + text + Data("}".utf8)
+            let answer = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
+            let foundation = try cpuTime { try JSONSerialization.jsonObject(with: body) }
+            let own = try cpuTime { try ResponseSerializer<Item>.json.value(of: answer, from: service) }
+            #expect(own < foundation * Self.limit)
+        }
+    }
+
+    @Test(.fault(84)) func `An answer is decoded off the main actor`() async throws {
+        DispatchQueue.main.setSpecific(key: mainKey, value: true)
+        defer { DispatchQueue.main.setSpecific(key: mainKey, value: nil) }
+        #expect(DispatchQueue.getSpecific(key: mainKey) == true)
+        let body = #"{"errcode":200,"data":{"value":[[[1]]]}}"#
+        for isJoined in [false, true] {
+            let request = WhereRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(body) }))
+            (request.method, request.ownJoin) = (.get, isJoined)
+            let answer = try await request.value()
+            #expect(!answer.wasOnMain)
+            #expect(answer.value[0]?[0]?[0]?.int == 1)
+        }
+    }
+
+    /// The least CPU time of this thread that `work` takes.
+    private func cpuTime(_ work: () throws -> Any) throws -> Double {
+        try (0..<3).map { _ in
+            let start = clock()
+            let result = try work()
+            let time = clock() - start
+            withExtendedLifetime(result) {}
+            return time
+        }.min() ?? 0
+    }
+
+    private func clock() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+private let mainKey = DispatchSpecificKey<Bool>()
+
+private final class WhereRequest: SampleRequest, APIManager {
+    struct Response: Decodable, Sendable {
+        let value: JSONValue
+        let wasOnMain: Bool
+
+        private enum Key: CodingKey { case value }
+
+        init(from decoder: any Decoder) throws {
+            value = try decoder.container(keyedBy: Key.self).decode(JSONValue.self, forKey: .value)
+            wasOnMain = DispatchQueue.getSpecific(key: mainKey) == true
+        }
+    }
+}
