@@ -22,6 +22,12 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case responseTooLarge
     /// A certificate, a pinned key or a redirect was refused.
     case security
+    /// The disk failed: the answer's file could not be written, or a file to send could not be read to its end.
+    ///
+    /// Usually a full disk, a missing folder or a missing permission; ``APIError/reason`` names the file and quotes the
+    /// system's error. A file to send that is missing when the load begins is `paramsError`, since nothing was sent.
+    /// Problems with cookie files fail no load; see ``APIProxy/onError``.
+    case storage
     /// The connection could not be made, or was lost.
     case transport
     /// The load was cancelled.
@@ -186,3 +192,4 @@ extension TransportError.Kind {
         }
     }
 }
+        case .storage: .storage

@@ -20,7 +20,7 @@ extension APIProxy {
         guard rename(file.path, target.path) == 0 else {
             let error = SystemError.last("rename")
             let reason = "\(target.lastPathComponent) cannot be written (\(error.reason))"
-            throw APIError(TransportError(.file, reason, underlying: error), service: call.service)
+            throw APIError(TransportError(.storage, reason, underlying: error), service: call.service)
         }
         return response.having(file: target)
     }
