@@ -109,6 +109,13 @@ extension APIError {
         return error
     }
 
+    /// This error with another answer.
+    func answered(with response: APIResponse) -> APIError {
+        var error = self
+        error.response = response
+        return error
+    }
+
     /// This error, with what is known of `cause`.
     func caused(by cause: APIError) -> APIError {
         var error = self
@@ -184,12 +191,12 @@ extension TransportError.Kind {
         switch self {
         case .invalidRequest: .paramsError
         case .noNetwork: .noNetwork
-        case .cannotConnect, .connectionLost, .badResponse, .file: .transport
+        case .cannotConnect, .connectionLost, .badResponse: .transport
         case .timeout: .timeout
         case .security: .security
         case .responseTooLarge: .responseTooLarge
+        case .storage: .storage
         case .cancelled: .cancelled
         }
     }
 }
-        case .storage: .storage

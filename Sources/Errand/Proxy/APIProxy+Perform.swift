@@ -10,7 +10,8 @@ extension APIProxy {
             do throws(APIError) {
                 return try await attempt(call, in: generation, &turn)
             } catch {
-                try await recover(from: error, of: call, in: generation, &tries)
+                discardFile(of: call.id)
+                try await recover(from: error.withoutFile, of: call, in: generation, &tries)
             }
         }
     }
@@ -45,10 +46,9 @@ extension APIProxy {
             let request = try await call.service.adapted(call.draft.request(for: call.service))
             // Not before the headers are there: after a logout they are another account's.
             guard isActive(call.id) else { throw APIError(.cancelled) }
-            guard case .file(let target) = request.destination else {
-                return try await exchange(request, for: call.service, progress: call.progress)
-            }
-            return try await download(request, to: target, for: call)
+            let response = try await exchange(request, of: call.id, for: call.service, progress: call.progress)
+            if let refusal = response.shortJSON { try call.service.checkEnvelope(of: refusal) }
+            return response
         }
     }
 

@@ -43,8 +43,8 @@ extension APIProxy {
         let progress = progress.map { whileActive(id, $0) }
         run(id, at: place) { [self] turn in
             let result = await result(of: id, request, progress, turn)
-            guard claim(id) else { return }
-            ended(result)
+            guard let load = claim(id) else { return }
+            ended(load.file?.end(with: result, of: defaultService) ?? result)
         }
     }
 
@@ -67,7 +67,7 @@ extension APIProxy {
             var turn = turn
             let response = try await inTurn(&turn) { () async throws(APIError) in
                 guard isActive(id) else { throw APIError(.cancelled) }
-                return try await exchange(request, for: defaultService, progress: progress)
+                return try await exchange(request, of: id, for: defaultService, progress: progress)
             }
             return .success(response)
         } catch {

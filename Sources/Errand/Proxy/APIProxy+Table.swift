@@ -38,9 +38,9 @@ extension APIProxy {
         state.withLock { $0.loads[id] != nil }
     }
 
-    /// Takes the load out of the table; whoever gets `true` owns its ending.
-    func claim(_ id: RequestID) -> Bool {
-        state.take { $0.loads.removeValue(forKey: id) } != nil
+    /// Takes the load out of the table; whoever gets it owns its ending, and that of its file.
+    func claim(_ id: RequestID) -> ActiveLoad? {
+        state.take { $0.loads.removeValue(forKey: id) }
     }
 }
 

@@ -36,6 +36,8 @@ public final class APIProxy: Sendable {
         var waiter: RequestQueue.Waiter?
         var task: Task<Void, Never>?
     }
+        // The file of a download, which ends with the load.
+        var file: StagedFile?
 
     /// What is known of the way to the network; requests are sent whatever it is.
     public let reachability: Reachability

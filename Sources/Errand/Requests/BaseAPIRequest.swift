@@ -81,8 +81,9 @@ public import Observation
     open var requestSerializer: RequestSerializer { .json }
     /// Where the bytes of a 2xx answer go; memory by default.
     ///
-    /// A file appears, whole, when the answer is complete and no envelope in it tells of a failure; ``DownloadedFile`` tells
-    /// where. Any other answer than a 2xx goes to memory. Such a load shares no exchange.
+    /// The file appears, complete, when the load ends as a success, and replaces an older one; a load that fails or is cancelled
+    /// leaves the older one as it was, and no temporary file. Its folder must exist, or the load fails with `storage` before
+    /// it is sent. Any other answer than a 2xx goes to memory. Such a load shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }

@@ -59,13 +59,17 @@
 
     private func didFinish(_ result: Result<Answer, APIError>, of service: APIService?) {
         guard proxy.isActive(id) else { return }
-        let response = (try? result.get().response) ?? result.error?.response
-        let outcome = manager?.judge(result, of: service)
-        if let manager, let outcome { manager.interceptor?.request(manager, willEnd: outcome.ending) }
+        var response = (try? result.get().response) ?? result.error?.response
+        var outcome = manager?.judge(result, of: service) ?? result.map(\.value)
+        if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
-        guard proxy.claim(id) else { return }
+        guard let load = proxy.claim(id) else { return }
+        if let file = load.file {
+            outcome = file.end(with: outcome, of: service)
+            response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
+        }
         indicator?.hideLoading()
-        guard let manager, let outcome else { return }
+        guard let manager else { return }
         manager.settle(id, outcome.map { $0 as any Sendable }, response)
         if let part = manager.followUp { _ = manager.begin(at: part) }
         tell(manager, outcome.ending)
