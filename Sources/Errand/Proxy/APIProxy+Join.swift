@@ -4,7 +4,7 @@ extension APIProxy {
     /// The answer to a load that takes part in an exchange for the same, or begins one for others to take part in.
     func joinedResponse<Value>(to call: APICall<Value>, in generation: Int) async throws(APIError) -> APIResponse {
         let request = try call.draft.request(for: call.service)
-        let key = SharedExchange.Key(request, of: call.service, in: generation)
+        let key = SharedExchange.Key(request, of: call, in: generation)
         let id = call.id
         let outcome = await suspended(ifCancelled: .failure(APIError(.cancelled))) { waiter in
             let member = SharedExchange.Member(waiter: waiter, progress: call.progress)

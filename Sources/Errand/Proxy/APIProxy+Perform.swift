@@ -31,7 +31,7 @@ extension APIProxy {
     ) async throws(APIError) -> APIAnswer<Value> {
         let response = try await response(to: call, in: generation, &turn)
         let answer = APIAnswer(value: try call.serializer.value(of: response, from: call.service), response: response)
-        if call.isLoginRequest { call.service.relogin.didSignIn() }
+        if call.loginRole == .signIn { call.service.relogin.didSignIn() }
         return answer
     }
 

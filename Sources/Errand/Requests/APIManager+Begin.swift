@@ -6,13 +6,15 @@ extension APIManager {
         message: String? = nil,
         endsAtCaller: Bool = false
     ) -> RequestID {
+        let service = service ?? proxy.defaultService
+        let role = LoginRole(of: self, for: service)
         switch restartPolicy {
-        case .ignoreNew: if let running = loads.last(where: proxy.isActive) { return join(running, endsAtCaller) }
+        case .ignoreNew:
+            if let running = loads.last(where: { proxy.mayJoin($0, as: role) }) { return join(running, endsAtCaller) }
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
-        let service = service ?? proxy.defaultService
-        let load = Load(of: self, indicator: indicator)
+        let load = Load(of: self, role, indicator: indicator)
         loads.append(load.id)
         if endsAtCaller { callersOnly.insert(load.id) }
         // From here on it ends with its session, whatever those do who are asked next.
@@ -50,8 +52,8 @@ extension APIManager {
         draft.destination = destination
         if let page = try loadWillBegin(load.id, at: position, of: service) { draft.add(page) }
         guard interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
-        let options = LoadOptions(of: self)
-        let service = try prepared(service, isLoginRequest: options.isLoginRequest)
+        let options = LoadOptions(of: self, load.loginRole)
+        let service = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {
             throw APIError(.paramsError, service: service, reason: "the validator refused the parameters")
         }

@@ -3,12 +3,16 @@
     typealias Answer = APIAnswer<Manager.Response>
 
     let id = RequestID.next()
+    let loginRole: LoginRole
+    // What its callbacks begin belongs to the relogin to which it belongs itself.
+    private let scope = ReloginScope.current
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
 
-    init(of manager: Manager, indicator: (any LoadingIndicator)?) {
+    init(of manager: Manager, _ loginRole: LoginRole, indicator: (any LoadingIndicator)?) {
         self.manager = manager
+        self.loginRole = loginRole
         proxy = manager.proxy
         self.indicator = indicator
     }
@@ -22,8 +26,13 @@
     ) -> APIProxy.ActiveLoad {
         let summary = ActiveRequest(id: id, method: method, path: path)
         let endsWithOwner = releasePolicy == .cancel
-        return APIProxy.ActiveLoad(summary: summary, endsWithOwner: endsWithOwner, session: session) { [proxy] in
-            proxy.deliver { self.wasCancelled() }
+        return APIProxy.ActiveLoad(
+            summary: summary,
+            endsWithOwner: endsWithOwner,
+            session: session,
+            loginRole: loginRole
+        ) { [proxy] in
+            proxy.deliver { self.inScope { self.wasCancelled() } }
         }
     }
 
@@ -36,20 +45,24 @@
             } catch {
                 result = .failure(error)
             }
-            proxy.deliver { self.didFinish(result, of: call.service) }
+            proxy.deliver { self.inScope { self.didFinish(result, of: call.service) } }
         }
     }
 
     /// Ends the load without having sent it; like every ending, later.
     func fail(_ error: APIError) {
-        proxy.deliver { self.didFinish(.failure(error), of: nil) }
+        proxy.deliver { self.inScope { self.didFinish(.failure(error), of: nil) } }
     }
 
     /// Takes progress from the transport's thread to the delegate.
     var progressHandler: TransferProgress.Handler {
         { [proxy, id] progress in
-            proxy.deliver(progress, of: id) { self.didMake($0) }
+            proxy.deliver(progress, of: id) { progress in self.inScope { self.didMake(progress) } }
         }
+    }
+
+    private func inScope(_ callback: () -> Void) {
+        ReloginScope.run(in: scope, callback)
     }
 
     private func didMake(_ progress: TransferProgress) {

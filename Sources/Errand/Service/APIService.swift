@@ -47,7 +47,8 @@ public struct APIService: Sendable {
     public var reloginHandler: (any ReloginHandler)?
     /// How long ``reloginHandler`` may take before its waiters fail; 60 s by default.
     ///
-    /// Its task is cancelled then; a handler that does not hear of that stays in memory until it returns.
+    /// Its task is cancelled then. A handler that ignores the cancel stays in memory until it returns, and is not called again
+    /// before.
     public var reloginTimeout: Duration = .seconds(60)
     /// When a load that failed is sent again; twice by default, where that does no harm.
     ///
