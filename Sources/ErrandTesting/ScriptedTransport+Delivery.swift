@@ -31,7 +31,7 @@ extension HTTPResponse {
         do {
             try body.write(to: file, options: .atomic)
         } catch {
-            throw TransportError(.file, "the answer could not be written", underlying: error)
+            throw TransportError(.storage, "\(file.lastPathComponent) cannot be written", underlying: error)
         }
         return HTTPResponse(status: status, headers: headers, file: file)
     }

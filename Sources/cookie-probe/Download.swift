@@ -1,19 +1,19 @@
 import Errand
 import Foundation
 
-/// Tells how downloads end where the disk fails.
+/// Prints how downloads end where the disk fails.
 enum Download {
     static func run(_ url: URL, to file: URL, times: Int) -> Never {
         Task.detached {
-            let transport = DefaultTransport.make()
+            let proxy = APIProxy()
             var request = HTTPRequest(.get, url)
             request.destination = .file(file)
             for _ in 0..<times {
-                do throws(TransportError) {
-                    _ = try await transport.send(request, progress: nil)
+                do throws(APIError) {
+                    _ = try await proxy.send(request)
                     say("downloaded")
                 } catch {
-                    say("failed \(error.kind)")
+                    say("failed \(error.type): \(error.reason ?? "")")
                 }
             }
             exit(0)

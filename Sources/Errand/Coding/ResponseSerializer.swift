@@ -14,7 +14,8 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// Creates a serializer.
     ///
     /// - Parameter serialize: Called once for each 2xx answer, off the main actor. An error that is not an ``APIError``
-    ///   becomes the underlying error of a `decoding` failure.
+    ///   becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still temporary: read it, but name
+    ///   ``BaseAPIRequest/destination`` in the value.
     public init(_ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
         self.init(from: .either, serialize)
     }

@@ -14,7 +14,8 @@
 
     /// A load is about to end: the last moment at which it can be cancelled.
     ///
-    /// Called before the delegate, and for a cancelled load as well. Does nothing by default.
+    /// Called before the delegate, and for a cancelled load as well. A download that is about to succeed may still fail with
+    /// `storage`, when its file cannot replace the target. Does nothing by default.
     func request(_ request: BaseAPIRequest, willEnd ending: APIEnding)
 
     /// A load has ended and its delegate has been told. Does nothing by default.

@@ -8,7 +8,7 @@ final class APICall<Value: Sendable>: Sendable {
     let serializer: ResponseSerializer<Value>
     let retryPolicy: RetryPolicy
     let priority: RequestPriority
-    let isLoginRequest: Bool
+    let loginRole: LoginRole
     let joinIdentical: Bool
     let progress: TransferProgress.Handler?
 
@@ -26,35 +26,53 @@ final class APICall<Value: Sendable>: Sendable {
         self.serializer = serializer
         retryPolicy = options.retryPolicy ?? service.retryPolicy
         priority = options.priority
-        isLoginRequest = options.isLoginRequest
+        loginRole = options.loginRole
         joinIdentical =
             options.joinIdentical && [.get, .head].contains(draft.method) && draft.destination == .memory
         self.progress = progress
     }
 
     /// Whether an expired login is renewed for this load.
-    var renewsLogin: Bool { service.reloginHandler != nil && !isLoginRequest }
+    var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
     /// Where the load queues; one that joins others does not, because their exchange does.
     var place: RequestQueue.Place? { joinIdentical ? nil : exchangePlace }
 
     /// Where its exchange queues; that of a login request does not, since those in the queue may wait for it.
     var exchangePlace: RequestQueue.Place? {
-        isLoginRequest ? nil : RequestQueue.Place(host: service.baseURL.authority, priority: priority)
+        loginRole.isLoginRequest ? nil : RequestQueue.Place(host: service.baseURL.authority, priority: priority)
     }
+}
+
+/// What a load has to do with signing in.
+enum LoginRole: Sendable {
+    /// Nothing: it waits for a relogin, and may start one.
+    case none
+    /// It began inside a relogin, which may wait for it.
+    case partOfRelogin
+    /// It signs in: its class is that of a login request.
+    case signIn
+
+    @MainActor init(of request: BaseAPIRequest, for service: APIService?) {
+        let isInRelogin = service.map { ReloginScope.covers($0.session) } == true
+        self = request.isLoginRequest ? .signIn : isInRelogin ? .partOfRelogin : .none
+    }
+
+    /// Whether it neither queues nor waits for a login.
+    var isLoginRequest: Bool { self != .none }
 }
 
 /// What a request asks of the proxy beyond sending it.
 struct LoadOptions {
     let retryPolicy: RetryPolicy?
     let priority: RequestPriority
-    let isLoginRequest: Bool
+    let loginRole: LoginRole
     let joinIdentical: Bool
 
-    @MainActor init(of request: BaseAPIRequest) {
+    @MainActor init(of request: BaseAPIRequest, _ loginRole: LoginRole) {
         retryPolicy = request.retryPolicy
         priority = request.priority
-        isLoginRequest = request.isLoginRequest
+        self.loginRole = loginRole
         joinIdentical = request.joinIdentical
     }
 }

@@ -22,6 +22,12 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case responseTooLarge
     /// A certificate, a pinned key or a redirect was refused.
     case security
+    /// The disk failed: the answer's file could not be written, or a file to send could not be read to its end.
+    ///
+    /// Usually a full disk, a missing folder or a missing permission; ``APIError/reason`` names the file and quotes the
+    /// system's error. A file to send that is missing when the load begins is `paramsError`, since nothing was sent.
+    /// Problems with cookie files fail no load; see ``APIProxy/onError``.
+    case storage
     /// The connection could not be made, or was lost.
     case transport
     /// The load was cancelled.
@@ -115,6 +121,13 @@ extension APIError {
         return error
     }
 
+    /// This error with another answer.
+    func answered(with response: APIResponse) -> APIError {
+        var error = self
+        error.response = response
+        return error
+    }
+
     /// This error, with what is known of `cause`.
     func caused(by cause: APIError) -> APIError {
         var error = self
@@ -193,10 +206,11 @@ extension TransportError.Kind {
         switch self {
         case .invalidRequest: .paramsError
         case .noNetwork: .noNetwork
-        case .cannotConnect, .connectionLost, .badResponse, .file: .transport
+        case .cannotConnect, .connectionLost, .badResponse: .transport
         case .timeout: .timeout
         case .security: .security
         case .responseTooLarge: .responseTooLarge
+        case .storage: .storage
         case .cancelled: .cancelled
         }
     }

@@ -1,10 +1,12 @@
+import Dispatch
 import Synchronization
 
 extension APIProxy {
     /// Cancels one load, in whatever state it is.
     ///
-    /// When this returns, neither success nor failure will be delivered for `id` any more; its delegate hears of the cancel
-    /// on the main actor, its `async` caller at once. An unknown, ended or repeated ID is a no-op.
+    /// When this returns, neither success nor failure will be delivered for `id` any more. Its delegate or its `async` caller is
+    /// notified of the cancel soon afterwards; for a download, when nothing of it is left on the disk. The file that a
+    /// download was to replace stays as it was. An unknown, ended or repeated ID is a no-op.
     ///
     /// - Returns: Whether this call has ended the load.
     @discardableResult
@@ -47,7 +49,12 @@ extension APIProxy {
 
     private func cancel(_ load: ActiveLoad) {
         load.task?.cancel()
-        load.cancelled()
+        guard let file = load.file else { return load.cancelled() }
+        // On a thread of its own, because the disk may take long, and before the ending, when nothing may be left.
+        DispatchQueue(label: "errand.file").async {
+            file.remove()
+            load.cancelled()
+        }
     }
 }
 

@@ -28,11 +28,13 @@ extension APIProxy {
     }
 
     private func scheduleDeliveries() {
-        // Not the priority of the load that comes first, which may be in the background.
-        Task(priority: .userInitiated) { @MainActor in
-            // One batch a job: what the callbacks begin comes in the next, and the main actor is never held.
-            let batch = state.take { Swift.exchange(&$0.deliveries, with: []) }
-            for delivery in batch { delivery() }
+        // Neither the priority nor the scope of the load that comes first: others follow.
+        ReloginScope.run(in: nil) {
+            _ = Task(priority: .userInitiated) { @MainActor in
+                // One batch a job: what the callbacks begin comes in the next, and the main actor is never held.
+                let batch = state.take { Swift.exchange(&$0.deliveries, with: []) }
+                for delivery in batch { delivery() }
+            }
         }
     }
 }

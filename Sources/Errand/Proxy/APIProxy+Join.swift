@@ -2,9 +2,12 @@ import Synchronization
 
 extension APIProxy {
     /// The answer to a load that takes part in an exchange for the same, or begins one for others to take part in.
-    func joinedResponse<Value>(to call: APICall<Value>, in generation: Int) async throws(APIError) -> APIResponse {
-        let request = try call.draft.request(for: call.service)
-        let key = SharedExchange.Key(request, of: call.service, in: generation)
+    func joinedResponse<Value>(
+        _ request: HTTPRequest,
+        of call: APICall<Value>,
+        in generation: Int
+    ) async throws(APIError) -> APIResponse {
+        let key = SharedExchange.Key(request, of: call, in: generation)
         let id = call.id
         let outcome = await suspended(ifCancelled: .failure(APIError(.cancelled))) { waiter in
             let member = SharedExchange.Member(waiter: waiter, progress: call.progress)
@@ -30,7 +33,7 @@ extension APIProxy {
                 var turn = Turn(place: place)
                 let response = try await inTurn(&turn) { () async throws(APIError) in
                     guard !endsUnwanted(key, number) else { throw APIError(.cancelled) }
-                    return try await exchange(service.adapted(request), for: service) { self.spread($0, key, number) }
+                    return try await exchange(request, for: service) { self.spread($0, key, number) }
                 }
                 outcome = .success(response)
             } catch {

@@ -10,8 +10,8 @@ extension APIProxy {
             do throws(APIError) {
                 return try await attempt(call, in: generation, &turn)
             } catch {
-                let error = error.of(call.draft.method, path: call.draft.path)
-                try await recover(from: error, of: call, in: generation, &tries)
+                discardFile(of: call.id)
+                try await recover(from: error.withoutFile, of: call, in: generation, &tries)
             }
         }
     }
@@ -31,7 +31,7 @@ extension APIProxy {
     ) async throws(APIError) -> APIAnswer<Value> {
         let response = try await response(to: call, in: generation, &turn)
         let answer = APIAnswer(value: try call.serializer.value(of: response, from: call.service), response: response)
-        if call.isLoginRequest { call.service.relogin.didSignIn() }
+        if call.loginRole == .signIn { call.service.relogin.didSignIn() }
         return answer
     }
 
@@ -40,17 +40,35 @@ extension APIProxy {
         in generation: Int,
         _ turn: inout Turn
     ) async throws(APIError) -> APIResponse {
-        if call.joinIdentical { return try await joinedResponse(to: call, in: generation) }
-        return try await inTurn(&turn) { () async throws(APIError) in
+        guard call.joinIdentical else {
             // Not before it is its turn: a queued load costs no body, and its headers are those of now.
-            let request = try await call.service.adapted(call.draft.request(for: call.service))
-            // Not before the headers are there: after a logout they are another account's.
-            guard isActive(call.id) else { throw APIError(.cancelled) }
-            guard case .file(let target) = request.destination else {
-                return try await exchange(request, for: call.service, progress: call.progress)
+            return try await inTurn(&turn) { () async throws(APIError) in
+                try await answer(to: adaptedRequest(of: call), of: call)
             }
-            return try await download(request, to: target, for: call)
         }
+        // Before it is compared with others: they share what goes to the wire.
+        let request = try await adaptedRequest(of: call)
+        if request.isShareable { return try await joinedResponse(request, of: call, in: generation) }
+        var ownTurn = Turn(place: call.exchangePlace)
+        return try await inTurn(&ownTurn) { () async throws(APIError) in try await answer(to: request, of: call) }
+    }
+
+    private func answer<Value>(
+        to request: HTTPRequest,
+        of call: APICall<Value>
+    ) async throws(APIError) -> APIResponse {
+        guard isActive(call.id) else { throw APIError(.cancelled) }
+        let response = try await exchange(request, of: call.id, for: call.service, progress: call.progress)
+        if let refusal = response.shortJSON { try call.service.checkEnvelope(of: refusal) }
+        return response
+    }
+
+    /// What goes to the wire for a load, but for its cookies.
+    func adaptedRequest<Value>(of call: APICall<Value>) async throws(APIError) -> HTTPRequest {
+        let request = try await call.service.adapted(call.draft.request(for: call.service))
+        // Not before the headers are there: after a logout they are another account's.
+        guard isActive(call.id) else { throw APIError(.cancelled) }
+        return request
     }
 
     /// Sends a request and follows its redirects, within one deadline, with each hop's own cookies.
@@ -102,6 +120,9 @@ extension TransportError {
 }
 
 extension HTTPRequest {
+    /// Whether its answer may be that of several loads.
+    var isShareable: Bool { [.get, .head].contains(method) && destination == .memory }
+
     /// This redirected request with what is left of the exchange's time.
     fileprivate func within(
         _ timeout: Duration?,

@@ -4,8 +4,8 @@ extension APIProxy {
     /// Sends a plain request, for code without a screen.
     ///
     /// Cookies are sent and stored and redirects followed; the service's envelope, headers, adapting, retries and relogin play
-    /// no part. The call queues like a load of normal priority, is in ``activeRequests``, and can be cancelled by ID and by
-    /// cancelling the task.
+    /// no part. The call queues like a load of normal priority, unless it is made inside ``ReloginHandler/relogin()``, is in
+    /// ``activeRequests``, and can be cancelled by ID and by cancelling the task.
     ///
     /// - Parameters:
     ///   - request: What to send.
@@ -36,18 +36,20 @@ extension APIProxy {
         _ progress: TransferProgress.Handler?,
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
     ) {
-        let summary = ActiveRequest(id: id, method: request.method, path: Redaction.path(request.url.absoluteString))
-        let path = request.url.path(percentEncoded: true)
-        let ended = { @Sendable (result: Result<APIResponse, APIError>) in
-            ended(result.mapError { $0.of(request.method, path: path) })
-        }
-        open(ActiveLoad(summary: summary, endsWithOwner: true, session: nil) { ended(.failure(APIError(.cancelled))) })
-        let place = RequestQueue.Place(host: request.url.authority, priority: .normal)
+        let path = String(request.url.absoluteString.prefix { $0 != "?" && $0 != "#" })
+        let summary = ActiveRequest(id: id, method: request.method, path: path)
+        let role: LoginRole = ReloginScope.isOpen ? .partOfRelogin : .none
+        open(
+            ActiveLoad(summary: summary, endsWithOwner: true, session: nil, loginRole: role) {
+                ended(.failure(APIError(.cancelled)))
+            }
+        )
+        let place = role.isLoginRequest ? nil : RequestQueue.Place(host: request.url.authority, priority: .normal)
         let progress = progress.map { whileActive(id, $0) }
         run(id, at: place) { [self] turn in
             let result = await result(of: id, request, progress, turn)
-            guard claim(id) else { return }
-            ended(result)
+            guard let load = claim(id) else { return }
+            ended(load.file?.end(with: result, of: defaultService) ?? result)
         }
     }
 
@@ -70,7 +72,7 @@ extension APIProxy {
             var turn = turn
             let response = try await inTurn(&turn) { () async throws(APIError) in
                 guard isActive(id) else { throw APIError(.cancelled) }
-                return try await exchange(request, for: defaultService, progress: progress)
+                return try await exchange(request, of: id, for: defaultService, progress: progress)
             }
             return .success(response)
         } catch {

@@ -14,21 +14,15 @@ extension APIProxy {
         at place: RequestQueue.Place?,
         _ work: @escaping @Sendable (Turn) async -> Void
     ) {
-        // Its own, not that of the load whose turn it takes over.
-        let priority = Task.currentPriority
-        let mayStart = state.withLock { state in
-            state.enqueue(id, place) { [self] in start(id, at: place, priority, work) }
+        // Its own, not those of the load whose turn it takes over.
+        let (priority, scope) = (Task.currentPriority, ReloginScope.current)
+        let begin: @Sendable () -> Void = { [self] in
+            ReloginScope.run(in: scope) { start(id, Task(priority: priority) { await work(.held(place)) }) }
         }
-        if mayStart { start(id, at: place, priority, work) }
+        if state.withLock({ $0.enqueue(id, place, begin) }) { begin() }
     }
 
-    private func start(
-        _ id: RequestID,
-        at place: RequestQueue.Place?,
-        _ priority: TaskPriority,
-        _ work: @escaping @Sendable (Turn) async -> Void
-    ) {
-        let task = Task(priority: priority) { await work(.held(place)) }
+    private func start(_ id: RequestID, _ task: Task<Void, Never>) {
         let isActive = state.withLock { $0.loads[id]?.setTask(task) != nil }
         if !isActive { task.cancel() }
     }
@@ -38,9 +32,17 @@ extension APIProxy {
         state.withLock { $0.loads[id] != nil }
     }
 
-    /// Takes the load out of the table; whoever gets `true` owns its ending.
-    func claim(_ id: RequestID) -> Bool {
-        state.take { $0.loads.removeValue(forKey: id) } != nil
+    /// Whether a new load of a request may end with the load `id`: not if that may wait for a login which waits for the new one.
+    func mayJoin(_ id: RequestID, as role: LoginRole) -> Bool {
+        state.withLock { state in
+            guard let load = state.loads[id] else { return false }
+            return load.loginRole.isLoginRequest || !role.isLoginRequest
+        }
+    }
+
+    /// Takes the load out of the table; whoever gets it owns its ending, and that of its file.
+    func claim(_ id: RequestID) -> ActiveLoad? {
+        state.take { $0.loads.removeValue(forKey: id) }
     }
 }
 

@@ -29,12 +29,15 @@ public final class APIProxy: Sendable {
         let endsWithOwner: Bool
         // Whose session it belongs to and ends with; a plain call belongs to none.
         let session: ObjectIdentifier?
+        let loginRole: LoginRole
         let cancelled: @Sendable () -> Void
         // Where it stands in the queue, as long as it has no task.
         var position: (ticket: UInt64, place: RequestQueue.Place)?
         // What stood there, kept when it is taken out so that nothing is released under the lock.
         var waiter: RequestQueue.Waiter?
         var task: Task<Void, Never>?
+        // The file of a download, which ends with the load.
+        var file: StagedFile?
     }
 
     /// What is known of the way to the network; requests are sent whatever it is.

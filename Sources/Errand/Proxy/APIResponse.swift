@@ -10,7 +10,9 @@ public struct APIResponse: Sendable {
     public let headers: HTTPHeaders
     /// The decoded body; empty when it went to ``file``.
     public let body: Data
-    /// The file that took the body, where the request named one and the status is 2xx.
+    /// The file that holds the body, where the request named one and the status is 2xx.
+    ///
+    /// Until the load has ended as a success it is a temporary file beside the one that was named, which it replaces then.
     public let file: URL?
     /// The URLs that redirected, in their order.
     public let redirects: [URL]

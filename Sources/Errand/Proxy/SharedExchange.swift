@@ -5,8 +5,7 @@ struct SharedExchange {
     typealias Outcome = Result<APIResponse, APIError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
-    /// What makes loads the same: all that goes to the wire before the service adapts it, the login it goes with, and how the
-    /// answer is read.
+    /// What makes loads the same: all that goes to the wire, the login that it goes with, and how the answer is read.
     struct Key: Hashable {
         let method: HTTPMethod
         let url: String
@@ -18,8 +17,9 @@ struct SharedExchange {
         let session: ObjectIdentifier
         let cookies: ObjectIdentifier?
         let generation: Int
+        let isLoginRequest: Bool
 
-        init(_ request: HTTPRequest, of service: APIService, in generation: Int) {
+        init<Value>(_ request: HTTPRequest, of call: APICall<Value>, in generation: Int) {
             method = request.method
             url = request.url.absoluteString
             headers = request.headers.map { "\($0.name):\($0.value)" }
@@ -27,9 +27,11 @@ struct SharedExchange {
             timeout = request.timeout
             idleTimeout = request.idleTimeout
             limits = request.limits
-            session = ObjectIdentifier(service.relogin)
-            cookies = service.cookies.map(ObjectIdentifier.init)
+            session = call.service.session
+            cookies = call.service.cookies.map(ObjectIdentifier.init)
             self.generation = generation
+            // One of a relogin does not queue, and must not wait for one that does.
+            isLoginRequest = call.loginRole.isLoginRequest
         }
     }
 

@@ -81,15 +81,17 @@ public import Observation
     open var requestSerializer: RequestSerializer { .json }
     /// Where the bytes of a 2xx answer go; memory by default, and for a ``DownloadedFile`` a new file in the temporary folder.
     ///
-    /// A load whose ``APIManager/Response`` is made of memory, such as `Data`, fails with `paramsError` if a file is named.
-    /// A file appears, whole, when the answer is complete and no envelope in it tells of a failure; ``DownloadedFile`` tells
-    /// where. Any other answer than a 2xx goes to memory. Such a load shares no exchange.
+    /// The file appears, complete, when the load ends as a success, and replaces an older one; a load that fails or is cancelled
+    /// leaves the older one as it was, and no temporary file. Its folder must exist, or the load fails with `storage` before
+    /// it is sent. Any other answer than a 2xx goes to memory. Such a load shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }
     /// What becomes of loads when this object goes; they are cancelled by default.
     open var releasePolicy: ReleasePolicy { .cancel }
-    /// Whether this request is part of signing in, so that it neither waits for a relogin nor starts one; false by default.
+    /// Whether this request signs in, so that it neither queues, nor waits for a relogin, nor starts one; false by default.
+    ///
+    /// A load that begins inside ``ReloginHandler/relogin()`` behaves like that in any case.
     open var isLoginRequest: Bool { false }
     /// When a failed load is sent again; `nil`, the default, is the service's policy.
     open var retryPolicy: RetryPolicy? { nil }

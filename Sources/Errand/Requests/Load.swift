@@ -5,17 +5,18 @@ import Foundation
     typealias Answer = APIAnswer<Manager.Response>
 
     let id = RequestID.next()
-    private let method: HTTPMethod
-    private let path: String
+    let loginRole: LoginRole
+    // What its callbacks begin belongs to the relogin to which it belongs itself.
+    private let scope = ReloginScope.current
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
     /// The file that the app gets with a success, and that must not outlast any other ending.
     var temporaryFile: URL?
 
-    init(of manager: Manager, _ draft: RequestDraft, indicator: (any LoadingIndicator)?) {
+    init(of manager: Manager, _ loginRole: LoginRole, indicator: (any LoadingIndicator)?) {
         self.manager = manager
-        (method, path) = (draft.method, draft.path)
+        self.loginRole = loginRole
         proxy = manager.proxy
         self.indicator = indicator
     }
@@ -24,8 +25,13 @@ import Foundation
     func entry(releasePolicy: ReleasePolicy, session: ObjectIdentifier?) -> APIProxy.ActiveLoad {
         let summary = ActiveRequest(id: id, method: method, path: Redaction.path(path))
         let endsWithOwner = releasePolicy == .cancel
-        return APIProxy.ActiveLoad(summary: summary, endsWithOwner: endsWithOwner, session: session) { [proxy] in
-            proxy.deliver { self.wasCancelled() }
+        return APIProxy.ActiveLoad(
+            summary: summary,
+            endsWithOwner: endsWithOwner,
+            session: session,
+            loginRole: loginRole
+        ) { [proxy] in
+            proxy.deliver { self.inScope { self.wasCancelled() } }
         }
     }
 
@@ -38,20 +44,24 @@ import Foundation
             } catch {
                 result = .failure(error)
             }
-            proxy.deliver { self.didFinish(result, of: call.service) }
+            proxy.deliver { self.inScope { self.didFinish(result, of: call.service) } }
         }
     }
 
     /// Ends the load without having sent it; like every ending, later.
     func fail(_ error: APIError) {
-        proxy.deliver { self.didFinish(.failure(error), of: nil) }
+        proxy.deliver { self.inScope { self.didFinish(.failure(error), of: nil) } }
     }
 
     /// Takes progress from the transport's thread to the delegate.
     var progressHandler: TransferProgress.Handler {
         { [proxy, id] progress in
-            proxy.deliver(progress, of: id) { self.didMake($0) }
+            proxy.deliver(progress, of: id) { progress in self.inScope { self.didMake(progress) } }
         }
+    }
+
+    private func inScope(_ callback: () -> Void) {
+        ReloginScope.run(in: scope, callback)
     }
 
     private func didMake(_ progress: TransferProgress) {
@@ -60,22 +70,21 @@ import Foundation
     }
 
     private func didFinish(_ result: Result<Answer, APIError>, of service: APIService?) {
-        guard proxy.isActive(id) else { return removeTemporaryFile() }
-        let response = (try? result.get().response) ?? result.error?.response
-        let outcome = manager?.outcome(of: result, id, of: service).mapError { $0.of(method, path: path) }
-        if let manager, let outcome { manager.interceptor?.request(manager, willEnd: outcome.ending) }
+        guard proxy.isActive(id) else { return }
+        var response = (try? result.get().response) ?? result.error?.response
+        var outcome = manager?.judge(result, of: service) ?? result.map(\.value)
+        if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
-        guard proxy.claim(id) else { return removeTemporaryFile() }
-        if outcome?.error != nil || manager == nil { removeTemporaryFile() }
-        guard let manager, let outcome else {
-            indicator?.hideLoading()
-            return
+        guard let load = proxy.claim(id) else { return }
+        if let file = load.file {
+            outcome = file.end(with: outcome, of: service)
+            response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
         }
-        end(manager, with: outcome, response)
-    }
-
-    private func removeTemporaryFile() {
-        if let temporaryFile { unlink(temporaryFile.path) }
+        indicator?.hideLoading()
+        guard let manager else { return }
+        manager.settle(id, outcome.map { $0 as any Sendable }, response)
+        if let part = manager.followUp { _ = manager.begin(at: part) }
+        tell(manager, outcome.ending)
     }
 
     private func wasCancelled() {

@@ -17,8 +17,11 @@ public struct APIService: Sendable {
     /// Changes each request last of all, for instance to sign it; `nil`, the default, changes nothing.
     ///
     /// Called at every send, also after a relogin and before a retry, when the request has its headers and its body, but not yet
-    /// its cookies; once for loads that share an exchange; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any
-    /// thread. The load fails with an ``APIError`` that it throws as if the exchange had, and with `paramsError` after any other.
+    /// its cookies; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any thread. The load fails with an ``APIError``
+    /// that it throws as if the exchange had, and with `paramsError` after any other.
+    ///
+    /// A load with ``BaseAPIRequest/joinIdentical`` is adapted before it queues, and shares an exchange only with loads that
+    /// were adapted to the very same request. What makes each request different, such as a nonce, leaves nothing to share.
     ///
     /// Its time counts against ``RequestLimits`` and not against ``timeout``, so it must not wait for a load of the same proxy.
     public var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
@@ -47,7 +50,8 @@ public struct APIService: Sendable {
     public var reloginHandler: (any ReloginHandler)?
     /// How long ``reloginHandler`` may take before its waiters fail; 60 s by default.
     ///
-    /// Its task is cancelled then; a handler that does not hear of that stays in memory until it returns.
+    /// Its task is cancelled then. A handler that ignores the cancel stays in memory until it returns, and is not called again
+    /// before.
     public var reloginTimeout: Duration = .seconds(60)
     /// When a load that failed is sent again; twice by default, where that does no harm.
     ///

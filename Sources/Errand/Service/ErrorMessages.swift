@@ -34,6 +34,7 @@ extension APIErrorType {
         case .decoding: "The server's answer could not be understood."
         case .responseTooLarge: "The server's answer is too large."
         case .security: "The connection is not secure."
+        case .storage: "A file could not be saved or read on this device."
         case .transport: "The connection to the server failed."
         case .cancelled: "The request was cancelled."
         }

@@ -24,7 +24,7 @@ final class ReloginCoordinator: Sendable {
     /// - Throws: `loginExpired` when the relogin failed, `cancelled` when the calling task was cancelled.
     func ready(_ id: RequestID) async throws(APIError) -> Int {
         if let generation = currentGeneration { return generation }
-        try await wait(id, else: .success(())).get()
+        try await wait(id, isNew: true).get()
         return generation
     }
 
@@ -59,28 +59,28 @@ final class ReloginCoordinator: Sendable {
         state.take { $0.didSignIn() }
     }
 
-    private func wait(_ id: RequestID, else idle: Outcome? = nil) async -> Outcome {
+    private func wait(_ id: RequestID, isNew: Bool = false) async -> Outcome {
         await suspended(ifCancelled: .failure(APIError(.cancelled))) { waiter in
             state.withLock { state in
-                guard state.isRunning else { return idle ?? state.outcome }
+                guard state.isRunning else { return isNew ? .success(()) : state.outcome }
                 state.waiters[id] = waiter
+                if isNew { state.newcomers.insert(id) }
                 return nil
             }
         } unpark: {
-            state.take { $0.waiters.removeValue(forKey: id) }
+            state.take { state in
+                state.newcomers.remove(id)
+                return state.waiters.removeValue(forKey: id)
+            }
         }
     }
 
     private func start(_ run: Int, of service: APIService, _ clock: any APIClock) {
-        let now = clock.uptime
-        let isAllowed = state.withLock { $0.mayStart(at: now) }
         // Others wait for it than the load that happens to start it.
-        let work = Task(priority: .userInitiated) {
-            isAllowed ? await relogin(run, service) : .failure(Self.tooManyLogins(service))
-        }
+        let work = Task(priority: .userInitiated) { await relogin(run, service, clock) }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
-            let error = APIError(.loginExpired, service: service, reason: "the relogin took too long")
+            let error = APIError(.loginExpired, service: service, reason: state.withLock(\.delay))
             await finish(run, of: service, with: .failure(error))
             // Not before: a handler that ends by it would have its own error told instead.
             work.cancel()
@@ -93,11 +93,36 @@ final class ReloginCoordinator: Sendable {
         }
     }
 
-    @MainActor private func relogin(_ run: Int, _ service: APIService) async -> Outcome {
-        // The session may have ended before the main actor had time for this.
-        guard state.withLock({ $0.isCurrent(run) }) else { return .failure(APIError(.cancelled)) }
+    /// Calls the handler when it has returned from all earlier calls, so that no late one overwrites newer credentials.
+    ///
+    /// A handler that never returns keeps the next relogin waiting until that one's own deadline.
+    private func relogin(_ run: Int, _ service: APIService, _ clock: any APIClock) async -> Outcome {
+        guard await takeHandler(for: run) else { return .failure(APIError(.cancelled)) }
+        defer { state.take { $0.releaseHandler() }?.resume(returning: true) }
+        let now = clock.uptime
+        guard state.withLock({ $0.mayStart(at: now) }) else { return .failure(Self.tooManyLogins(service)) }
+        return await callHandler(run, service)
+    }
+
+    private func takeHandler(for run: Int) async -> Bool {
+        await suspended(ifCancelled: false) { turn in
+            state.withLock { state in
+                guard !state.takeHandler() else { return true }
+                state.turns[run] = turn
+                return nil
+            }
+        } unpark: {
+            state.take { $0.turns.removeValue(forKey: run) }
+        }
+    }
+
+    @MainActor private func callHandler(_ run: Int, _ service: APIService) async -> Outcome {
+        // The session may have ended, or the deadline passed, before the main actor had time for this.
+        guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
+        let scope = ReloginScope(of: service.session)
+        defer { scope.end() }
         do {
-            try await service.reloginHandler?.relogin()
+            try await ReloginScope.$current.withValue(scope) { try await service.reloginHandler?.relogin() }
             return .success(())
         } catch {
             return .failure(APIError(.loginExpired, service: service, underlying: error))

@@ -5,10 +5,19 @@
 public protocol ReloginHandler: Sendable {
     /// Gets new credentials and puts them where the service's common headers or cookies come from.
     ///
-    /// Called when a load needs it, one call at a time, and at most 5 times in 30 s: what comes above that fails at once.
-    /// Requests made in here must have ``BaseAPIRequest/isLoginRequest``, or they would wait for themselves until
-    /// ``APIService/reloginTimeout``. The task is cancelled at that deadline and by ``APIProxy/logout(from:)``; what comes
-    /// after changes nothing. What it throws becomes the underlying error of every waiter's `loginExpired`.
+    /// Called when a load needs it, at most 5 times in 30 s: a load that needs it once more fails at once. Calls never overlap. The
+    /// next one begins when this one has returned, even if this one has passed ``APIService/reloginTimeout`` or its session
+    /// has ended; meanwhile the loads that wait for the next one wait no longer than its own `reloginTimeout`.
+    ///
+    /// A load of the same service that begins in here is a login request, as if it had ``BaseAPIRequest/isLoginRequest``: it is
+    /// sent at once and fails with `http` if it is refused. That holds for child tasks, for `Task { }`, for batches and chains
+    /// that begin in here, and for callbacks of such loads. A load that begins in a detached task or on a dispatch queue
+    /// waits for the relogin unless its class has `isLoginRequest`. Do not wait for such a load: it ends only when the relogin
+    /// passes its deadline, and the error's reason says so.
+    ///
+    /// The task is cancelled at the deadline and by ``APIProxy/logout(from:)``. The result is ignored then, but credentials
+    /// that are stored then are used: check `Task.isCancelled` before storing them. An error becomes the underlying error of
+    /// every waiting load's `loginExpired`.
     @MainActor func relogin() async throws
 
     /// Tells that the session has expired and could not be renewed, before the loads that wait for it fail.

@@ -4,6 +4,7 @@ struct ReloginState {
     private struct Run {
         let number: Int
         var work: Task<ReloginCoordinator.Outcome, Never>?
+        var hasBegun = false
         var hasOutcome = false
     }
 
@@ -16,10 +17,15 @@ struct ReloginState {
     /// How the relogin before ``generation`` ended.
     private(set) var outcome: ReloginCoordinator.Outcome = .success(())
     var waiters: [RequestID: ReloginCoordinator.Waiter] = [:]
+    /// The waiters that have not been sent, because they began during the relogin.
+    var newcomers: Set<RequestID> = []
+    /// The relogins that wait until the handler returns from an earlier one.
+    var turns: [Int: CheckedContinuation<Bool, Never>] = [:]
     /// Whether the screen knows that the session is over.
     var hasSessionExpired = false
     private var run: Run?
     private var lastRun = 0
+    private var isHandlerBusy = false
     private var recentStarts: [Duration] = []
 
     var isRunning: Bool { run != nil }
@@ -33,7 +39,8 @@ struct ReloginState {
 
     /// Ends a relogin, and hands out who waits for it.
     mutating func close() -> (work: Task<ReloginCoordinator.Outcome, Never>?, waiters: [ReloginCoordinator.Waiter]) {
-        (exchange(&run, with: nil)?.work, Array(exchange(&waiters, with: [:]).values))
+        newcomers = []
+        return (exchange(&run, with: nil)?.work, Array(exchange(&waiters, with: [:]).values))
     }
 
     /// A login request has succeeded: there is a session again which can expire, and the relogin that failed before it answers
@@ -56,6 +63,34 @@ struct ReloginState {
     }
 
     func isCurrent(_ number: Int) -> Bool { run?.number == number }
+
+    /// Takes the handler for a relogin, unless it has not returned from an earlier one.
+    mutating func takeHandler() -> Bool {
+        defer { isHandlerBusy = true }
+        return !isHandlerBusy
+    }
+
+    /// Passes the handler on to the newest relogin that waits for it.
+    mutating func releaseHandler() -> CheckedContinuation<Bool, Never>? {
+        let next = turns.keys.max().flatMap { turns.removeValue(forKey: $0) }
+        isHandlerBusy = next != nil
+        return next
+    }
+
+    /// Whether the handler may be called for a relogin: it still counts, and nothing was decided without it.
+    mutating func begin(_ number: Int) -> Bool {
+        guard isCurrent(number), run?.hasOutcome == false else { return false }
+        run?.hasBegun = true
+        return true
+    }
+
+    /// Why a relogin has passed its deadline.
+    var delay: String {
+        guard run?.hasBegun == true else { return "the relogin took too long: the one before has not returned" }
+        guard !newcomers.isEmpty else { return "the relogin took too long" }
+        return "the relogin took too long; loads that began meanwhile wait for it, and one that its handler waits for, "
+            + "but begins in a detached task, must have isLoginRequest"
+    }
 
     /// Counts a login, unless there were too many of late.
     mutating func mayStart(at uptime: Duration) -> Bool {

@@ -48,7 +48,7 @@ struct CurlAnswer: ~Copyable {
     /// Takes bytes of the body as they came over the wire.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge``, ``TransportError/Kind/badResponse`` or
-    ///   ``TransportError/Kind/file``.
+    ///   ``TransportError/Kind/storage``.
     mutating func receive(body bytes: UnsafeRawBufferPointer) throws(TransportError) {
         try begin()
         receivedBytes += Int64(bytes.count)
@@ -69,7 +69,7 @@ struct CurlAnswer: ~Copyable {
 
     /// Puts the file in its place, where the answer goes to one, after ``end()``.
     ///
-    /// - Throws: ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/storage``.
     mutating func save() throws(TransportError) {
         try begin()
         try writer?.synchronize()

@@ -27,7 +27,7 @@ struct CurlCode: RawRepresentable, Hashable {
         named("weird server reply", 8): .badResponse,
         named("HTTP/2 framing", 16): .badResponse,
         named("write error", 23): .badResponse,
-        named("read error", 26): .file,
+        named("read error", 26): .storage,
         named("out of memory, also for a header line above 100 KB", 27): .responseTooLarge,
         named("timed out", 28): .timeout,
         named("TLS handshake", 35): .cannotConnect,

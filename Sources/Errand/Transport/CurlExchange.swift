@@ -42,7 +42,7 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Prepares `request`, which has passed its validation.
     ///
-    /// - Throws: ``TransportError/Kind/file`` or ``TransportError/Kind/invalidRequest``.
+    /// - Throws: ``TransportError/Kind/storage`` or ``TransportError/Kind/invalidRequest``.
     init(_ request: HTTPRequest, progress: TransferProgress.Handler?) throws(TransportError) {
         guard request.method != .head || request.body.isEmpty else {
             throw TransportError(.invalidRequest, "a HEAD request has no body")

@@ -15,7 +15,7 @@ final class CurlTrust: Sendable {
     ///   - configuration: What names the additional ones.
     ///   - openFiles: The folder in which the system shows the open files of this process.
     /// - Throws: ``TransportError/Kind/invalidRequest`` when the additional ones cannot be read or are none;
-    ///   ``TransportError/Kind/file`` when there is no place for a file of both.
+    ///   ``TransportError/Kind/storage`` when there is no place for a file of both.
     init(_ configuration: TLSConfiguration, openFiles: String = "/proc/self/fd") throws(TransportError) {
         let system = Self.systemFiles.first { FileManager.default.isReadableFile(atPath: $0) }
         guard let additional = try Self.read(configuration.additionalAuthorities) else {
@@ -56,7 +56,7 @@ final class CurlTrust: Sendable {
             return try NamelessFile(holding: Array(data), shownIn: openFiles)
         } catch {
             let reason = "the additional authorities cannot be kept (\(error.reason))"
-            throw TransportError(.file, reason, underlying: error)
+            throw TransportError(.storage, reason, underlying: error)
         }
     }
 }

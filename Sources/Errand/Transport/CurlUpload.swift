@@ -22,7 +22,7 @@ struct CurlUpload: ~Copyable {
 
     /// Measures the body of `request`, and reads it when it is small.
     ///
-    /// - Throws: ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/storage``.
     init(_ request: HTTPRequest, progress: TransferProgress.Handler?) throws(TransportError) {
         var reader = try HTTPBodyReader(request.body)
         let isSmall = reader.totalBytes <= Self.memoryLimit && (progress == nil || reader.totalBytes == 0)
@@ -40,7 +40,7 @@ struct CurlUpload: ~Copyable {
 
     /// Fills `buffer` with the next bytes; 0 is the end.
     ///
-    /// - Throws: ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/storage``.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
         let count = try reader.read(into: buffer)
         sentBytes += Int64(count)

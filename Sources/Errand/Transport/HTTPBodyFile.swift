@@ -8,14 +8,14 @@ struct HTTPBodyFile: ~Copyable {
 
     /// Makes a temporary file beside `target`.
     ///
-    /// - Throws: ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/storage``.
     init(_ target: URL) throws(TransportError) {
         self.target = target
         temporary = target.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).part").path
         do throws(SystemError) {
             descriptor = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
         } catch {
-            throw Self.failure(target, error)
+            throw TransportError(cannotWrite: target, error)
         }
     }
 
@@ -25,39 +25,42 @@ struct HTTPBodyFile: ~Copyable {
 
     /// Adds bytes at the end.
     ///
-    /// - Throws: ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/storage``.
     mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         do throws(SystemError) {
             try descriptor.writeAll(bytes)
         } catch {
-            throw Self.failure(target, error)
+            throw TransportError(cannotWrite: target, error)
         }
     }
 
     /// Waits for the disk: many file systems do not tell before that a byte has found no room.
     ///
-    /// - Throws: ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/storage``.
     func synchronize() throws(TransportError) {
         do throws(SystemError) {
             try descriptor.synchronize()
         } catch {
-            throw Self.failure(target, error)
+            throw TransportError(cannotWrite: target, error)
         }
     }
 
     /// Puts the file in its place, where it takes the place of another one, and returns that place.
     ///
-    /// - Throws: ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/storage``.
     mutating func finish() throws(TransportError) -> URL {
         do throws(SystemError) {
             guard rename(temporary, target.path) == 0 else { throw SystemError.last("rename") }
             return target
         } catch {
-            throw Self.failure(target, error)
+            throw TransportError(cannotWrite: target, error)
         }
     }
+}
 
-    private static func failure(_ target: URL, _ error: SystemError) -> TransportError {
-        TransportError(.file, "\(target.lastPathComponent) cannot be written (\(error.reason))", underlying: error)
+extension TransportError {
+    /// The disk did not take a file; the reason names the file's destination and quotes the system's error.
+    init(cannotWrite target: URL, _ error: SystemError) {
+        self.init(.storage, "\(target.lastPathComponent) cannot be written (\(error.reason))", underlying: error)
     }
 }

@@ -30,7 +30,7 @@ struct HTTPBodyReader: ~Copyable {
 
     /// Fills `buffer` as far as the body reaches and returns the number of bytes, 0 at the end.
     ///
-    /// - Throws: ``TransportError/Kind/file`` when a file became shorter or unreadable since it was measured.
+    /// - Throws: ``TransportError/Kind/storage`` when a file became shorter or unreadable since it was measured.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
         var filled = 0
         while filled < buffer.count, index < pieces.count {
@@ -76,10 +76,11 @@ struct HTTPBodyReader: ~Copyable {
             if file == nil { file = try FileDescriptor(opening: url.path, O_RDONLY) }
             count = try file?.fill(target) ?? 0
         } catch {
-            throw TransportError(.file, "\(url.lastPathComponent) cannot be read", underlying: error)
+            let reason = "\(url.lastPathComponent) cannot be read (\(error.reason))"
+            throw TransportError(.storage, reason, underlying: error)
         }
         guard count > 0 else {
-            throw TransportError(.file, "\(url.lastPathComponent) became shorter while it was sent")
+            throw TransportError(.storage, "\(url.lastPathComponent) became shorter while it was sent")
         }
         return count
     }
@@ -94,15 +95,15 @@ struct HTTPBodyReader: ~Copyable {
     }
 
     private static func length(of url: URL) throws(TransportError) -> Int64 {
-        do {
-            let attributes = try FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
-            guard attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? NSNumber
-            else { throw TransportError(.invalidRequest, "\(url.lastPathComponent) is not a regular file") }
-            return size.int64Value
-        } catch let error as TransportError {
-            throw error
-        } catch {
-            throw TransportError(.invalidRequest, "\(url.lastPathComponent) cannot be read", underlying: error)
+        var status = stat()
+        guard stat(url.path, &status) == 0, access(url.path, R_OK) == 0 else {
+            let error = SystemError.last("open")
+            let reason = "\(url.lastPathComponent) cannot be read (\(error.reason))"
+            throw TransportError(.invalidRequest, reason, underlying: error)
         }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw TransportError(.invalidRequest, "\(url.lastPathComponent) is not a regular file")
+        }
+        return Int64(status.st_size)
     }
 }

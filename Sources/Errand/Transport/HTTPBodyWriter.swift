@@ -13,7 +13,7 @@ struct HTTPBodyWriter: ~Copyable {
     /// Makes ready for the body of an answer with `status`.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge`` when `expected` already tells so;
-    ///   ``TransportError/Kind/file`` when the file cannot be made.
+    ///   ``TransportError/Kind/storage`` when the file cannot be made.
     init(_ request: HTTPRequest, status: Int, expected: Int64?) throws(TransportError) {
         limit = request.limits.bodyBytes
         if case .file(let target) = request.destination, (200..<300).contains(status) {
@@ -26,7 +26,7 @@ struct HTTPBodyWriter: ~Copyable {
 
     /// Adds decoded bytes.
     ///
-    /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/storage``.
     mutating func append(_ data: Data) throws(TransportError) {
         try data.withUnsafeBytes { bytes in
             Result { () throws(TransportError) in try append(bytes) }
@@ -35,7 +35,7 @@ struct HTTPBodyWriter: ~Copyable {
 
     /// Adds decoded bytes.
     ///
-    /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/storage``.
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
         guard file == nil else { return try file?.write(bytes) ?? () }
         guard bytes.count <= limit - body.count else { throw Self.tooLarge(limit) }
@@ -45,14 +45,14 @@ struct HTTPBodyWriter: ~Copyable {
 
     /// Waits for the disk, where there is a file.
     ///
-    /// - Throws: ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/storage``.
     func synchronize() throws(TransportError) {
         try file?.synchronize()
     }
 
     /// Ends the body: puts the file in its place, where there is one, and returns it.
     ///
-    /// - Throws: ``TransportError/Kind/file``.
+    /// - Throws: ``TransportError/Kind/storage``.
     mutating func finish() throws(TransportError) -> URL? {
         try file?.finish()
     }

@@ -18,8 +18,11 @@ public struct TransportError: Error, Sendable {
         case security
         /// The answer is larger than the request's limits.
         case responseTooLarge
-        /// A file to send could not be read, or the answer's file could not be written.
-        case file
+        /// The answer's file could not be written, or a file to send could not be read to its end.
+        ///
+        /// The reason names the file and quotes the system's error. A file to send that is missing or unreadable before
+        /// anything is sent is ``invalidRequest``.
+        case storage
         /// The task was cancelled.
         case cancelled
     }

@@ -93,7 +93,7 @@ private final class URLSessionBodyStream: InputStream {
     private static func reader(of body: HTTPBody?, length: Int64) throws(TransportError) -> HTTPBodyReader {
         guard let body else { throw TransportError(.connectionLost, "the connection died under the request") }
         let reader = try HTTPBodyReader(body)
-        guard reader.totalBytes == length else { throw TransportError(.file, "the body changed while it was sent") }
+        guard reader.totalBytes == length else { throw TransportError(.storage, "the body changed while it was sent") }
         return reader
     }
 }

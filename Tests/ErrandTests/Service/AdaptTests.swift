@@ -45,25 +45,72 @@ struct AdaptTests {
         #expect(transport.requests.map { $0.headers.values("X-Nonce") } == [["1"], ["2"], ["3"]])
     }
 
-    @Test func `Loads that share an exchange are the same before they are adapted`() async throws {
-        let (calls, gate) = (Counter(), Latch())
-        let transport = ScriptedTransport { _ in
+    /// A load that joins what is the same, left to its own service or given one.
+    private func joining(_ proxy: APIProxy, _ service: APIService? = nil) -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        (request.method, request.ownJoin, request.ownService) = (.get, true, service)
+        return request
+    }
+
+    private func held(_ gate: Latch) -> ScriptedTransport {
+        ScriptedTransport { _ in
             try await gate.wait()
             return .json(goodsJSON([]))
         }
-        let service = service { $0.headers["X-Nonce"] = "\(calls.next())" }
-        let proxy = APIProxy(fake: transport, service: service)
-        let requests = (0..<2).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
-        for request in requests {
-            request.method = .get
-            request.ownJoin = true
+    }
+
+    @Test func `Loads that it makes the same share an exchange`() async {
+        let gate = Latch()
+        let transport = held(gate)
+        let proxy = APIProxy(fake: transport, service: service { $0.headers["X-Key"] = "same" })
+        let requests = (0..<3).map { _ in joining(proxy) }
+        for (number, request) in requests.enumerated() {
+            request.ownHeaders = ["X-Key": "\(number)"]
             request.loadData()
         }
-        await transport.waitForRequests()
-        while proxy.memberCount < 2 { await Task.yield() }
+        while proxy.memberCount < 3 { await Task.yield() }
         gate.open()
-        #expect(await screen.endings(of: requests) == [.success, .success])
-        #expect(transport.requests.count == 1)
+        #expect(await screen.endings(of: requests) == [.success, .success, .success])
+        #expect(transport.requests.map { $0.headers["X-Key"] } == ["same"])
+    }
+
+    @Test(arguments: ["state", "copies", "nonce"])
+    func `Loads that it makes different have exchanges of their own`(_ how: String) async {
+        let (gate, calls, language) = (Latch(), Counter(), Counter())
+        let transport = held(gate)
+        let adapting = service { $0.headers["X-Key"] = how == "nonce" ? "\(calls.next())" : "\(language.count)" }
+        let proxy = APIProxy(fake: transport, service: adapting)
+        let first = joining(proxy)
+        first.loadData()
+        while proxy.memberCount < 1 { await Task.yield() }
+        var copy = adapting
+        if how == "state" { _ = language.next() }
+        if how == "copies" { copy.adapt = { $0.headers["X-Key"] = "of the copy" } }
+        let second = joining(proxy, copy)
+        second.loadData()
+        while proxy.memberCount < 2 { await Task.yield() }
+        await transport.waitForRequests(2)
+        gate.open()
+        #expect(await screen.endings(of: [first, second]) == [.success, .success])
+        #expect(Set(transport.requests.map { $0.headers["X-Key"] }).count == 2)
+    }
+
+    @Test func `What it makes another method than GET, or send to a file, shares nothing`() async throws {
+        let (gate, folder) = (Latch(), try TemporaryFolder())
+        for change in ["method", "destination"] {
+            let transport = held(gate)
+            let service = service { request in
+                if change == "method" { request.method = .post } else { request.destination = .file(folder.file) }
+            }
+            let proxy = APIProxy(fake: transport, service: service)
+            let requests = (0..<2).map { _ in joining(proxy) }
+            for request in requests { request.loadData() }
+            await transport.waitForRequests(2)
+            #expect(proxy.memberCount == 0)
+            proxy.cancelAllRequests()
+            #expect(await screen.endings(of: requests) == [.cancel, .cancel])
+        }
+        #expect(try folder.names.isEmpty)
     }
 
     @Test func `What it throws is why the load fails, and nothing is sent`() async {

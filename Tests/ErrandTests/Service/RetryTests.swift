@@ -73,7 +73,7 @@ struct RetryTests {
     }
 
     @Test(arguments: [
-        TransportError.Kind.invalidRequest, .badResponse, .timeout, .security, .responseTooLarge, .file,
+        TransportError.Kind.invalidRequest, .badResponse, .timeout, .security, .responseTooLarge, .storage,
     ])
     func `What a later try cannot mend is not tried again`(_ kind: TransportError.Kind) async {
         let transport = ScriptedTransport { _ in throw TransportError(kind, "no") }

@@ -86,7 +86,7 @@ struct ErrandTestingTests {
         #expect(await network.ending(of: request) == .responseTooLarge)
         request.url = URL("http://shop.test/")
         request.destination = .file(folder.url.appending(path: "missing/file"))
-        #expect(await network.ending(of: request) == .file)
+        #expect(await network.ending(of: request) == .storage)
     }
 
     @Test func `Progress is reported when a body has moved`() async throws {

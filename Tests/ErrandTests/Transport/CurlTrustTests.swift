@@ -44,7 +44,7 @@ struct CurlTrustTests {
         await #expect(processExitsWith: .success) {
             setenv("TMPDIR", "/nowhere", 1)
             let error = #expect(throws: TransportError.self) { try CurlTrust(CurlTrustTests().configuration) }
-            #expect(error?.kind == .file)
+            #expect(error?.kind == .storage)
         }
     }
 }

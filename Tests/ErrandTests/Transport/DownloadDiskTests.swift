@@ -9,7 +9,13 @@ struct DownloadDiskTests {
         "A byte that finds no room is an error, even where the system tells it late",
         .fault(70),
         .enabled(if: CookieProbe.canTrace, "strace is not here"),
-        arguments: [("none", "downloaded"), ("fsync:error=EIO", "failed file"), ("fsync:error=ENOSPC", "failed file")]
+        arguments: [
+            ("none", "downloaded"),
+            ("fsync:error=EIO", "failed storage: cookies.txt cannot be written (fsync: Input/output error)"),
+            ("fsync:error=ENOSPC", "failed storage: cookies.txt cannot be written (fsync: No space left on device)"),
+            ("rename:error=EDQUOT", "failed storage: cookies.txt cannot be written (rename: Disk quota exceeded)"),
+            ("mkdir:error=EACCES", "failed storage: cookies.txt cannot be written (mkdir: Permission denied)"),
+        ]
     )
     func late(fault: String, ending: String) async throws {
         let folder = try TemporaryFolder()
@@ -35,7 +41,8 @@ struct DownloadDiskTests {
         let outcome = try await TestProgram.run(
             ["unshare", "-m", "sh", "-c", script, folder.url.path, CookieProbe.path, server.url("/").absoluteString]
         )
-        #expect(outcome.lines == Array(repeating: "failed file", count: 100))
+        let failure = "failed storage: file cannot be written (write: No space left on device)"
+        #expect(outcome.lines == Array(repeating: failure, count: 100))
         #expect(server.totalRequests == 100)
     }
 }

@@ -68,7 +68,7 @@ struct TransportBodyTests {
         let error = await #expect(throws: TransportError.self) {
             _ = try await transport.send(request) { _ in try? file.truncate(to: 1) }
         }
-        #expect(error?.kind == .file)
+        #expect(error?.kind == .storage)
         #expect(await server.waitForOpenConnections(0))
     }
 

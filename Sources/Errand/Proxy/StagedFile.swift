@@ -1,0 +1,92 @@
+import Foundation
+import Synchronization
+
+/// The file of a download until its load ends: the transport writes it, and a success moves it to its target.
+///
+/// The file is in a folder of its own beside the target. Whoever owns the load's ending calls either ``commit()`` or
+/// ``remove()``. Once the folder is gone, a transport that is still writing leaves nothing behind.
+final class StagedFile: Sendable {
+    private enum State {
+        case new, made, removed
+    }
+
+    /// Where the file goes.
+    let target: URL
+    /// Where the transport writes it; it has the target's name, so that errors name the target.
+    let url: URL
+    private let folder: String
+    // Held while the folder is made or removed, so that it is never made once it was removed.
+    private let state = Mutex(State.new)
+
+    /// Names a file for `target`; makes nothing.
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when `target` is not the URL of a file.
+    init(for target: URL) throws(TransportError) {
+        let name = target.lastPathComponent
+        guard target.isFileURL, !["", "/", ".", ".."].contains(name) else {
+            throw TransportError(.invalidRequest, "the destination is not the URL of a file")
+        }
+        let parent = target.deletingLastPathComponent()
+        let folder = parent.appendingPathComponent(".\(UUID().uuidString).download", isDirectory: true)
+        self.target = target
+        self.folder = folder.path
+        url = folder.appendingPathComponent(name, isDirectory: false)
+    }
+
+    /// Makes the folder, unless it was removed already.
+    ///
+    /// - Returns: Whether it was made.
+    /// - Throws: ``TransportError/Kind/storage``.
+    func make() throws(TransportError) -> Bool {
+        let (isMade, error) = state.withLock { state -> (Bool, SystemError?) in
+            guard case .new = state else { return (false, nil) }
+            guard mkdir(folder, 0o700) == 0 else { return (false, .last("mkdir")) }
+            state = .made
+            return (true, nil)
+        }
+        if let error { throw TransportError(cannotWrite: target, error) }
+        return isMade
+    }
+
+    /// Moves the file to its target, where it replaces an older one, and removes the folder.
+    ///
+    /// - Throws: ``TransportError/Kind/storage``; the target is as before then.
+    func commit() throws(TransportError) {
+        let error = freeingLater(target) {
+            state.withLock { state -> SystemError? in
+                let error = rename(url.path, target.path) == 0 ? nil : SystemError.last("rename")
+                removeFolder()
+                state = .removed
+                return error
+            }
+        }
+        if let error { throw TransportError(cannotWrite: target, error) }
+    }
+
+    /// Removes the folder and all that is in it.
+    func remove() {
+        freeingLater(url) {
+            state.withLock { state in
+                if case .made = state { removeFolder() }
+                state = .removed
+            }
+        }
+    }
+
+    private func removeFolder() {
+        // More than once, because a transport that has not ended may add a file meanwhile.
+        for _ in 0..<100 {
+            guard rmdir(folder) != 0, errno == ENOTEMPTY || errno == EEXIST else { return }
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            for name in names { unlink("\(folder)/\(name)") }
+        }
+    }
+
+    /// Calls `body`, which takes the name of the file at `url` away; the file's blocks are freed on another thread, since
+    /// those of a large file take long, and the caller may be the main actor.
+    private func freeingLater<Result>(_ url: URL, _ body: () -> Result) -> Result {
+        let descriptor = open(url.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+        defer { if descriptor >= 0 { DispatchQueue(label: "errand.file").async { close(descriptor) } } }
+        return body()
+    }
+}

@@ -1,0 +1,45 @@
+import Synchronization
+
+/// The call of a ``ReloginHandler`` in which the current task runs, or in which it was started.
+///
+/// A load of the session that begins there is a login request: otherwise it would wait for the relogin, which may wait for the
+/// load. Child tasks and `Task { }` inherit the scope; a detached task does not.
+final class ReloginScope: Sendable {
+    /// The scope of the current task; `nil` outside of all handlers.
+    @TaskLocal static var current: ReloginScope?
+
+    private let session: ObjectIdentifier
+    // A relogin of one service may need another service, whose login has expired as well.
+    private let outer: ReloginScope?
+    private let hasEnded = Atomic(false)
+
+    /// Begins a scope inside the current one.
+    init(of session: ObjectIdentifier) {
+        self.session = session
+        outer = Self.current?.innermostOpen
+    }
+
+    /// Ends the scope, when the handler has returned: tasks that it has left behind begin loads like any other.
+    func end() {
+        hasEnded.store(true, ordering: .relaxed)
+    }
+
+    /// Whether the current task runs in a handler, of whatever session.
+    static var isOpen: Bool { current?.innermostOpen != nil }
+
+    /// Whether the current task runs in a handler of `session`.
+    static func covers(_ session: ObjectIdentifier) -> Bool {
+        var scope = current?.innermostOpen
+        while let next = scope, next.session != session { scope = next.outer?.innermostOpen }
+        return scope != nil
+    }
+
+    /// Runs `work` in `scope`, so that the tasks which it starts inherit that and not the caller's.
+    static func run<Result>(in scope: ReloginScope?, _ work: () -> Result) -> Result {
+        scope === current ? work() : $current.withValue(scope, operation: work)
+    }
+
+    private var innermostOpen: ReloginScope? {
+        hasEnded.load(ordering: .relaxed) ? outer?.innermostOpen : self
+    }
+}

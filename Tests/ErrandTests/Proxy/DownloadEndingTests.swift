@@ -1,0 +1,254 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+// One at a time: some of them hold a thread of those that tasks share.
+@MainActor
+@Suite(
+    "A download changes its target when it succeeds, and only then",
+    .serialized,
+    .takesTurns,
+    .timeLimit(.minutes(2))
+)
+struct DownloadEndingTests {
+    typealias Instant = DownloadScene.Instant
+    typealias Manner = DownloadScene.Manner
+
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        try Data("old".utf8).write(to: folder.file)
+    }
+
+    private func request(_ transport: any HTTPTransport, _ change: (inout APIService) -> Void = { _ in })
+        -> DownloadRequest
+    {
+        let request = DownloadRequest(proxy: APIProxy(service: .sample(change), transport: transport))
+        (request.method, request.target) = (.get, .file(folder.file))
+        return request
+    }
+
+    // MARK: Cancels
+
+    @Test(.fault(93), arguments: Instant.allCases, Manner.allCases)
+    func `Cancelled between the last byte and the delivery, it leaves the target as it was, and no other file`(
+        _ instant: Instant,
+        _ manner: Manner
+    ) async throws {
+        // A callback holds the request, which is released only behind it.
+        guard manner != .byRelease || !instant.isOnMainActor else { return }
+        let kinds = instant == .lastByte || instant == .transportReturned ? TransportKind.allCases : []
+        for kind in [nil] + kinds.map(Optional.some) {
+            let scene = try DownloadScene(instant, live: kind)
+            await scene.cancel(at: instant, manner)
+            #expect(scene.witness.seen == [["cookies.txt": "old"]])
+            #expect(scene.folder.contents == ["cookies.txt": "old"])
+            #expect(scene.screen.events == ([.byRelease, .ofTask].contains(manner) ? [] : [.cancel]))
+            #expect(scene.proxy.activeRequests.isEmpty)
+        }
+    }
+
+    @Test(.fault(93), arguments: [nil] + TransportKind.allCases.map(Optional.some))
+    func `Cancelled inside the body, it has left nothing when it ends, nor later`(_ kind: TransportKind?) async throws {
+        let (latch, gate, arrived) = (Latch(), Gate(), Latch())
+        // Does not react to its cancel, and writes its file after the load has ended.
+        let deaf = ScriptedTransport { _ in
+            arrived.open()
+            await latch.waitUncancelled()
+            return .text("new")
+        }
+        let server = try FixtureServer.start { _ in
+            .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nnew"), .pass(gate), .close)
+        }
+        let screen = Screen()
+        let request = request(try kind?.make() ?? deaf) { if kind != nil { $0.baseURL = server.baseURL } }
+        let witness = DownloadScene.Witness(folder)
+        (request.delegate, request.ownProgress) = (screen, true)
+        request.loadData(indicator: witness)
+        if kind == nil { try await arrived.wait() } else { while screen.progress.isEmpty { await Task.yield() } }
+        let work = request.proxy.state.withLock { $0.loads.values.first?.task }
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        #expect(witness.seen == [["cookies.txt": "old"]])
+        latch.open()
+        gate.open()
+        await work?.value
+        #expect(folder.contents == ["cookies.txt": "old"])
+    }
+
+    @Test(.fault(93), arguments: TransportKind.survivingCutHeads)
+    func `Cancelled at random instants, it ends once, as its file says`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { .bytes(Array(($0.query ?? "").utf8)) }
+        let transport = try kind.make()
+        var random = SplitMix(seed: 93)
+        var (text, successes) = ("old", 0)
+        for round in 0..<300 {
+            let request = request(transport) { $0.baseURL = server.baseURL }
+            let witness = DownloadScene.Witness(folder)
+            request.reform = { _ in ["round": round] }
+            let id = request.loadData(indicator: witness)
+            let delay = UInt32.random(in: 0...3_000, using: &random)
+            Thread { [proxy = request.proxy] in
+                usleep(delay)
+                proxy.cancelRequest(id)
+            }.start()
+            while witness.seen.isEmpty { await Task.yield() }
+            if request.response != nil { (text, successes) = ("round=\(round)", successes + 1) }
+            #expect(witness.seen == [["cookies.txt": text]])
+        }
+        #expect(successes < 300)
+        #expect(folder.contents == ["cookies.txt": text])
+    }
+
+    @Test(.fault(93), arguments: [false, true])
+    func `A plain call that is cancelled at its end replaces nothing either`(_ byID: Bool) async throws {
+        let known = Mutex<APIProxy?>(nil)
+        let caller = Mutex<Task<APIErrorType?, Never>?>(nil)
+        let checkpoint = Checkpoint()
+        let transport = ScriptedTransport { _ in
+            checkpoint.pass()
+            if byID { known.withLock { $0 }?.cancelAllRequests() } else { caller.withLock { $0 }?.cancel() }
+            return .text("new")
+        }
+        let proxy = APIProxy(fake: transport)
+        known.withLock { $0 = proxy }
+        var request = HTTPRequest(.get, URL("http://shop.test/"))
+        request.destination = .file(folder.file)
+        let call = Task { [request, folder] in
+            let error = await #expect(throws: APIError.self) { try await proxy.send(request) }
+            #expect(folder.contents == ["cookies.txt": "old"])
+            return error?.type
+        }
+        caller.withLock { $0 = call }
+        checkpoint.release()
+        #expect(await call.value == .cancelled)
+    }
+
+    // MARK: Successes and failures
+
+    @Test func `Until it has succeeded the file is beside its target, where it can be read`() async throws {
+        let validator = ValidatorSpy()
+        let request = request(ScriptedTransport { _ in .text("new") })
+        var texts: [String?] = []
+        validator.acceptsContent = { [folder] _ in
+            texts.append(folder.contents["cookies.txt"])
+            return true
+        }
+        request.validator = validator
+        request.onReform = { [folder] in texts.append(folder.contents["cookies.txt"]) }
+        #expect(try await request.value() == DownloadedFile(url: folder.file))
+        #expect(texts == ["old", "old"])
+        #expect(folder.contents == ["cookies.txt": "new"])
+        #expect(request.response?.url == folder.file)
+        #expect(request.rawResponse?.file == folder.file)
+    }
+
+    @Test func `A plain call names the target, and an answer that is not 2xx leaves it alone`() async throws {
+        let proxy = APIProxy(fake: ScriptedTransport { .text("new", status: $0.url.path == "/" ? 200 : 404) })
+        var request = HTTPRequest(.get, URL("http://shop.test/missing"))
+        request.destination = .file(folder.file)
+        #expect(try await proxy.send(request).text == "new")
+        #expect(folder.contents == ["cookies.txt": "old"])
+        request.url = URL("http://shop.test/")
+        #expect(try await proxy.send(request).file == folder.file)
+        #expect(folder.contents == ["cookies.txt": "new"])
+    }
+
+    @Test(arguments: ["refused", "undecodable", "lost", "http", "tried again"])
+    func `A load that fails has left nothing when it ends`(_ how: String) async throws {
+        let tries = Counter()
+        let transport = ScriptedTransport { _ in
+            let number = tries.next()
+            if how == "lost" { throw TransportError(.connectionLost, "lost") }
+            if how == "tried again", number < 3 { return .status(503) }
+            return .text("new", status: how == "http" ? 404 : 200)
+        }
+        let request = request(transport) {
+            $0.retryPolicy = RetryPolicy()
+            $0.retryPolicy.baseDelay = .zero
+        }
+        let (validator, screen) = (ValidatorSpy(), Screen())
+        validator.acceptsContent = { _ in how != "refused" }
+        (request.validator, request.delegate) = (validator, screen)
+        request.refusal = how == "undecodable" ? APIError(.decoding) : nil
+        let witness = DownloadScene.Witness(folder)
+        request.loadData(indicator: witness)
+        let ending = await screen.ending()
+        #expect(ending == (how == "tried again" ? .success : .failure(request.error?.type ?? .cancelled)))
+        #expect(witness.seen == [["cookies.txt": ending == .success ? "new" : "old"]])
+        #expect(request.error?.response?.file == nil)
+        #expect(request.rawResponse?.file == (ending == .success ? folder.file : nil))
+    }
+
+    // MARK: The disk
+
+    @Test func `A missing folder is a failure of the disk that names the file, and nothing is sent`() async throws {
+        let transport = ScriptedTransport { _ in .text("new") }
+        let request = request(transport)
+        let target = folder.url.appending(path: "missing/invoice.pdf")
+        request.target = .file(target)
+        var plain = HTTPRequest(.get, URL("http://shop.test/"))
+        plain.destination = .file(target)
+        let errors = [
+            await #expect(throws: APIError.self) { try await request.value() },
+            await #expect(throws: APIError.self) { try await request.proxy.send(plain) },
+        ]
+        for error in errors {
+            #expect(error?.type == .storage)
+            #expect(error?.reason == "invoice.pdf cannot be written (mkdir: No such file or directory)")
+            #expect(error?.message == "A file could not be saved or read on this device.")
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `A folder in the place of the target stays, and the load fails`() async throws {
+        let target = folder.url.appending(path: "full")
+        try FileManager.default.createDirectory(at: target.appending(path: "x"), withIntermediateDirectories: true)
+        let request = request(ScriptedTransport { _ in .text("new") })
+        request.target = .file(target)
+        let screen = Screen()
+        request.delegate = screen
+        request.loadData()
+        #expect(await screen.ending() == .failure(.storage))
+        #expect(request.error?.reason == "full cannot be written (rename: Is a directory)")
+        #expect(request.rawResponse?.file == nil)
+        #expect(try folder.names == ["cookies.txt", "full"])
+    }
+
+    @Test(arguments: ["http://shop.test/file", "file:///", "file:///tmp/.."])
+    func `A destination that is no file is a wrong request`(_ url: String) async {
+        let transport = ScriptedTransport { _ in .text("new") }
+        let request = request(transport)
+        request.target = .file(URL(url))
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .paramsError)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `A file to send that is not there is a wrong request, and one that ends early a failure of the disk`(
+        _ kind: TransportKind
+    ) async throws {
+        var options = ServerOptions()
+        options.bodyHandling = { _ in .discard }
+        let server = try FixtureServer.start(options) { _ in .status(204) }
+        var request = HTTPRequest(.put, to: server, body: .file(folder.url.appending(path: "photo.jpg")))
+        let proxy = APIProxy(transport: try kind.make())
+        let missing = await #expect(throws: APIError.self) { try await proxy.send(request) }
+        #expect(missing?.type == .paramsError)
+        #expect(missing?.reason == "photo.jpg cannot be read (open: No such file or directory)")
+        #expect(server.totalConnections == 0)
+        let file = try TemporaryFile(zeros: 10 << 30)
+        request.body = .file(file.url)
+        let early = await #expect(throws: APIError.self) {
+            try await proxy.send(request) { _ in try? file.truncate(to: 1) }
+        }
+        #expect(early?.type == .storage)
+        #expect(early?.reason?.hasPrefix("file ") == true)
+    }
+}

@@ -1,0 +1,201 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Synchronization
+
+@testable import Errand
+
+/// A download of "new" that is to replace a file of "old", and that is held at one instant after its last byte.
+@MainActor final class DownloadScene {
+    /// Every instant between the last byte and the delivery.
+    enum Instant: CaseIterable, Sendable {
+        case lastByte, transportReturned, decoding, delivering, receiving, validating, reforming, ending
+
+        /// Whether the load is on the main actor then.
+        var isOnMainActor: Bool { [.receiving, .validating, .reforming, .ending].contains(self) }
+    }
+
+    typealias Manner = LoadCancellationTests.Manner
+
+    let screen = Screen()
+    let proxy: APIProxy
+    let witness: Witness
+    let folder: TemporaryFolder
+    private let checkpoint = Checkpoint()
+    // Stops when it is released.
+    private let server: FixtureServer
+    private let interceptor = InterceptorSpy()
+    private let validator = ValidatorSpy()
+    private var request: DownloadRequest?
+    private var caller: Task<APIErrorType?, Never>?
+    private var work: Task<Void, Never>?
+
+    init(_ instant: Instant, live kind: TransportKind?) throws {
+        folder = try TemporaryFolder()
+        try Data("old".utf8).write(to: folder.file)
+        witness = Witness(folder)
+        var service = APIService.sample()
+        var transport: any HTTPTransport = ScriptedTransport { _ in .text("new") }
+        server = try FixtureServer.start { _ in .bytes(Array("new".utf8)) }
+        if let kind {
+            service.baseURL = server.baseURL
+            transport = try kind.make()
+        }
+        let held = HeldTransport(base: transport, instant: instant, checkpoint: checkpoint)
+        proxy = APIProxy(service: service, transport: held)
+        let request = DownloadRequest(delegate: screen, proxy: proxy)
+        (request.method, request.target) = (.get, .file(folder.file))
+        (request.interceptor, request.validator) = (interceptor, validator)
+        if instant == .decoding || instant == .delivering { request.checkpoint = checkpoint }
+        self.request = request
+    }
+
+    /// Brings the load to the instant, cancels it there, and lets it go on to its end.
+    func cancel(at instant: Instant, _ manner: Manner) async {
+        if instant.isOnMainActor { onMainActor(instant) { [weak self] in self?.cancel(manner) } }
+        begin(manner)
+        while !instant.isOnMainActor, !checkpoint.isReached, screen.events.isEmpty { await Task.yield() }
+        if instant == .delivering {
+            checkpoint.release()
+            // Not a yield: the main actor is what the delivery waits for.
+            while proxy.state.withLock({ $0.deliveries.isEmpty }) { sched_yield() }
+        }
+        work = proxy.state.withLock { $0.loads.values.first?.task }
+        if !instant.isOnMainActor { cancel(manner) }
+        await ending(manner)
+        checkpoint.release()
+        await work?.value
+        await sentinel(proxy)
+    }
+
+    private func begin(_ manner: Manner) {
+        guard manner == .ofTask else {
+            request?.loadData(indicator: witness)
+            return
+        }
+        caller = Task { [request, witness] in
+            let outcome = await request?.outcome()
+            witness.hideLoading()
+            return outcome
+        }
+    }
+
+    private func onMainActor(_ instant: Instant, _ action: @escaping @MainActor () -> Void) {
+        switch instant {
+        case .receiving: interceptor.onCall = { if case .didReceive = $1 { action() } }
+        case .ending: interceptor.onCall = { if $1 == .willEnd("success") { action() } }
+        case .validating:
+            validator.acceptsContent = { _ in
+                action()
+                return true
+            }
+        case .reforming: request?.onReform = action
+        default: break
+        }
+    }
+
+    private func cancel(_ manner: Manner) {
+        guard let id = proxy.activeRequests.last?.id else { return }
+        switch manner {
+        case .byID: proxy.cancelRequest(id)
+        case .fromAnotherThread:
+            let end = DispatchSemaphore(value: 0)
+            Thread { [proxy] in
+                proxy.cancelRequest(id)
+                end.signal()
+            }.start()
+            end.wait()
+        case .ofRequest: request?.cancelAllRequests()
+        case .ofProxy: proxy.cancelAllRequests()
+        case .byRelease: request = nil
+        case .ofTask: caller?.cancel()
+        case .byLogout: proxy.logout()
+        }
+    }
+
+    private func ending(_ manner: Manner) async {
+        _ = await caller?.value
+        while witness.seen.isEmpty { await Task.yield() }
+    }
+
+    /// Sees what is in the folder when the load ends.
+    final class Witness: LoadingIndicator {
+        private(set) var seen: [[String: String]] = []
+        private let folder: TemporaryFolder
+
+        init(_ folder: TemporaryFolder) { self.folder = folder }
+
+        func showLoading(_ message: String?) {}
+        func hideLoading() { seen.append(folder.contents) }
+    }
+}
+
+/// A download whose steps on the main actor and off it can be held.
+final class DownloadRequest: SampleRequest, APIManager {
+    typealias Response = DownloadedFile
+    var target = HTTPRequest.Destination.memory
+    var checkpoint: Checkpoint?
+    var refusal: APIError?
+    var onReform: (@MainActor () -> Void)?
+
+    override var destination: HTTPRequest.Destination { target }
+
+    var responseSerializer: ResponseSerializer<DownloadedFile> {
+        ResponseSerializer { [checkpoint, refusal] response, service in
+            checkpoint?.pass()
+            if let refusal { throw refusal }
+            return try ResponseSerializer.file.serialize(response, service)
+        }
+    }
+
+    func reformData(_ response: DownloadedFile) -> DownloadedFile {
+        onReform?()
+        return response
+    }
+
+    /// How a load for an async caller ends; `nil` with a file.
+    func outcome() async -> APIErrorType? {
+        do throws(APIError) {
+            _ = try await value()
+            return nil
+        } catch {
+            return error.type
+        }
+    }
+}
+
+/// A transport that waits at its last byte, or before it returns.
+private struct HeldTransport: HTTPTransport {
+    let base: any HTTPTransport
+    let instant: DownloadScene.Instant
+    let checkpoint: Checkpoint
+
+    func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(TransportError) -> HTTPResponse
+    {
+        let answer = try await base.send(request) { [instant, checkpoint] report in
+            if instant == .lastByte, report.direction == .download { checkpoint.pass() }
+            progress?(report)
+        }
+        if instant == .transportReturned { checkpoint.pass() }
+        return answer
+    }
+}
+
+extension TemporaryFolder {
+    /// The files by their names, with their text; a folder has none.
+    var contents: [String: String] {
+        let names = (try? names) ?? []
+        return Dictionary(
+            uniqueKeysWithValues: names.map { name in
+                (name, (try? String(contentsOf: url.appending(path: name), encoding: .utf8)) ?? "")
+            }
+        )
+    }
+}
+
+extension HTTPResponse {
+    /// An answer of plain text.
+    static func text(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, body: Data(text.utf8))
+    }
+}

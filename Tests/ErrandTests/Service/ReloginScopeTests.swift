@@ -1,0 +1,251 @@
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A load that begins inside relogin() is part of it", .timeLimit(.minutes(1)))
+struct ReloginScopeTests: SessionScene {
+    let screen = Screen()
+    let account = Account()
+    let clock = ManualClock()
+
+    /// Every way in which a handler may begin a load and wait for it.
+    enum Way: CaseIterable, Sendable {
+        case value, delegate, callback, childTask, taskGroup, task, batch, chain
+        case ignoringNew, joining, plainCall, cancelledFirst
+    }
+
+    /// Refuses all tokens but "t1", except at `/inner`; `/slow` waits.
+    private func transport(_ gate: Latch = Latch()) -> ScriptedTransport {
+        ScriptedTransport { request in
+            if request.url.path.hasSuffix("slow") { try await gate.wait() }
+            let isAccepted = request.headers["X-Token"] == "t1" || !request.url.path.hasSuffix("goods")
+            return isAccepted ? .json(goodsJSON([])) : .status(401)
+        }
+    }
+
+    private func inner(_ proxy: APIProxy, _ path: String = "/inner") -> GoodsRequest {
+        let request = GoodsRequest(proxy: proxy)
+        (request.path, request.method) = (path, .get)
+        return request
+    }
+
+    /// A load that takes the only place at the transport, and that no relogin concerns.
+    private func fillQueue(of proxy: APIProxy, _ transport: ScriptedTransport) async -> GoodsRequest {
+        let blocker = inner(proxy, "/slow")
+        blocker.ownService = .sample()
+        blocker.loadData()
+        while !transport.requests.contains(where: { $0.url.path.hasSuffix("slow") }) { await Task.yield() }
+        return blocker
+    }
+
+    @Test(.fault(41), arguments: Way.allCases)
+    func `It is sent at once, however it begins`(_ way: Way) async throws {
+        let transport = transport()
+        let proxy = proxy(transport, limits: RequestLimits(perHost: 1))
+        let waiting = inner(proxy)
+        waiting.ownRestartPolicy = .ignoreNew
+        account.login = { [self] in
+            // It began before, in another task, and waits for this relogin.
+            if way == .ignoringNew {
+                await Task.detached { @MainActor in _ = waiting.loadData() }.value
+                while proxy.defaultService?.relogin.waiterCount != 2 { await Task.yield() }
+            }
+            let blocker = await fillQueue(of: proxy, transport)
+            try await load(way, waiting, proxy)
+            blocker.cancelAllRequests()
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 1)
+        #expect(request.error == nil)
+        let inner = transport.requests.first { $0.url.path.hasSuffix("inner") }
+        #expect(inner?.headers["X-Token"] == "t0", "it was sent before the relogin ended")
+        // The late-comer of `ignoringNew` is delivered as well.
+        while waiting.isLoading { await Task.yield() }
+    }
+
+    private func load(_ way: Way, _ waiting: GoodsRequest, _ proxy: APIProxy) async throws {
+        let request = inner(proxy)
+        switch way {
+        case .value: _ = try await request.value()
+        case .delegate: await ending(of: request)
+        case .callback: await endingOfSecond(after: request, inner(proxy, "/second"))
+        case .childTask:
+            async let answer = request.value()
+            _ = try await answer
+        case .taskGroup:
+            try await withThrowingTaskGroup { group in
+                group.addTask { _ = try await request.value() }
+                try await group.waitForAll()
+            }
+        case .task: _ = try await Task { try await request.value() }.value
+        case .batch: _ = try await APIBatch.values(of: request, inner(proxy, "/second"))
+        case .chain:
+            let chain = APIChain()
+            chain.add(request)
+            chain.add { self.inner(proxy, "/second") }
+            try await chain.run()
+        case .ignoringNew: _ = try await waiting.value()
+        case .joining: try await join(request, proxy)
+        case .plainCall:
+            _ = try await proxy.send(HTTPRequest(.get, URL("http://shop.test/api/inner"), headers: ["X-Token": "t0"]))
+        case .cancelledFirst:
+            request.loadData()
+            request.cancelAllRequests()
+            _ = try await request.value()
+        }
+    }
+
+    private func ending(of request: GoodsRequest) async {
+        let own = Screen()
+        request.delegate = own
+        request.loadData()
+        #expect(await own.ending() == .success)
+    }
+
+    private func endingOfSecond(after request: GoodsRequest, _ second: GoodsRequest) async {
+        let own = Screen()
+        (request.delegate, second.delegate) = (own, own)
+        own.onEvent = { request, _ in if request !== second { second.loadData() } }
+        request.loadData()
+        #expect(await own.endings(2) == [.success, .success])
+    }
+
+    /// Loads what another load, which is not part of the relogin, has asked for and queues with.
+    private func join(_ request: GoodsRequest, _ proxy: APIProxy) async throws {
+        let queued = inner(proxy)
+        (queued.ownService, queued.ownJoin, request.ownJoin) = (proxy.defaultService, true, true)
+        queued.ownService?.reloginHandler = nil
+        await Task.detached { @MainActor in _ = queued.loadData() }.value
+        while proxy.memberCount < 1 { await Task.yield() }
+        _ = try await request.value()
+        queued.cancelAllRequests()
+    }
+
+    @Test(.fault(41)) func `The error of one in a detached task says why it waited, and the handler goes on`() async {
+        let transport = transport()
+        let proxy = proxy(transport)
+        let request = inner(proxy)
+        let inner = Mutex<APIErrorType?>(nil)
+        account.login = {
+            let outcome = await Task.detached { await request.outcome() }.value
+            inner.withLock { $0 = outcome }
+        }
+        let outer = load(proxy)
+        while proxy.defaultService?.relogin.waiterCount != 2 { await Task.yield() }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(60))
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(outer.error?.reason?.contains("isLoginRequest") == true)
+        while inner.withLock({ $0 }) != .loginExpired { await Task.yield() }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `One that begins in a task left behind, when the relogin has ended, is like any other`() async {
+        let transport = ScriptedTransport { request in
+            let number = request.url.path.hasSuffix("late") ? "t2" : "t1"
+            return request.headers["X-Token"] == number ? .json(goodsJSON([])) : .status(401)
+        }
+        let proxy = proxy(transport)
+        let gate = Latch()
+        let late = inner(proxy, "/late")
+        var leftBehind: Task<APIErrorType?, Never>?
+        account.login = { [account] in
+            guard account.logins == 1 else { return }
+            leftBehind = Task {
+                try? await gate.wait()
+                return await late.outcome()
+            }
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .success)
+        gate.open()
+        #expect(await leftBehind?.value == nil)
+        #expect(late.response != nil)
+        #expect(account.logins == 2, "it was refused, and has renewed the login")
+        #expect(!request.isLoading)
+    }
+
+    @Test func `A callback that shares its hop with one of a relogin begins loads like any other`() async throws {
+        let gate = Latch()
+        let transport = transport(gate)
+        let proxy = proxy(transport)
+        let other = Screen()
+        let third = GoodsRequest(delegate: screen, proxy: proxy)
+        third.path = "/third"
+        let bystander = inner(proxy, "/slow")
+        (bystander.ownService, bystander.delegate) = (.sample(), other)
+        other.onEvent = { _, _ in third.loadData() }
+        bystander.loadData()
+        account.login = { [self] in
+            let request = inner(proxy)
+            request.loadData()
+            // Not a yield: the main actor is what both deliveries wait for.
+            while proxy.state.withLock({ $0.deliveries.count }) < 1 { sched_yield() }
+            gate.open()
+            while proxy.state.withLock({ $0.deliveries.count }) < 2 { sched_yield() }
+            while third.isLoading == false { await Task.yield() }
+        }
+        let request = load(proxy)
+        #expect(await screen.endings(2) == [.success, .success])
+        let sent = transport.requests.filter { $0.url.path.hasSuffix("third") }
+        #expect(sent.map { $0.headers["X-Token"] } == ["t1"])
+        #expect(!request.isLoading)
+        withExtendedLifetime(bystander) {}
+    }
+
+    @Test func `A relogin that needs another service's, which needs the first, waits for nothing`() async {
+        let second = Account()
+        second.setToken("none")
+        let transport = ScriptedTransport { request in
+            let isFirst = request.url.path.hasSuffix("goods") || request.url.path.hasSuffix("inner")
+            let isAccepted = isFirst ? request.url.path.hasSuffix("inner") : request.headers["X-Other"] == "t1"
+            return isAccepted || request.headers["X-Token"] == "t1" ? .json(goodsJSON([])) : .status(401)
+        }
+        let proxy = proxy(transport)
+        let otherService = APIService.sample {
+            $0.reloginHandler = second
+            $0.commonHeaders = { ["X-Other": second.token] }
+        }
+        second.login = { [self] in _ = try await inner(proxy).value() }
+        account.login = { [self] in
+            let request = inner(proxy, "/other")
+            request.ownService = otherService
+            _ = try await request.value()
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 1 && second.logins == 1)
+        #expect(!request.isLoading)
+    }
+
+    @Test(.fault(38)) func `Its success is no new session, whose expiry would be told again`() async {
+        let proxy = proxy(transport())
+        account.login = { [self] in _ = try await inner(proxy).value() }
+        account.fails = true
+        for _ in 0..<3 {
+            let request = load(proxy)
+            #expect(await screen.ending() == .failure(.loginExpired))
+            #expect(!request.isLoading)
+        }
+        #expect(account.logins == 3)
+        #expect(account.expiries == 1)
+    }
+
+    @Test func `One that is refused fails, and starts no further relogin`() async {
+        let proxy = proxy(transport())
+        let types = Mutex<[APIErrorType?]>([])
+        account.login = { [self] in
+            let outcome = await inner(proxy, "/goods").outcome()
+            types.withLock { $0.append(outcome) }
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .success)
+        #expect(types.withLock { $0 } == [.http])
+        #expect(account.logins == 1)
+        #expect(!request.isLoading)
+    }
+}
