@@ -26,6 +26,7 @@ enum {
     version_now = 3,
     message_done = 1,
     option_open_socket = 20163,
+    pause_nothing = 0,
     info_context = 0x100000 + 21,
 };
 
@@ -70,6 +71,7 @@ static struct {
     void (*easy_cleanup)(curlrt_easy *);
     int (*easy_setopt)(curlrt_easy *, int, ...);
     int (*easy_getinfo)(curlrt_easy *, int, ...);
+    int (*easy_pause)(curlrt_easy *, int);
     curlrt_multi *(*multi_init)(void);
     int (*multi_cleanup)(curlrt_multi *);
     int (*multi_setopt)(curlrt_multi *, int, ...);
@@ -112,6 +114,7 @@ static bool resolve_all(void) {
         && resolve(&curl.easy_cleanup, "curl_easy_cleanup")
         && resolve(&curl.easy_setopt, "curl_easy_setopt")
         && resolve(&curl.easy_getinfo, "curl_easy_getinfo")
+        && resolve(&curl.easy_pause, "curl_easy_pause")
         && resolve(&curl.multi_init, "curl_multi_init")
         && resolve(&curl.multi_cleanup, "curl_multi_cleanup")
         && resolve(&curl.multi_setopt, "curl_multi_setopt")
@@ -213,24 +216,7 @@ int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function f
     return curl.easy_setopt(easy, option, function);
 }
 
-static _Atomic(curlrt_tell_function) heard = NULL;
-
-/// Most of what libcurl tells matters to nobody, and it tells a lot.
-static int tell(curlrt_easy *easy, int kind, const char *bytes, size_t count, void *context) {
-    (void)easy;
-    static const char *const words[] = {"Stream ID: ", "OPENED stream", "GOAWAY"};
-    curlrt_tell_function hear = atomic_load(&heard);
-    if (kind != 0 || !hear) return 0;
-    for (size_t index = 0; index < sizeof words / sizeof *words; index++) {
-        if (memmem(bytes, count, words[index], strlen(words[index]))) hear(bytes, count, context);
-    }
-    return 0;
-}
-
-int curlrt_easy_set_tell(curlrt_easy *easy, int option, curlrt_tell_function function) {
-    atomic_store(&heard, function);
-    return curl.easy_setopt(easy, option, tell);
-}
+int curlrt_easy_resume(curlrt_easy *easy) { return curl.easy_pause(easy, pause_nothing); }
 
 static int open_socket(void *context, int purpose, socket_address *wanted) {
     (void)context;

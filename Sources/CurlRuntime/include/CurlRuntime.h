@@ -24,9 +24,6 @@ typedef int (*curlrt_seek_function)(void *context, int64_t offset, int origin);
 /// Hears that a connection is ready for the request; 0 goes on, 1 ends the transfer.
 typedef int (*curlrt_ready_function)(void *context, char *remote, char *local, int remote_port, int local_port);
 
-/// Hears a line of what libcurl tells about an HTTP/2 connection: a stream that begins, or the server's `GOAWAY`.
-typedef void (*curlrt_tell_function)(const char *bytes, size_t count, void *context);
-
 /// Binds libcurl once for the whole process; `NULL` when it is usable, otherwise the reason why it is not.
 ///
 /// Safe on any thread. `ERRAND_HIDE_LIBCURL=1` in the environment makes it unusable.
@@ -62,8 +59,8 @@ int curlrt_easy_set_transfer(curlrt_easy *easy, int option, curlrt_transfer_func
 int curlrt_easy_set_seek(curlrt_easy *easy, int option, curlrt_seek_function function);
 int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function function);
 
-/// Sets the same function for all handles.
-int curlrt_easy_set_tell(curlrt_easy *easy, int option, curlrt_tell_function function);
+/// Goes on with a paused transfer; calls its write function at once when bytes have been kept for it.
+int curlrt_easy_resume(curlrt_easy *easy);
 
 /// Makes every socket of `easy` close-on-exec.
 int curlrt_easy_close_sockets_on_exec(curlrt_easy *easy);

@@ -3,15 +3,16 @@ import Foundation
 
 /// The answer of one exchange while it comes in: header lines, then the body, which is decoded and kept.
 struct CurlAnswer: ~Copyable {
-    private static let codingLimit = 5
-
     private let request: HTTPRequest
     private let progress: TransferProgress.Handler?
     private var block = CurlHeaderBlock()
-    private var decoders: [ContentDecoder] = []
+    private var announcedBytes: Int64?
+    private var codings: [ContentCoding] = []
+    private var decoder: BodyDecoder?
+    /// The bytes that ``decoder`` has read of those that have to come again.
+    private var readBytes = 0
     private var writer: HTTPBodyWriter?
     private var file: URL?
-    private var totalBytes: Int64?
     private var receivedBytes: Int64 = 0
     private var decodedBytes: Int64 = 0
 
@@ -22,19 +23,18 @@ struct CurlAnswer: ~Copyable {
 
     /// Whether the answer came over HTTP/2 and is known to be complete, before libcurl says so.
     var isWholeOverHTTP2: Bool {
-        guard block.isComplete, block.isHTTP2 else { return false }
-        return !hasBody || (try? block.contentLength()) == receivedBytes
+        guard block.isComplete, block.isHTTP2, decoder?.isBusy != true else { return false }
+        return !hasBody || announcedBytes == receivedBytes
     }
 
-    private var hasBody: Bool {
-        request.method != .head && block.status != 204 && block.status != 304
-    }
+    private var hasBody: Bool { request.method.isAnsweredWithBody(block.status) }
 
     /// Takes one header line.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/badResponse``.
     mutating func receive(headerLine line: UnsafeRawBufferPointer) throws(TransportError) {
-        block.append(line)
+        let wasComplete = block.isComplete
+        try block.append(line)
         guard block.receivedBytes <= request.limits.headerBytes else {
             let reason = "the header block is larger than \(request.limits.headerBytes) bytes"
             throw TransportError(.responseTooLarge, reason)
@@ -43,28 +43,60 @@ struct CurlAnswer: ~Copyable {
         guard !block.isSwitchingProtocols else {
             throw TransportError(.badResponse, "the server switched to another protocol unasked")
         }
+        if block.isComplete, !wasComplete { try readFraming() }
     }
 
-    /// Takes bytes of the body as they came over the wire.
+    private mutating func readFraming() throws(TransportError) {
+        let framing = try block.framing()
+        announcedBytes = try framing.contentLength()
+        if hasBody { codings = try framing.codings(CurlDecoder.isAvailable) }
+    }
+
+    /// Takes bytes of the body as they came over the wire, unless decoding them takes more than `budget`.
     ///
+    /// - Returns: Whether all of them are decoded; if not, the same bytes have to come again.
     /// - Throws: ``TransportError/Kind/responseTooLarge``, ``TransportError/Kind/badResponse`` or
-    ///   ``TransportError/Kind/storage``.
-    mutating func receive(body bytes: UnsafeRawBufferPointer) throws(TransportError) {
+    ///   ``TransportError/Kind/file``.
+    mutating func receive(
+        body bytes: UnsafeRawBufferPointer,
+        _ budget: inout DecodingBudget
+    ) throws(TransportError) -> Bool {
         try begin()
-        receivedBytes += Int64(bytes.count)
-        try decode(bytes, from: decoders.count - 1)
+        let isDone = try take(bytes, &budget)
         progress?(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: totalBytes))
+        return isDone
+    }
+
+    private mutating func take(
+        _ bytes: UnsafeRawBufferPointer,
+        _ budget: inout DecodingBudget
+    ) throws(TransportError) -> Bool {
+        guard let decoder else {
+            receivedBytes += Int64(bytes.count)
+            try append(bytes)
+            return true
+        }
+        let unread = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(readBytes))
+        var rest = unread
+        let isDone = try decoder.decode(&rest, &budget) { part throws(TransportError) in try append(part) }
+        receivedBytes += Int64(unread.count - rest.count)
+        readBytes = isDone ? max(0, readBytes - bytes.count) : readBytes + unread.count - rest.count
+        return isDone
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
+        decodedBytes += Int64(bytes.count)
+        try writer?.append(bytes)
     }
 
     /// Checks that nothing is missing, once libcurl is content.
     ///
-    /// - Throws: ``TransportError/Kind/connectionLost`` or ``TransportError/Kind/badResponse``.
+    /// - Throws: ``TransportError/Kind/connectionLost``.
     mutating func end() throws(TransportError) {
         guard block.isComplete else {
             throw TransportError(.connectionLost, "the connection ended inside the header block")
         }
-        if writer == nil { _ = try block.contentLength() }
-        for decoder in decoders { try decoder.finish() }
+        try decoder?.finish()
     }
 
     /// Puts the file in its place, where the answer goes to one, after ``end()``.
@@ -91,33 +123,11 @@ struct CurlAnswer: ~Copyable {
 
     private mutating func begin() throws(TransportError) {
         guard writer == nil else { return }
-        let announcedBytes = try block.contentLength()
-        let codings = block.elements("content-encoding")
-        guard codings.count <= Self.codingLimit else {
-            throw TransportError(.badResponse, "the body is coded more than \(Self.codingLimit) times")
-        }
-        decoders = Self.decoders(of: codings)
-        totalBytes = decoders.isEmpty && hasBody ? announcedBytes : nil
         writer = try HTTPBodyWriter(request, status: block.status, expected: totalBytes)
+        if !codings.isEmpty { decoder = try BodyDecoder(codings, limit: writer?.bodyLimit ?? nil) }
     }
 
-    /// The decoders of the codings behind the last unknown one, which lies around those before it.
-    private static func decoders(of codings: [String]) -> [ContentDecoder] {
-        let applied = codings.filter { !$0.isEmpty && $0 != "identity" }
-        let decoders = applied.map { ContentCoding(named: $0).flatMap(ContentDecoder.init) }
-        return decoders.suffix(from: decoders.lastIndex { $0 == nil }.map { $0 + 1 } ?? 0).compactMap(\.self)
-    }
-
-    /// Decodes with the decoder at `index`, and what comes out with those before it; the coding named last is undone first.
-    private mutating func decode(_ bytes: UnsafeRawBufferPointer, from index: Int) throws(TransportError) {
-        guard index >= 0 else {
-            decodedBytes += Int64(bytes.count)
-            try writer?.append(bytes)
-            return
-        }
-        try decoders[index].decode(bytes) { (part) throws(TransportError) in
-            try decode(part, from: index - 1)
-        }
-    }
+    /// The bytes of the decoded body, where that is known.
+    private var totalBytes: Int64? { codings.isEmpty && hasBody ? announcedBytes : nil }
 }
 #endif

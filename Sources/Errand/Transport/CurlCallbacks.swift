@@ -6,16 +6,20 @@ private let refused = -1
 /// Ends the transfer when a read callback answers with it (`CURL_READFUNC_ABORT`).
 private let aborted = 0x1000_0000
 
+/// Pauses the transfer when a write callback answers with it; the bytes come again then (`CURL_WRITEFUNC_PAUSE`).
+private let postponed = 0x1000_0001
+
 /// Takes one header line.
 let curlTakesHeader: CurlTransferFunction = { bytes, size, count, context in
     let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
     return exchange(context)?.receive(headerLine: line) == true ? line.count : refused
 }
 
-/// Takes a part of the decoded body.
+/// Takes a part of the body.
 let curlTakesBody: CurlTransferFunction = { bytes, size, count, context in
     let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    return exchange(context)?.receive(body: part) == true ? part.count : refused
+    guard let isDone = exchange(context)?.receive(body: part) else { return refused }
+    return isDone ? part.count : postponed
 }
 
 /// Asks for a part of the request's body.
@@ -30,15 +34,9 @@ let curlRewindsBody: CurlSeekFunction = { context, offset, origin in
     return exchange(context)?.rewind() == true ? 0 : 1
 }
 
-/// Tells that the request is about to go out on a connection.
-let curlIsReady: CurlReadyFunction = { context, _, _, _, port in
-    exchange(context)?.begin(onPort: port) == true ? 0 : 1
-}
-
-/// Tells in words what happens on an HTTP/2 connection.
-let curlTells: CurlTellFunction = { bytes, count, context in
-    let line = String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
-    if let word = CurlWord(line) { exchange(context)?.hear(word) }
+/// Called before the request goes out on a connection.
+let curlIsReady: CurlReadyFunction = { context, _, _, _, _ in
+    exchange(context)?.beginAttempt() == true ? 0 : 1
 }
 
 private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {

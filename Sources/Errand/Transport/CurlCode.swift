@@ -25,7 +25,7 @@ struct CurlCode: RawRepresentable, Hashable {
         named("could not resolve host", 6): .noNetwork,
         couldNotConnect: .cannotConnect,
         named("weird server reply", 8): .badResponse,
-        named("HTTP/2 framing", 16): .badResponse,
+        named("HTTP/2 framing, also the end of a connection that a server leaves", 16): .connectionLost,
         named("write error", 23): .badResponse,
         named("read error", 26): .storage,
         named("out of memory, also for a header line above 100 KB", 27): .responseTooLarge,

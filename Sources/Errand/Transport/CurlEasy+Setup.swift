@@ -8,7 +8,6 @@ extension CurlEasy {
         set(.write, curlTakesBody)
         set(.read, curlWantsBody)
         set(.seek, curlRewindsBody)
-        set(.tell, curlTells)
         return set(.ready, curlIsReady)
     }
 
@@ -20,7 +19,6 @@ extension CurlEasy {
         set(.readContext, context)
         set(.seekContext, context)
         set(.readyContext, context)
-        set(.tellContext, context)
     }
 
     /// Sets what is the same for every exchange of a transport.
@@ -91,9 +89,7 @@ extension CurlEasy {
         let isSecure = request.url.scheme?.lowercased() == "https"
         set(.url, exchange.url)
         set(.headers, exchange.headerList.first)
-        set(.httpVersion, isSecure ? CurlValue.http2OverTLS : CurlValue.http1)
         set(.waitForMultiplex, isSecure ? 1 : 0)
-        set(.tells, exchange.host?.isMultiplexed == true ? 1 : 0)
         applyBody(of: exchange)
         set(.method, request.method.rawValue)
     }

@@ -28,13 +28,15 @@ final class CurlExchange: @unchecked Sendable {
     var continuation: UnsafeContinuation<Void, Never>?
     private(set) var upload: CurlUpload
     private(set) var attempts = 0
-    private var allowedAttempts: Int
-    private var stream = CurlStream(port: 0)
 
     private var answer: CurlAnswer
     private var failure: TransportError?
     private var deadlines: CurlDeadlines
     private var alarm: CurlAlarm?
+    private var backlog: CurlBacklog?
+    private var budget = DecodingBudget()
+    /// The loop's turn that ``budget`` is for.
+    private var budgetTurn = 0
     private var hasEarlyAnswer = false
     private let isHandedOver = Atomic(false)
     /// How long a server may read on without a word when it has answered before it had the whole body.
@@ -50,7 +52,6 @@ final class CurlExchange: @unchecked Sendable {
         self.request = request
         url = request.url.absoluteString
         origin = url.origin
-        allowedAttempts = request.method.isIdempotent ? 2 : 1
         upload = try CurlUpload(request, progress: progress)
         headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)
         answer = CurlAnswer(to: request, progress: progress)
@@ -60,50 +61,54 @@ final class CurlExchange: @unchecked Sendable {
     /// The next instant at which the exchange may have to end.
     var nextDeadline: CurlClock.Instant { deadlines.next }
 
-    /// Hears that libcurl begins, and which alarm to set for a deadline that comes up.
-    func begin(_ alarm: CurlAlarm) {
-        self.alarm = alarm
+    /// Called when libcurl begins, with what the loop of this exchange waits for.
+    func begin(_ alarm: CurlAlarm, _ backlog: CurlBacklog) {
+        (self.alarm, self.backlog) = (alarm, backlog)
         deadlines.begin()
         alarm.set(deadlines.next)
     }
 
     // MARK: libcurl's questions
 
-    /// Hears that the request is about to go out on a connection; `false` ends the exchange.
-    func begin(onPort port: Int32) -> Bool {
+    /// Counts an attempt, before the request goes out on a connection; `false` ends the exchange.
+    func beginAttempt() -> Bool {
         attempt { exchange throws(TransportError) in
-            if exchange.isRefused { exchange.allowedAttempts += 1 }
             exchange.attempts += 1
-            exchange.stream = CurlStream(port: port)
-            // A server that took the request before, and ended without an answer, may have acted on it.
             guard exchange.attempts <= exchange.allowedAttempts else {
                 throw TransportError(.connectionLost, "the connection ended before an answer began")
             }
         }
     }
 
-    /// Hears what libcurl tells about the connection.
-    func hear(_ word: CurlWord) {
-        switch word {
-        case .begins(let number):
-            stream.number = number
-            host?.lastStreams.begin(stream)
-        case .lastStream(let number):
-            host?.lastStreams.end(stream.port, at: number)
-        }
+    /// How often the request may go out.
+    ///
+    /// libcurl repeats a request when its connection died and when an HTTP/2 server refused its stream (RFC 9113 section
+    /// 8.7), but does not report which: after the former, the server may have acted on the request. A server that refuses
+    /// a stream may refuse the next one as well, so that libcurl's own limit applies there.
+    private var allowedAttempts: Int {
+        guard request.method.isIdempotent else { return 1 }
+        return host?.isMultiplexed == true ? .max : 2
     }
-
-    /// Whether the server has told that it did not look at the last attempt.
-    private var isRefused: Bool { host?.lastStreams.areBefore(stream) == true }
 
     /// Takes one header line; `false` ends the exchange.
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         attempt { exchange throws(TransportError) in try exchange.answer.receive(headerLine: line) }
     }
 
-    /// Takes bytes of the answer's body; `false` ends the exchange.
-    func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-        attempt { exchange throws(TransportError) in try exchange.answer.receive(body: bytes) }
+    /// Takes bytes of the answer's body; `nil` ends the exchange.
+    ///
+    /// - Returns: Whether all of them are decoded. If not, the loop resumes the transfer in its next turn, and libcurl brings
+    ///   the same bytes again.
+    func receive(body bytes: UnsafeRawBufferPointer) -> Bool? {
+        if let backlog, backlog.turn != budgetTurn {
+            (budget, budgetTurn) = (DecodingBudget(), backlog.turn)
+        }
+        var isDone = false
+        let isGood = attempt { exchange throws(TransportError) in
+            isDone = try exchange.answer.receive(body: bytes, &exchange.budget)
+        }
+        if isGood, !isDone { backlog?.add(self) }
+        return isGood ? isDone : nil
     }
 
     /// Fills `buffer` with the next bytes of the request's body; `nil` ends the exchange.
@@ -115,7 +120,7 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Goes back to the first byte of the request's body; `false` ends the exchange.
     func rewind() -> Bool {
-        upload.rewind(isRefused || request.method.isIdempotent)
+        upload.rewind(request.method.isIdempotent)
     }
 
     private func attempt(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {
@@ -192,6 +197,30 @@ final class CurlExchange: @unchecked Sendable {
         precondition(isHandedOver.load(ordering: .acquiring), "an exchange is asked for its answer before its end")
         if let failure { throw failure }
         return try answer.response()
+    }
+}
+
+/// The exchanges of which more has arrived than is decoded; it stays on the loop's thread.
+///
+/// In one turn of the loop, each of them decodes a bounded amount: others have their turn, and deadlines and cancels count.
+final class CurlBacklog {
+    /// How many turns the loop has begun.
+    private(set) var turn = 0
+    private var exchanges: [CurlExchange] = []
+
+    /// Whether there are none.
+    var isEmpty: Bool { exchanges.isEmpty }
+
+    /// Adds one, whose transfer pauses until the next turn.
+    func add(_ exchange: CurlExchange) {
+        exchanges.append(exchange)
+    }
+
+    /// Begins a turn, and removes and returns those that go on in it.
+    func beginTurn() -> [CurlExchange] {
+        turn += 1
+        defer { exchanges = [] }
+        return exchanges
     }
 }
 

@@ -39,10 +39,18 @@ final class CurlHandle {
         self.exchange = exchange
         errorText.pointee = 0
         easy.apply(exchange)
-        // The handle may have served another origin; that libcurl takes the identity is known since the handle was made.
-        if let identity { try? easy.present(identity.belongs(to: exchange.request.url) ? identity : nil) }
+        easy.set(.httpVersion, httpVersion(for: exchange.request))
         // Only on a connection that was used before does libcurl send a request again.
         easy.set(.freshConnection, hearsOfConnections || exchange.request.method.isIdempotent ? 0 : 1)
+    }
+
+    /// The HTTP version to offer.
+    ///
+    /// Before 7.80, libcurl does not report its attempts. A request that must not be repeated then goes out on a new
+    /// connection, which others may share, and thereby make one that libcurl repeats requests on, unless it is HTTP/1.1.
+    private func httpVersion(for request: HTTPRequest) -> Int {
+        guard hearsOfConnections || request.method.isIdempotent else { return CurlValue.http1 }
+        return request.url.scheme?.lowercased() == "https" ? CurlValue.http2OverTLS : CurlValue.http1
     }
 
     /// Lets go of the exchange.
@@ -65,11 +73,11 @@ final class CurlHandle {
         guard kind != .responseTooLarge else {
             return TransportError(kind, "a header line or the header block is larger than libcurl takes")
         }
-        let text = String(cString: errorText)
-        return TransportError(
-            hearsOfConnections ? kind.after(exchange.attempts) : kind,
-            text.isEmpty ? CurlLibrary.text(of: code.rawValue) : text
-        )
+        let finalKind = hearsOfConnections ? kind.after(exchange.attempts) : kind
+        guard errorText.pointee == 0 else { return TransportError(finalKind, String(cString: errorText)) }
+        // Without a text of its own, libcurl calls the server's malformed line a bad argument.
+        let isMalformed = kind == .invalidRequest && finalKind == .badResponse
+        return TransportError(finalKind, isMalformed ? "the answer is malformed" : CurlLibrary.text(of: code.rawValue))
     }
 }
 
@@ -78,6 +86,8 @@ extension TransportError.Kind {
     fileprivate func after(_ attempts: Int) -> TransportError.Kind {
         switch self {
         case .connectionLost where attempts == 0: .cannotConnect
+        // The server's answer is what libcurl rejects, for the request has gone out.
+        case .invalidRequest where attempts > 0: .badResponse
         // What cannot be made is the connection of libcurl's retry; the server may have acted on the request before.
         case .noNetwork where attempts > 0, .cannotConnect where attempts > 0: .connectionLost
         default: self

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 
-/// The header lines of one answer, collected as raw bytes while they come and parsed when somebody asks.
+/// The header lines of one answer, collected as raw bytes and parsed on demand.
 struct CurlHeaderBlock {
     private enum Part {
         case statusLine
@@ -11,6 +11,8 @@ struct CurlHeaderBlock {
 
     private var bytes: [UInt8] = []
     private var part = Part.statusLine
+    /// Where the last header line begins; `nil` right behind the status line.
+    private var lastField: Int?
     /// The bytes of all lines so far, those of 1xx answers and trailers included.
     private(set) var receivedBytes = 0
 
@@ -24,22 +26,48 @@ struct CurlHeaderBlock {
     var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
 
     /// Takes one line with its end of line.
-    mutating func append(_ line: UnsafeRawBufferPointer) {
+    ///
+    /// - Throws: ``TransportError/Kind/badResponse`` for a line that recipients read differently.
+    mutating func append(_ line: UnsafeRawBufferPointer) throws(TransportError) {
         receivedBytes += line.count
+        guard part != .trailers else { return }
+        let text = line.withoutEndOfLine
+        // RFC 9110 section 5.5: a bare CR is dangerous, since some recipients end the line there.
+        guard text.before(Byte.carriageReturn).count == text.count else { throw Self.malformed }
         switch part {
-        case .statusLine:
-            bytes.removeAll(keepingCapacity: true)
-            bytes.append(contentsOf: line)
-            part = .fields
-        case .fields where line.first == Byte.carriageReturn || line.first == Byte.lineFeed:
-            part = (100..<200).contains(status) ? .statusLine : .trailers
-        case .fields:
-            if line.first == Byte.space || line.first == Byte.tab { unfold() }
-            bytes.append(contentsOf: line)
-        case .trailers:
-            break
+        case .statusLine: begin(line)
+        case .fields where text.isEmpty: part = (100..<200).contains(status) ? .statusLine : .trailers
+        default: try append(field: line)
         }
     }
+
+    private mutating func begin(_ statusLine: UnsafeRawBufferPointer) {
+        bytes.removeAll(keepingCapacity: true)
+        bytes.append(contentsOf: statusLine)
+        lastField = nil
+        part = .fields
+    }
+
+    private mutating func append(field line: UnsafeRawBufferPointer) throws(TransportError) {
+        if line.first == Byte.space || line.first == Byte.tab {
+            try unfold()
+        } else {
+            guard line.first != Byte.colon else { throw Self.malformed }
+            lastField = bytes.count
+        }
+        bytes.append(contentsOf: line)
+    }
+
+    /// Takes the end of line off, so that the next line goes on with this one's value (RFC 9112 section 5.2).
+    ///
+    /// libcurl and this library could disagree about where the body ends if a line that says so were folded.
+    private mutating func unfold() throws(TransportError) {
+        guard let lastField else { throw Self.malformed }
+        guard !bytes[lastField...].prefix(while: { $0 != Byte.colon }).isFramingName else { throw Self.malformed }
+        while bytes.last == Byte.lineFeed || bytes.last == Byte.carriageReturn { bytes.removeLast() }
+    }
+
+    private static let malformed = TransportError(.badResponse, "a header line is malformed")
 
     /// The status code, 0 when the status line does not have one of three digits.
     var status: Int {
@@ -54,50 +82,37 @@ struct CurlHeaderBlock {
         var fields: [HTTPField] = []
         fields.reserveCapacity(16)
         forEachField { name, value in
-            fields.append(HTTPField(String(decoding: name, as: UTF8.self), bytes: value))
+            fields.append(HTTPField(String(decoding: name.trimmed, as: UTF8.self), bytes: value))
         }
         return HTTPHeaders(fields)
     }
 
-    /// Every element of the comma-separated values of `name`, in lower case.
-    func elements(_ name: StaticString) -> [String] {
-        let wanted = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        var elements: [String] = []
-        forEachField { name, value in
-            guard name.count == wanted.count, zip(name, wanted).allSatisfy({ $0.asciiLowercased == $1 }) else { return }
-            for element in value.split(separator: Byte.comma, omittingEmptySubsequences: false) {
-                let bytes = UnsafeRawBufferPointer(rebasing: element).trimmed
-                elements.append(String(decoding: bytes, as: UTF8.self).lowercased())
-            }
-        }
-        return elements
-    }
-
-    /// The number of bytes that the answer announces, `nil` for none.
+    /// How the lines describe the body.
     ///
-    /// - Throws: ``TransportError/Kind/badResponse`` when there are several that differ, or one that is no number: the
-    ///   body could end anywhere (RFC 9112 section 6.3).
-    func contentLength() throws(TransportError) -> Int64? {
-        let texts = elements("content-length")
-        guard let text = texts.first else { return nil }
-        guard let length = Int64(text), text.utf8.first?.isDigit == true, texts.allSatisfy({ $0 == text }) else {
-            throw TransportError(.badResponse, "the answer contradicts itself about its length")
+    /// - Throws: ``TransportError/Kind/badResponse`` when a line that says where the body ends has a blank before its colon,
+    ///   which libcurl passes over, and when two `Location` lines differ.
+    func framing() throws(TransportError) -> BodyFraming {
+        var framing = BodyFraming()
+        var locations: Set<[UInt8]> = []
+        var isMalformed = false
+        forEachField { name, value in
+            framing.add(name: name, value: value)
+            if name.last?.isBlank == true, name.trimmed.isFramingName { isMalformed = true }
+            if name.isASCII("location") { locations.insert(Array(value)) }
         }
-        return length
+        guard !isMalformed else { throw Self.malformed }
+        guard locations.count <= 1 else { throw TransportError(.badResponse, "the answer names two locations") }
+        return framing
     }
 
-    /// Takes the end of line off, so that the next line goes on with this one's value (RFC 9112 section 5.2).
-    private mutating func unfold() {
-        while bytes.last == Byte.lineFeed || bytes.last == Byte.carriageReturn { bytes.removeLast() }
-    }
-
+    /// Calls `body` with each line; blanks between a name and its colon are part of the name.
     private func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var rest = bytes.behind(Byte.lineFeed)
             while !rest.isEmpty {
                 let line = rest.before(Byte.lineFeed)
                 let name = line.before(Byte.colon)
-                if name.count < line.count { body(name.trimmed, line.behind(Byte.colon).trimmed) }
+                if name.count < line.count { body(name, line.behind(Byte.colon).trimmed) }
                 rest = rest.behind(Byte.lineFeed)
             }
         }
@@ -110,7 +125,6 @@ private enum Byte {
     static let lineFeed = UInt8(ascii: "\n")
     static let carriageReturn = UInt8(ascii: "\r")
     static let space = UInt8(ascii: " ")
-    static let comma = UInt8(ascii: ",")
     static let colon = UInt8(ascii: ":")
 }
 
@@ -118,6 +132,11 @@ extension UInt8 {
     fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
     fileprivate var isBlank: Bool { self == Byte.space || self == Byte.tab || self == Byte.carriageReturn }
+}
+
+extension Collection<UInt8> {
+    /// Whether lines of this name say where the body ends.
+    fileprivate var isFramingName: Bool { isASCII("content-length") || isASCII("transfer-encoding") }
 }
 
 extension UnsafeRawBufferPointer {
@@ -129,6 +148,12 @@ extension UnsafeRawBufferPointer {
     /// The bytes behind the first `byte`, none when there is none.
     fileprivate func behind(_ byte: UInt8) -> Self {
         Self(rebasing: self[Swift.min(position(of: byte) + 1, count)...])
+    }
+
+    /// The bytes before the LF or CRLF at the end.
+    fileprivate var withoutEndOfLine: Self {
+        let text = last == Byte.lineFeed ? dropLast() : self[...]
+        return Self(rebasing: text.last == Byte.carriageReturn ? text.dropLast() : text)
     }
 
     /// The bytes without blanks, tabs and carriage returns at both ends.

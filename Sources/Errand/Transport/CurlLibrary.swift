@@ -160,9 +160,9 @@ struct CurlEasy: Equatable {
         curlrt_easy_set_ready(pointer, option.number, function) == 0
     }
 
-    /// Sets the function that hears what libcurl tells while ``CurlOption/tells`` is on.
-    func set(_ option: CurlOption<CurlTellFunction>, _ function: CurlTellFunction) {
-        _ = curlrt_easy_set_tell(pointer, option.number, function)
+    /// Goes on with a transfer that a write callback has paused, and calls that before it returns.
+    func resume() -> CurlCode {
+        CurlCode(rawValue: curlrt_easy_resume(pointer))
     }
 
     /// Keeps the sockets from programs that the process starts.

@@ -25,6 +25,7 @@ final class CurlLoop: @unchecked Sendable {
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
     private let alarm = CurlAlarm()
+    private let backlog = CurlBacklog()
 
     /// Starts the loop's thread, `nil` when libcurl has no memory or no descriptor for it.
     init?(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
@@ -83,7 +84,9 @@ final class CurlLoop: @unchecked Sendable {
     private func turn() -> Bool {
         guard takeIn() else { return false }
         CurlLibrary.work {
+            let postponed = backlog.beginTurn()
             multi.perform()
+            postponed.forEach(resume)
             reap()
             expire()
             while let exchange = queue.next() { run(exchange) }
@@ -121,7 +124,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func run(_ exchange: CurlExchange, on handle: CurlHandle) {
-        exchange.begin(alarm)
+        exchange.begin(alarm, backlog)
         handle.begin(exchange)
         exchange.stage = .running(handle)
         exchange.index = running.count
@@ -129,6 +132,13 @@ final class CurlLoop: @unchecked Sendable {
         guard multi.add(handle.easy) else {
             return end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl does not take the request")) }
         }
+    }
+
+    private func resume(_ exchange: CurlExchange) {
+        guard case .running(let handle) = exchange.stage else { return }
+        let code = handle.easy.resume()
+        // libcurl returns what happens while it brings the postponed bytes, and does not end the transfer for it.
+        if code != .success { end(exchange) { $0.fail(handle.error(code, of: $0)) } }
     }
 
     private func reap() {
@@ -192,6 +202,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func sleep() {
+        guard backlog.isEmpty else { return }
         let maySleep = inbox.withLock { inbox in
             inbox.isLoopAsleep = inbox.isEmpty
             return inbox.isLoopAsleep
@@ -205,6 +216,8 @@ final class CurlLoop: @unchecked Sendable {
         var rest = running
         queue.forEach { rest.append($0) }
         for exchange in rest { end(exchange) { $0.fail(TransportError(.cancelled, "the transport has ended")) } }
+        // The exchanges that are postponed hold the backlog, which holds them.
+        _ = backlog.beginTurn()
         idle = []
         multi.free()
     }

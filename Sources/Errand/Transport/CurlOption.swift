@@ -12,9 +12,6 @@ typealias CurlReadyFunction =
         UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32, Int32
     ) -> Int32
 
-/// Hears a line of what libcurl tells about an HTTP/2 connection.
-typealias CurlTellFunction = @convention(c) (UnsafePointer<CChar>?, Int, UnsafeMutableRawPointer?) -> Void
-
 /// One option of a transfer: its name and number in libcurl's ABI and the type of its value.
 struct CurlOption<Value> {
     /// The name behind `CURLOPT_`.
@@ -42,7 +39,6 @@ extension CurlOption where Value == Int {
     static var pathAsIs: Self { Self("PATH_AS_IS", 234) }
     static var protocols: Self { Self("PROTOCOLS", 181) }
     static var suppressConnectHeaders: Self { Self("SUPPRESS_CONNECT_HEADERS", 265) }
-    static var tells: Self { Self("VERBOSE", 41) }
     static var tlsVersion: Self { Self("SSLVERSION", 32) }
     static var upload: Self { Self("UPLOAD", 46) }
     static var waitForMultiplex: Self { Self("PIPEWAIT", 237) }
@@ -77,7 +73,6 @@ extension CurlOption where Value == UnsafeRawPointer {
     static var readContext: Self { Self("READDATA", 10009) }
     static var readyContext: Self { Self("PREREQDATA", 10313) }
     static var seekContext: Self { Self("SEEKDATA", 10168) }
-    static var tellContext: Self { Self("DEBUGDATA", 10095) }
     static var writeContext: Self { Self("WRITEDATA", 10001) }
 }
 
@@ -95,17 +90,13 @@ extension CurlOption where Value == CurlReadyFunction {
     static var ready: Self { Self("PREREQFUNCTION", 20312) }
 }
 
-extension CurlOption where Value == CurlTellFunction {
-    static var tell: Self { Self("DEBUGFUNCTION", 20094) }
-}
-
 /// Values of options, by their numbers in libcurl's ABI.
 enum CurlValue {
     /// `http` and `https`.
     static let webProtocols = 1 | 2
     /// HTTP/1.1 alone.
     static let http1 = 2
-    /// HTTP/2, as ``CurlInfo/httpVersion`` tells it.
+    /// HTTP/2, as ``CurlInfo/httpVersion`` reports it.
     static let http2 = 3
     /// HTTP/2 over TLS where the server offers it, HTTP/1.1 otherwise.
     static let http2OverTLS = 4

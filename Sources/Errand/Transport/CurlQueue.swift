@@ -75,10 +75,9 @@ final class CurlQueue {
 /// What one host has under way.
 final class CurlHost {
     fileprivate(set) var running = 0
+    /// Whether the host's last answer came over HTTP/2.
     fileprivate(set) var isMultiplexed = false
     fileprivate(set) var waiting = CurlWaitingLine()
-    /// What its servers have told about streams that they refuse.
-    var lastStreams = CurlLastStreams()
 
     fileprivate var isIdle: Bool { running == 0 && waiting.isEmpty }
 

@@ -6,11 +6,13 @@ import Foundation
 /// - HTTP/1.1 with kept connections, HTTP/2 over TLS; `http` and `https` alone.
 /// - Requests to one host start in the order in which they were sent; those above the caps of
 ///   ``TransportConfiguration`` wait, and their `timeout` runs while they wait.
-/// - Bodies in gzip, deflate, Brotli and Zstandard are decoded, the header lines stay as they came. A body in a coding
-///   that is not known stays coded; one that was cut is no answer.
+/// - Bodies in gzip, deflate, Brotli and Zstandard are decoded, the header lines stay as they came. A body in a content
+///   coding that is not known stays coded; one in a transfer coding that is not known, in more than two codings, or cut is
+///   no answer.
 /// - Progress of a download counts decoded bytes; the whole is known when the answer announces it and is not coded.
-/// - When a kept connection dies before an answer begins, an idempotent request is sent once more; any other request only
-///   if the server has told that it did not look at it.
+/// - When a kept connection dies before an answer begins, an idempotent request is sent again, and so is one that an
+///   HTTP/2 server refused to process. Any other request goes out once and ends with
+///   ``TransportError/Kind/connectionLost``.
 /// - `Content-Length`, `Transfer-Encoding` and `Host` among a request's header lines are left out.
 /// - One header line may have 100 KB, and a header block 300 KB and 5,000 lines, whatever the limits say.
 public final class CurlTransport: HTTPTransport {

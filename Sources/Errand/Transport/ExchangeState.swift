@@ -51,9 +51,21 @@ struct ExchangeState: ~Copyable {
             throw TransportError(.responseTooLarge, "the header is larger than \(request.limits.headerBytes) bytes")
         }
         head = HTTPResponse(status: status, headers: headers)
-        expectedBytes = try headers.answerLength(status: status, to: request.method)
+        expectedBytes = try Self.decodedLength(headers, hasBody: request.method.isAnsweredWithBody(status))
         writer = try HTTPBodyWriter(request, status: status, expected: expectedBytes)
         phase = .receiving
+    }
+
+    /// The number of bytes of the decoded body, where the head announces it.
+    ///
+    /// - Throws: ``TransportError/Kind/badResponse`` when the head contradicts itself, and for a transfer coding other than
+    ///   `chunked`: not every `URLSession` decodes one or refuses it.
+    static func decodedLength(_ headers: HTTPHeaders, hasBody: Bool) throws(TransportError) -> Int64? {
+        let framing = BodyFraming(headers)
+        let length = try framing.contentLength()
+        guard hasBody else { return nil }
+        _ = try framing.codings { _ in false }
+        return framing.hasContentCoding ? nil : length
     }
 
     /// Takes decoded bytes of the answer's body, and tells how many there are now.

@@ -10,6 +10,9 @@ struct HTTPBodyWriter: ~Copyable {
     private var file: HTTPBodyFile?
     private let limit: Int
 
+    /// The most bytes that the body may have; `nil` where it goes to a file.
+    var bodyLimit: Int? { file == nil ? limit : nil }
+
     /// Makes ready for the body of an answer with `status`.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge`` when `expected` already tells so;

@@ -1,7 +1,7 @@
 /// The one seam to the network: sends a request and returns its answer.
 ///
 /// A transport never follows redirects, never stores or adds cookies, never caches, and decodes content encodings. It may
-/// send an idempotent request once more when its connection died before an answer began; any other request that the server
+/// send an idempotent request again when its connection died before an answer began; any other request that the server
 /// may have seen is never sent twice. It honours the request's `timeout`, `idleTimeout`, `limits` and `destination`, and
 /// ends at once with ``TransportError/Kind/cancelled`` when the calling task is cancelled.
 public protocol HTTPTransport: Sendable {

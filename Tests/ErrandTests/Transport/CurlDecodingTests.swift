@@ -126,8 +126,10 @@ struct CurlDecodingTests {
     }
 
     @Test func `A body that is coded many times is a bad answer`() async throws {
-        let codings = Array(repeating: "gzip", count: 6).joined(separator: ", ")
-        #expect(try await failure(codings, Gzip.encode([])) == .badResponse)
+        for count in 3...6 {
+            let codings = Array(repeating: "gzip", count: count).joined(separator: ", ")
+            #expect(try await failure(codings, Gzip.encode([])) == .badResponse)
+        }
     }
 
     @Test func `A body in a coding that nobody knows stays as it is`() async throws {
@@ -169,8 +171,6 @@ struct CurlDecodingTests {
 
     @Test func `Inside a coding that nobody knows, the others stay`() async throws {
         #expect(try await send("gzip, foo", .write("foofoo")).body == Data("foofoo".utf8))
-        let outer = Self.encode("foofoo", .gzip)
-        #expect(try await send("br, foo, gzip", .write(outer)).body == Data("foofoo".utf8))
     }
 }
 #endif

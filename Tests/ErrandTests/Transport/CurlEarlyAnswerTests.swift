@@ -10,7 +10,8 @@ struct CurlEarlyAnswerTests {
     private func isWhole(_ lines: String..., body: String = "", to method: HTTPMethod = .post) throws -> Bool {
         var answer = CurlAnswer(to: HTTPRequest(method, URL("https://a.test/")), progress: nil)
         for line in lines { try Array("\(line)\r\n".utf8).withUnsafeBytes { try answer.receive(headerLine: $0) } }
-        if !body.isEmpty { try Array(body.utf8).withUnsafeBytes { try answer.receive(body: $0) } }
+        var budget = DecodingBudget()
+        if !body.isEmpty { _ = try Array(body.utf8).withUnsafeBytes { try answer.receive(body: $0, &budget) } }
         return answer.isWholeOverHTTP2
     }
 

@@ -32,7 +32,7 @@ struct CurlOptionTests {
     private static let numbers = [
         CurlOption<Int>.acceptHTTP09, .connectTimeout, .contentDecoding, .get, .httpVersion, .leaveResolver, .noBody,
         .noSignal,
-        .pathAsIs, .protocols, .suppressConnectHeaders, .tells, .tlsVersion, .idleConnectionAge, .freshConnection,
+        .pathAsIs, .protocols, .suppressConnectHeaders, .tlsVersion, .idleConnectionAge, .freshConnection,
         .upload, .waitForMultiplex,
     ].map(pair)
     private static let sizes = [CurlOption<Int64>.postSize, .uploadSize].map(pair)
@@ -44,12 +44,11 @@ struct CurlOptionTests {
     ].map(pair)
     private static let pointers = [
         CurlOption<UnsafeRawPointer>.context, .errorBuffer, .headerContext, .headers, .post, .readContext,
-        .readyContext, .seekContext, .tellContext, .writeContext,
+        .readyContext, .seekContext, .writeContext,
     ].map(pair)
     private static let functions =
         [CurlOption<CurlTransferFunction>.header, .read, .write].map(pair)
         + [CurlOption<CurlSeekFunction>.seek].map(pair) + [CurlOption<CurlReadyFunction>.ready].map(pair)
-        + [CurlOption<CurlTellFunction>.tell].map(pair)
 
     private static func pair<Value>(_ option: CurlOption<Value>) -> Pair {
         (option.name, option.number)

@@ -85,6 +85,6 @@ struct AnswerLengthTests {
         status: Int = 200,
         to method: HTTPMethod = .get
     ) throws -> Int64? {
-        try headers.answerLength(status: status, to: method)
+        try ExchangeState.decodedLength(headers, hasBody: method.isAnsweredWithBody(status))
     }
 }

@@ -1,0 +1,200 @@
+#if os(Linux)
+import Foundation
+import Synchronization
+
+@testable import Errand
+
+/// An HTTP/2 server over TLS on loopback (RFC 9113) that does to each stream what a test says.
+///
+/// It ignores header blocks and so knows requests by their bodies. Each connection has a thread.
+final class HTTP2Server: Sendable {
+    /// What the server does to a stream when the whole request has arrived.
+    enum Treatment: Sendable {
+        /// Answers 200 with this text.
+        case answer(String)
+        /// Answers 200 with these bytes and their `Content-Encoding`.
+        case coded([UInt8], String)
+        /// Answers nothing.
+        case silence
+        /// Resets the stream with `REFUSED_STREAM`.
+        case refusal
+        /// Announces with `GOAWAY` that neither this stream nor a later one of the connection is processed.
+        case departure
+        /// Ends the connection.
+        case close
+    }
+
+    /// One whole request.
+    struct Request: Sendable {
+        /// The number of the connection, counted from 1.
+        let connection: Int
+        /// The number of the stream on its connection: 1, 3, 5 and so on.
+        let stream: UInt32
+        let body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    typealias Plan = @Sendable (Request) -> Treatment
+
+    let port: UInt16
+    private let listener: Int32
+    private let tls: TLSServer
+    private let plan: Plan
+    private let state = Mutex(State())
+
+    private struct State {
+        var requests: [Request] = []
+        var connections = 0
+    }
+
+    /// Starts a server with the certificate that `authority` has signed for this machine.
+    init(_ authority: TestAuthority, _ plan: @escaping Plan) throws {
+        tls = try TLSServer(identity: authority.identity("server"), protocol: "h2")
+        self.plan = plan
+        (listener, port) = try Self.listen()
+        Thread { [listener, weak self] in
+            while case let socket = accept(listener, nil, nil), socket >= 0 {
+                guard let self else { break }
+                self.serve(socket)
+            }
+            Foundation.close(listener)
+        }.start()
+    }
+
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    /// Every whole request, in the order of arrival.
+    var requests: [Request] { state.withLock(\.requests) }
+
+    /// How many connections have been accepted.
+    var totalConnections: Int { state.withLock(\.connections) }
+
+    func url(_ path: String) -> URL { URL("https://127.0.0.1:\(port)\(path)") }
+
+    private static func listen() throws -> (Int32, UInt16) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && Foundation.listen(listener, 128) == 0
+                    && getsockname(listener, $0, &length) == 0
+            }
+        }
+        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        return (listener, UInt16(bigEndian: address.sin_port))
+    }
+
+    private func serve(_ socket: Int32) {
+        let number = state.withLock { state in
+            state.connections += 1
+            return state.connections
+        }
+        Thread { [tls, weak self] in
+            CurlLibrary.blockBrokenPipeSignal()
+            defer { close(socket) }
+            guard let stream = tls.accept(socket) else { return }
+            let connection = HTTP2Connection(stream)
+            while let (stream, body) = connection.nextRequest() {
+                guard let self else { break }
+                guard self.treat(Request(connection: number, stream: stream, body: body), on: connection) else { break }
+            }
+        }.start()
+    }
+
+    /// Returns whether the connection goes on.
+    private func treat(_ request: Request, on connection: HTTP2Connection) -> Bool {
+        state.withLock { $0.requests.append(request) }
+        switch plan(request) {
+        case .answer(let text): connection.answer(request.stream, Array(text.utf8))
+        case .coded(let bytes, let coding): connection.answer(request.stream, bytes, coding)
+        case .silence: break
+        case .refusal: connection.refuse(request.stream)
+        case .departure: connection.leave(before: request.stream)
+        case .close: return false
+        }
+        return true
+    }
+}
+
+/// The frames of one connection (RFC 9113 section 6); it stays on one thread.
+private final class HTTP2Connection {
+    private enum Frame: UInt8 {
+        case data, headers, priority, reset, settings, push, ping, goAway, windowUpdate, continuation
+    }
+
+    private static let endOfStream: UInt8 = 1
+    private static let endOfHeaders: UInt8 = 4
+    private static let acknowledgement: UInt8 = 1
+    private static let refusedStream: UInt32 = 7
+    private static let frameSize = 16_384
+
+    private let connection: TLSServer.Connection
+    private var bodies: [UInt32: [UInt8]] = [:]
+    private var hasPreface = false
+
+    init(_ connection: TLSServer.Connection) {
+        self.connection = connection
+    }
+
+    /// Reads until a request is whole; `nil` at the end of the connection.
+    func nextRequest() -> (stream: UInt32, body: [UInt8])? {
+        guard hasPreface || connection.receive(24) != nil else { return nil }
+        if !hasPreface { send(.settings) }
+        hasPreface = true
+        while let head = connection.receive(9) {
+            let count = head[..<3].reduce(0) { $0 << 8 | Int($1) }
+            let stream = head[5...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            guard let payload = connection.receive(count) else { return nil }
+            take(Frame(rawValue: head[3]), flags: head[4], stream, payload)
+            let carriesEnd = head[3] <= Frame.headers.rawValue && head[4] & Self.endOfStream != 0
+            if carriesEnd { return (stream, bodies.removeValue(forKey: stream) ?? []) }
+        }
+        return nil
+    }
+
+    private func take(_ frame: Frame?, flags: UInt8, _ stream: UInt32, _ payload: [UInt8]) {
+        switch frame {
+        case .data:
+            bodies[stream, default: []] += payload
+            guard !payload.isEmpty else { return }
+            for stream in [0, stream] { send(.windowUpdate, stream: stream, UInt32(payload.count).bytes) }
+        case .settings where flags & Self.acknowledgement == 0: send(.settings, flags: Self.acknowledgement)
+        case .ping where flags & Self.acknowledgement == 0: send(.ping, flags: Self.acknowledgement, payload)
+        default: break
+        }
+    }
+
+    /// Answers with a body that fits in the client's window.
+    func answer(_ stream: UInt32, _ body: [UInt8], _ coding: String = "") {
+        // The entries of the static table (RFC 7541 appendix A) that are ":status: 200" and "content-encoding".
+        let status: [UInt8] = [0x88], name: [UInt8] = [0x0F, 0x0B]
+        let line = coding.isEmpty ? [] : name + [UInt8(coding.utf8.count)] + coding.utf8
+        send(.headers, flags: Self.endOfHeaders, stream: stream, status + line)
+        for start in stride(from: 0, to: body.count, by: Self.frameSize) {
+            send(.data, stream: stream, Array(body[start...].prefix(Self.frameSize)))
+        }
+        send(.data, flags: Self.endOfStream, stream: stream)
+    }
+
+    func refuse(_ stream: UInt32) {
+        send(.reset, stream: stream, Self.refusedStream.bytes)
+    }
+
+    func leave(before stream: UInt32) {
+        send(.goAway, (stream >= 2 ? stream - 2 : 0).bytes + UInt32(0).bytes)
+    }
+
+    private func send(_ frame: Frame, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) {
+        let head = UInt32(payload.count).bytes.dropFirst() + [frame.rawValue, flags] + stream.bytes
+        connection.send(head + payload)
+    }
+}
+
+extension UInt32 {
+    fileprivate var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+}
+#endif
