@@ -34,8 +34,7 @@ struct CurlHeaderBlock {
         case .fields where line.first == Byte.carriageReturn || line.first == Byte.lineFeed:
             part = (100..<200).contains(status) ? .statusLine : .trailers
         case .fields:
-            if line.first == Byte.space || line.first == Byte.tab { unfold() }
-            bytes.append(contentsOf: line)
+            line.first?.isBlank == true ? unfold(line) : bytes.append(contentsOf: line)
         case .trailers:
             break
         }
@@ -86,9 +85,12 @@ struct CurlHeaderBlock {
         return length
     }
 
-    /// Takes the end of line off, so that the next line goes on with this one's value (RFC 9112 section 5.2).
-    private mutating func unfold() {
-        while bytes.last == Byte.lineFeed || bytes.last == Byte.carriageReturn { bytes.removeLast() }
+    /// Continues the last line with a folded one; a single space replaces the fold (RFC 9112 section 5.2), as in libcurl
+    /// 8.23, which joins the lines before they come here.
+    private mutating func unfold(_ line: UnsafeRawBufferPointer) {
+        while bytes.last?.isBlank == true || bytes.last == Byte.lineFeed { bytes.removeLast() }
+        bytes.append(Byte.space)
+        bytes.append(contentsOf: line.drop(while: \.isBlank))
     }
 
     private func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
