@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +27,9 @@ enum {
     version_now = 3,
     message_done = 1,
     option_open_socket = 20163,
-    pause_nothing = 0,
+    option_open_socket_context = 10164,
+    option_resolver_start = 20272,
+    option_resolver_start_context = 10273,
     info_context = 0x100000 + 21,
 };
 
@@ -218,14 +221,24 @@ int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function f
 
 int curlrt_easy_resume(curlrt_easy *easy) { return curl.easy_pause(easy, pause_nothing); }
 
-static int open_socket(void *context, int purpose, socket_address *wanted) {
-    (void)context;
+static int open_socket(void *is_connecting, int purpose, socket_address *wanted) {
     (void)purpose;
+    *(bool *)is_connecting = true;
     return socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol);
 }
 
-int curlrt_easy_close_sockets_on_exec(curlrt_easy *easy) {
-    return curl.easy_setopt(easy, option_open_socket, open_socket);
+static int start_resolver(void *resolver, void *reserved, void *is_connecting) {
+    (void)resolver;
+    (void)reserved;
+    *(bool *)is_connecting = true;
+    return 0;
+}
+
+void curlrt_easy_watch_connecting(curlrt_easy *easy, bool *is_connecting) {
+    curl.easy_setopt(easy, option_open_socket_context, is_connecting);
+    curl.easy_setopt(easy, option_open_socket, open_socket);
+    curl.easy_setopt(easy, option_resolver_start_context, is_connecting);
+    curl.easy_setopt(easy, option_resolver_start, start_resolver);
 }
 
 long curlrt_easy_number(curlrt_easy *easy, int info) {
@@ -238,27 +251,56 @@ void *curlrt_easy_context(curlrt_easy *easy) {
     return curl.easy_getinfo(easy, info_context, &context) == 0 ? context : NULL;
 }
 
-enum { watched_descriptors = 4096 };
+enum { watched_descriptors = 4096, wake_rounds = 3 };
 
-/// Calls `visit` for every open descriptor below `watched_descriptors`.
-static void each_descriptor(void (*visit)(int descriptor, bool *marks), bool *marks) {
+/// The descriptors below `watched_descriptors` that may be libcurl's wake-up pair.
+typedef bool descriptor_set[watched_descriptors];
+
+/// Adds every open local socket that programs would inherit.
+static void find_inherited_pairs(bool *found) {
     DIR *directory = opendir("/proc/self/fd");
     if (!directory) return;
     for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
-        int descriptor = atoi(entry->d_name);
-        bool is_other = entry->d_name[0] != '.' && descriptor != dirfd(directory);
-        if (is_other && descriptor < watched_descriptors) visit(descriptor, marks);
+        int descriptor = atoi(entry->d_name), domain = 0;
+        socklen_t length = sizeof domain;
+        if (entry->d_name[0] == '.' || descriptor >= watched_descriptors) continue;
+        if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 || domain != AF_UNIX) continue;
+        found[descriptor] = fcntl(descriptor, F_GETFD) == 0;
     }
     closedir(directory);
 }
 
-static void mark(int descriptor, bool *marks) { marks[descriptor] = true; }
+/// Whether bytes are on their way between a local socket and its peer.
+static bool is_busy(int descriptor) {
+    int received = 0, sent = 0;
+    ioctl(descriptor, FIONREAD, &received);
+    ioctl(descriptor, TIOCOUTQ, &sent);
+    return received > 0 || sent > 0;
+}
 
-static void close_new_pair_on_exec(int descriptor, bool *marks) {
-    int domain = 0;
-    socklen_t length = sizeof domain;
-    if (marks[descriptor] || getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0) return;
-    if (domain == AF_UNIX) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+static void keep_busy(bool *found, bool busy) {
+    for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
+        if (found[descriptor] && is_busy(descriptor) != busy) found[descriptor] = false;
+    }
+}
+
+/// Makes the wake-up pair of `multi` close-on-exec: of the sockets that are not in `others`, the two on which every
+/// wake-up shows. Sockets that other threads opened meanwhile stay as they are.
+static void close_pair_on_exec(curlrt_multi *multi, const bool *others) {
+    descriptor_set pair = {false};
+    find_inherited_pairs(pair);
+    for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
+        if (others[descriptor]) pair[descriptor] = false;
+    }
+    for (int round = 0; round < wake_rounds; round++) {
+        curl.multi_wakeup(multi);
+        keep_busy(pair, true);
+        curl.multi_poll(multi, NULL, 0, 0, NULL);
+        keep_busy(pair, false);
+    }
+    for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
+        if (pair[descriptor]) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    }
 }
 
 /// libcurl 7.88 is content with a set that it found no descriptors to wake it with.
@@ -271,12 +313,10 @@ static curlrt_multi *make_wakeable_multi(void) {
 
 /// libcurl makes a pair of sockets for its wake-ups, which programs that the process starts would inherit until 8.10.
 curlrt_multi *curlrt_multi_make(void) {
-    bool *marks = calloc(watched_descriptors, sizeof *marks);
-    if (!marks) return NULL;
-    each_descriptor(mark, marks);
+    descriptor_set others = {false};
+    find_inherited_pairs(others);
     curlrt_multi *multi = make_wakeable_multi();
-    each_descriptor(close_new_pair_on_exec, marks);
-    free(marks);
+    if (multi) close_pair_on_exec(multi, others);
     return multi;
 }
 

@@ -62,8 +62,10 @@ int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function f
 /// Goes on with a paused transfer; calls its write function at once when bytes have been kept for it.
 int curlrt_easy_resume(curlrt_easy *easy);
 
-/// Makes every socket of `easy` close-on-exec.
-int curlrt_easy_close_sockets_on_exec(curlrt_easy *easy);
+/// Sets `*is_connecting` whenever `easy` begins a name lookup or opens a socket, and makes its sockets close-on-exec.
+///
+/// `is_connecting` must stay valid until `easy` is freed.
+void curlrt_easy_watch_connecting(curlrt_easy *easy, bool *is_connecting);
 
 long curlrt_easy_number(curlrt_easy *easy, int info);
 void *curlrt_easy_context(curlrt_easy *easy);

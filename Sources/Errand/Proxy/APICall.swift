@@ -28,7 +28,8 @@ final class APICall<Value: Sendable>: Sendable {
         priority = options.priority
         loginRole = options.loginRole
         joinIdentical =
-            options.joinIdentical && [.get, .head].contains(draft.method) && draft.destination == .memory
+            options.joinIdentical && !options.isLoginRequest && [.get, .head].contains(draft.method)
+            && draft.destination == .memory
         self.progress = progress
     }
 

@@ -4,7 +4,7 @@ import Foundation
 public enum APIErrorType: String, Sendable, CaseIterable {
     /// The parameters were refused or cannot be encoded; nothing was sent.
     case paramsError
-    /// The host has no address or no route: there is probably no network.
+    /// There is no route to the host, or its name has no address while ``APIProxy/reachability`` is `unreachable`.
     case noNetwork
     /// A deadline passed.
     case timeout
@@ -206,7 +206,7 @@ extension TransportError.Kind {
         switch self {
         case .invalidRequest: .paramsError
         case .noNetwork: .noNetwork
-        case .cannotConnect, .connectionLost, .badResponse: .transport
+        case .hostNotFound, .cannotConnect, .connectionLost, .badResponse, .file: .transport
         case .timeout: .timeout
         case .security: .security
         case .responseTooLarge: .responseTooLarge

@@ -42,8 +42,12 @@ extension APIProxy {
     ) async throws(APIError) -> APIResponse {
         guard call.joinIdentical else {
             // Not before it is its turn: a queued load costs no body, and its headers are those of now.
-            return try await inTurn(&turn) { () async throws(APIError) in
-                try await answer(to: adaptedRequest(of: call), of: call)
+            var request = try await call.service.adapted(call.draft.request(for: call.service))
+            request.bypassesLimits = call.isLoginRequest
+            // Not before the headers are there: after a logout they are another account's.
+            guard isActive(call.id) else { throw APIError(.cancelled) }
+            guard case .file(let target) = request.destination else {
+                return try await exchange(request, for: call.service, progress: call.progress)
             }
         }
         // Before it is compared with others: they share what goes to the wire.
@@ -90,8 +94,15 @@ extension APIProxy {
                 hop = try next.within(request.timeout, after: clock.uptime - start, redirects: redirects.count)
             }
         } catch {
-            throw APIError(redirects.isEmpty ? error : error.behindRedirect, service: service)
+            throw APIError(withReachability(redirects.isEmpty ? error : error.behindRedirect), service: service)
         }
+    }
+
+    /// The error of a name without an address as `noNetwork` while the network is known to be unreachable, which explains
+    /// it; otherwise the name may be wrong.
+    private func withReachability(_ error: TransportError) -> TransportError {
+        guard error.kind == .hostNotFound, reachability.status == .unreachable else { return error }
+        return TransportError(.noNetwork, error.reason, underlying: error.underlying)
     }
 
     private func send(
@@ -114,7 +125,7 @@ extension APIProxy {
 extension TransportError {
     /// This error when a server has had the request before: that nothing was sent is true no more.
     fileprivate var behindRedirect: TransportError {
-        guard kind == .noNetwork || kind == .cannotConnect else { return self }
+        guard [.noNetwork, .hostNotFound, .cannotConnect].contains(kind) else { return self }
         return TransportError(.connectionLost, "behind a redirect: \(reason)", underlying: underlying)
     }
 }

@@ -3,7 +3,8 @@ import Synchronization
 /// Tells whether there is a way to the network, and when that changes.
 ///
 /// Everything here may be called from any thread or actor. It is information for a screen, and no gate: the library sends
-/// requests whatever the status is. Nothing is watched before the first use, so an app that never asks pays nothing.
+/// requests whatever the status is. Nothing is watched before the first use, so an app that never asks pays nothing; a load
+/// whose host has no address asks as well.
 public final class Reachability: Sendable {
     /// Takes a new status.
     public typealias Report = @Sendable (ReachabilityStatus) -> Void

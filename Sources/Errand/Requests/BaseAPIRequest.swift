@@ -89,9 +89,10 @@ public import Observation
     open var restartPolicy: RestartPolicy { .cancelPrevious }
     /// What becomes of loads when this object goes; they are cancelled by default.
     open var releasePolicy: ReleasePolicy { .cancel }
-    /// Whether this request signs in, so that it neither queues, nor waits for a relogin, nor starts one; false by default.
+    /// Whether this request is part of signing in; false by default.
     ///
-    /// A load that begins inside ``ReloginHandler/relogin()`` behaves like that in any case.
+    /// It neither waits for a relogin nor starts one, it shares no exchange, and no limit of requests or connections holds
+    /// it up: the loads that have used them up may wait for it.
     open var isLoginRequest: Bool { false }
     /// When a failed load is sent again; `nil`, the default, is the service's policy.
     open var retryPolicy: RetryPolicy? { nil }

@@ -66,6 +66,6 @@ extension RetryPolicy {
 extension TransportError.Kind {
     /// Whether it is the connection that failed, and not the request or the answer.
     fileprivate var mayPass: Bool {
-        [.cannotConnect, .connectionLost, .noNetwork].contains(self)
+        [.cannotConnect, .connectionLost, .noNetwork, .hostNotFound].contains(self)
     }
 }

@@ -14,6 +14,7 @@ struct CurlCode: RawRepresentable, Hashable {
         return Self.kinds[self] ?? .connectionLost
     }
 
+    static let hasNoAddress = named("could not resolve host", 6)
     private static let couldNotConnect = CurlCode(rawValue: 7)
 
     private static let kinds: [CurlCode: TransportError.Kind] = [
@@ -21,8 +22,8 @@ struct CurlCode: RawRepresentable, Hashable {
         named("failed init", 2): .cannotConnect,
         named("malformed URL", 3): .invalidRequest,
         named("not built in", 4): .cannotConnect,
-        named("could not resolve proxy", 5): .noNetwork,
-        named("could not resolve host", 6): .noNetwork,
+        named("could not resolve proxy", 5): .hostNotFound,
+        hasNoAddress: .hostNotFound,
         couldNotConnect: .cannotConnect,
         named("weird server reply", 8): .badResponse,
         named("HTTP/2 framing, also the end of a connection that a server leaves", 16): .connectionLost,

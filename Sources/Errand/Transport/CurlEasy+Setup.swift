@@ -36,7 +36,6 @@ extension CurlEasy {
         set(.leaveResolver, 1)
         // A 0 would be libcurl's own 300 seconds.
         set(.connectTimeout, max(1, Int(configuration.connectTimeout.clampedNanoseconds / 1_000_000)))
-        closeSocketsOnExec()
         switch configuration.proxy {
         case .environment: break
         case .none: try require(.proxy, "")
@@ -86,10 +85,10 @@ extension CurlEasy {
     /// Sets everything that differs from exchange to exchange.
     func apply(_ exchange: CurlExchange) {
         let request = exchange.request
-        let isSecure = request.url.scheme?.lowercased() == "https"
         set(.url, exchange.url)
         set(.headers, exchange.headerList.first)
-        set(.waitForMultiplex, isSecure ? 1 : 0)
+        set(.httpVersion, exchange.isSecure ? CurlValue.http2OverTLS : CurlValue.http1)
+        set(.tells, exchange.host?.isMultiplexed == true ? 1 : 0)
         applyBody(of: exchange)
         set(.method, request.method.rawValue)
     }

@@ -18,6 +18,10 @@ final class CurlExchange: @unchecked Sendable {
     let url: String
     /// The URL's scheme and authority, which tell whether two requests may share a connection.
     let origin: String
+    /// The path and query, as the request line has them (RFC 9112 section 3.2.1).
+    let target: String
+    /// Whether the URL's scheme is `https`; otherwise it is `http`.
+    let isSecure: Bool
     let headerList: CurlHeaderList
     var stage = Stage.new
     /// The host's line, once the exchange has been admitted.
@@ -51,7 +55,10 @@ final class CurlExchange: @unchecked Sendable {
         }
         self.request = request
         url = request.url.absoluteString
+        isSecure = url.utf8.dropFirst("http".utf8.count).first != UInt8(ascii: ":")
         origin = url.origin
+        target = url.target(behind: origin)
+        allowedAttempts = request.method.isIdempotent ? 2 : 1
         upload = try CurlUpload(request, progress: progress)
         headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)
         answer = CurlAnswer(to: request, progress: progress)
@@ -232,6 +239,12 @@ extension String {
         let ends = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
         let authority = text[colon...].dropFirst("://".utf8.count)
         return String(self[..<(authority.firstIndex(where: ends.contains) ?? endIndex)])
+    }
+
+    /// The rest of an absolute URL without the fragment; never empty.
+    fileprivate func target(behind origin: String) -> String {
+        let text = utf8.dropFirst(origin.utf8.count).prefix { $0 != UInt8(ascii: "#") }
+        return (text.first == UInt8(ascii: "/") ? "" : "/") + String(Substring(text))
     }
 }
 #endif

@@ -9,9 +9,17 @@ final class CurlHandle {
     /// The exchange that libcurl works for.
     private(set) var exchange: CurlExchange?
     private let errorText: UnsafeMutablePointer<CChar>
+    private let isConnecting: UnsafeMutablePointer<Bool>
     private let hearsOfConnections: Bool
-    private let identity: ClientIdentity?
+    private let proxy: TransportConfiguration.Proxy
+    /// When to stop waiting for a connection that another exchange makes; `.max` for never.
+    private(set) var patience = CurlClock.Instant.max
     private static let errorCapacity = 256
+    /// How long an exchange waits for a connection that another one makes, and how long the next one waits after that.
+    ///
+    /// A server that accepts and never answers would otherwise hold every exchange until the connect timeout. Twice the
+    /// delay that RFC 8305 section 5 recommends between connection attempts, because a TLS handshake takes longer.
+    static let connectionDelay: CurlClock.Instant = 500_000_000
 
     /// Makes a handle with everything that is the same for all exchanges of `configuration`.
     ///
@@ -24,6 +32,10 @@ final class CurlHandle {
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, UnsafeRawPointer(errorText))
+        proxy = configuration.proxy
+        isConnecting = .allocate(capacity: 1)
+        isConnecting.initialize(to: false)
+        easy.watchConnecting(isConnecting)
         hearsOfConnections = easy.setCallbacks()
         try easy.apply(configuration, trust)
         easy.setContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
@@ -32,25 +44,52 @@ final class CurlHandle {
     deinit {
         easy.free()
         errorText.deallocate()
+        isConnecting.deallocate()
     }
 
     /// Prepares the transfer of `exchange`.
     func begin(_ exchange: CurlExchange) {
         self.exchange = exchange
         errorText.pointee = 0
+        isConnecting.pointee = false
         easy.apply(exchange)
-        easy.set(.httpVersion, httpVersion(for: exchange.request))
+        easy.set(.requestTarget, requestTarget(of: exchange))
+        let shares = mayWait(exchange)
+        easy.set(.waitForMultiplex, shares ? 1 : 0)
+        patience = shares ? CurlClock.now + Self.connectionDelay : .max
         // Only on a connection that was used before does libcurl send a request again.
         easy.set(.freshConnection, hearsOfConnections || exchange.request.method.isIdempotent ? 0 : 1)
     }
 
-    /// The HTTP version to offer.
+    /// What the request line is to hold in place of the path that libcurl takes from the URL: libcurl 8.23 changes the case
+    /// of percent-encoded bytes, which breaks signatures.
     ///
-    /// Before 7.80, libcurl does not report its attempts. A request that must not be repeated then goes out on a new
-    /// connection, which others may share, and thereby make one that libcurl repeats requests on, unless it is HTTP/1.1.
-    private func httpVersion(for request: HTTPRequest) -> Int {
-        guard hearsOfConnections || request.method.isIdempotent else { return CurlValue.http1 }
-        return request.url.scheme?.lowercased() == "https" ? CurlValue.http2OverTLS : CurlValue.http1
+    /// `nil` where an HTTP proxy may need the whole URL instead, which libcurl sends as it is.
+    private func requestTarget(of exchange: CurlExchange) -> String? {
+        exchange.isSecure || !proxy.mayForwardRequests ? exchange.target : nil
+    }
+
+    /// Whether the request may wait for a connection that another one makes, because it may carry both over HTTP/2.
+    ///
+    /// Before 7.80, libcurl does not report that a request has gone out, so that nothing could end the wait.
+    private func mayWait(_ exchange: CurlExchange) -> Bool {
+        hearsOfConnections && exchange.isSecure && !exchange.request.bypassesLimits
+    }
+
+    /// Whether libcurl waits for a connection that another exchange makes.
+    var isWaiting: Bool {
+        patience != .max && exchange?.attempts == 0 && !isConnecting.pointee
+    }
+
+    /// Postpones the end of the wait.
+    func wait(until instant: CurlClock.Instant) {
+        patience = instant
+    }
+
+    /// Makes libcurl open a connection for the exchange at its next start.
+    func stopWaiting() {
+        patience = .max
+        easy.set(.waitForMultiplex, 0)
     }
 
     /// Lets go of the exchange.
@@ -60,11 +99,13 @@ final class CurlHandle {
         easy.set(.post, nil)
     }
 
-    /// Whether the handle may serve another exchange; libcurl counts the retries of all of them together.
+    /// Whether the handle may serve another exchange; libcurl counts the retries of all of them together, and keeps the
+    /// `errno` of a failed connect for the failures of later ones.
     ///
     /// A retry that found no connection shows in nothing but the failure.
     func isReusable(after exchange: CurlExchange) -> Bool {
-        hearsOfConnections && (exchange.attempts == 0 || exchange.attempts == 1 && !exchange.hasFailed)
+        guard hearsOfConnections, easy.number(.systemError) == 0 else { return false }
+        return exchange.attempts == 0 || exchange.attempts == 1 && !exchange.hasFailed
     }
 
     /// Why `exchange` failed, in libcurl's words where they help.
@@ -73,11 +114,28 @@ final class CurlHandle {
         guard kind != .responseTooLarge else {
             return TransportError(kind, "a header line or the header block is larger than libcurl takes")
         }
-        let finalKind = hearsOfConnections ? kind.after(exchange.attempts) : kind
-        guard errorText.pointee == 0 else { return TransportError(finalKind, String(cString: errorText)) }
-        // Without a text of its own, libcurl calls the server's malformed line a bad argument.
-        let isMalformed = kind == .invalidRequest && finalKind == .badResponse
-        return TransportError(finalKind, isMalformed ? "the answer is malformed" : CurlLibrary.text(of: code.rawValue))
+        return TransportError(hearsOfConnections ? kind.after(exchange.attempts) : kind, reason(code, of: exchange))
+    }
+
+    private func reason(_ code: CurlCode, of exchange: CurlExchange) -> String {
+        guard code != .hasNoAddress else { return TransportError.noAddress(of: exchange.request) }
+        let text = String(cString: errorText)
+        return text.isEmpty ? CurlLibrary.text(of: code.rawValue) : text
+    }
+}
+
+extension TransportConfiguration.Proxy {
+    /// Whether a request to an `http` URL may go to an HTTP proxy.
+    fileprivate var mayForwardRequests: Bool {
+        switch self {
+        case .none: false
+        case .url(let url): url.scheme?.lowercased().hasPrefix("socks") != true
+        case .environment: Self.isSet("http_proxy") || Self.isSet("all_proxy") || Self.isSet("ALL_PROXY")
+        }
+    }
+
+    private static func isSet(_ variable: String) -> Bool {
+        getenv(variable).map { $0.pointee != 0 } == true
     }
 }
 
@@ -89,7 +147,8 @@ extension TransportError.Kind {
         // The server's answer is what libcurl rejects, for the request has gone out.
         case .invalidRequest where attempts > 0: .badResponse
         // What cannot be made is the connection of libcurl's retry; the server may have acted on the request before.
-        case .noNetwork where attempts > 0, .cannotConnect where attempts > 0: .connectionLost
+        case .noNetwork where attempts > 0, .hostNotFound where attempts > 0, .cannotConnect where attempts > 0:
+            .connectionLost
         default: self
         }
     }

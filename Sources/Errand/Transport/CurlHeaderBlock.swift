@@ -35,9 +35,16 @@ struct CurlHeaderBlock {
         // RFC 9110 section 5.5: a bare CR is dangerous, since some recipients end the line there.
         guard text.before(Byte.carriageReturn).count == text.count else { throw Self.malformed }
         switch part {
-        case .statusLine: begin(line)
-        case .fields where text.isEmpty: part = (100..<200).contains(status) ? .statusLine : .trailers
-        default: try append(field: line)
+        case .statusLine:
+            bytes.removeAll(keepingCapacity: true)
+            bytes.append(contentsOf: line)
+            part = .fields
+        case .fields where line.first == Byte.carriageReturn || line.first == Byte.lineFeed:
+            part = (100..<200).contains(status) ? .statusLine : .trailers
+        case .fields:
+            line.first?.isBlank == true ? unfold(line) : bytes.append(contentsOf: line)
+        case .trailers:
+            break
         }
     }
 
@@ -100,9 +107,15 @@ struct CurlHeaderBlock {
             if name.last?.isBlank == true, name.trimmed.isFramingName { isMalformed = true }
             if name.isASCII("location") { locations.insert(Array(value)) }
         }
-        guard !isMalformed else { throw Self.malformed }
-        guard locations.count <= 1 else { throw TransportError(.badResponse, "the answer names two locations") }
-        return framing
+        return length
+    }
+
+    /// Continues the last line with a folded one; a single space replaces the fold (RFC 9112 section 5.2), as in libcurl
+    /// 8.23, which joins the lines before they come here.
+    private mutating func unfold(_ line: UnsafeRawBufferPointer) {
+        while bytes.last?.isBlank == true || bytes.last == Byte.lineFeed { bytes.removeLast() }
+        bytes.append(Byte.space)
+        bytes.append(contentsOf: line.drop(while: \.isBlank))
     }
 
     /// Calls `body` with each line; blanks between a name and its colon are part of the name.

@@ -165,9 +165,10 @@ struct CurlEasy: Equatable {
         CurlCode(rawValue: curlrt_easy_resume(pointer))
     }
 
-    /// Keeps the sockets from programs that the process starts.
-    func closeSocketsOnExec() {
-        _ = curlrt_easy_close_sockets_on_exec(pointer)
+    /// Sets `isConnecting` whenever the transfer begins a name lookup or opens a socket, and makes its sockets
+    /// close-on-exec.
+    func watchConnecting(_ isConnecting: UnsafeMutablePointer<Bool>) {
+        curlrt_easy_watch_connecting(pointer, isConnecting)
     }
 }
 

@@ -25,7 +25,8 @@ final class CurlLoop: @unchecked Sendable {
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
     private let alarm = CurlAlarm()
-    private let backlog = CurlBacklog()
+    /// How many of the running exchanges bypass the limits.
+    private var bypassing = 0 { didSet { setLimits() } }
 
     /// Starts the loop's thread, `nil` when libcurl has no memory or no descriptor for it.
     init?(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
@@ -34,9 +35,8 @@ final class CurlLoop: @unchecked Sendable {
         self.configuration = configuration
         self.trust = trust
         queue = CurlQueue(configuration)
-        multi.set(.connectionsPerHost, configuration.connectionsPerHost)
-        multi.set(.connections, configuration.connections)
         multi.set(.keptConnections, configuration.connections)
+        setLimits()
         Thread { self.run() }.start()
     }
 
@@ -129,16 +129,23 @@ final class CurlLoop: @unchecked Sendable {
         exchange.stage = .running(handle)
         exchange.index = running.count
         running.append(exchange)
+        alarm.set(handle.patience)
+        if exchange.request.bypassesLimits { bypassing += 1 }
+        add(exchange, handle)
+    }
+
+    private func add(_ exchange: CurlExchange, _ handle: CurlHandle) {
         guard multi.add(handle.easy) else {
             return end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl does not take the request")) }
         }
     }
 
-    private func resume(_ exchange: CurlExchange) {
-        guard case .running(let handle) = exchange.stage else { return }
-        let code = handle.easy.resume()
-        // libcurl returns what happens while it brings the postponed bytes, and does not end the transfer for it.
-        if code != .success { end(exchange) { $0.fail(handle.error(code, of: $0)) } }
+    /// Lets libcurl open as many connections as it takes while an exchange bypasses the limits.
+    ///
+    /// The exchanges that hold all of them may wait for it; every other exchange has passed the queue.
+    private func setLimits() {
+        multi.set(.connectionsPerHost, bypassing == 0 ? configuration.connectionsPerHost : 0)
+        multi.set(.connections, bypassing == 0 ? configuration.connections : 0)
     }
 
     private func reap() {
@@ -157,9 +164,22 @@ final class CurlLoop: @unchecked Sendable {
         var late = running.filter { now >= $0.nextDeadline }
         queue.forEach { if now >= $0.nextDeadline { late.append($0) } }
         for exchange in late { end(exchange) { $0.expire(at: now) } }
+        for exchange in running { stopWaiting(exchange, at: now) }
         alarm.clear()
-        running.forEach { alarm.set($0.nextDeadline) }
+        running.forEach { alarm.set(min($0.nextDeadline, $0.handle?.patience ?? .max)) }
         queue.forEach { alarm.set($0.nextDeadline) }
+    }
+
+    /// Gives an exchange a connection of its own that has waited long enough for another's; those of one host take turns,
+    /// because the connection that the first of them makes may carry all.
+    private func stopWaiting(_ exchange: CurlExchange, at now: CurlClock.Instant) {
+        guard let handle = exchange.handle, let host = exchange.host, now >= handle.patience else { return }
+        guard handle.isWaiting else { return handle.wait(until: .max) }
+        guard now >= host.nextConnection else { return handle.wait(until: host.nextConnection) }
+        host.nextConnection = now + CurlHandle.connectionDelay
+        handle.stopWaiting()
+        multi.remove(handle.easy)
+        add(exchange, handle)
     }
 
     private func end(_ exchange: CurlExchange, _ note: (CurlExchange) -> Void) {
@@ -184,6 +204,7 @@ final class CurlLoop: @unchecked Sendable {
         queue.leave(exchange, isMultiplexed: version == 0 ? nil : version >= CurlValue.http2)
         multi.remove(handle.easy)
         handle.end()
+        if exchange.request.bypassesLimits { bypassing -= 1 }
         if handle.isReusable(after: exchange) { idle.append(handle) }
         running.swapAt(exchange.index, running.count - 1)
         running[exchange.index].index = exchange.index
@@ -220,6 +241,14 @@ final class CurlLoop: @unchecked Sendable {
         _ = backlog.beginTurn()
         idle = []
         multi.free()
+    }
+}
+
+extension CurlExchange {
+    /// The handle that the exchange runs on.
+    fileprivate var handle: CurlHandle? {
+        guard case .running(let handle) = stage else { return nil }
+        return handle
     }
 }
 #endif

@@ -60,6 +60,7 @@ extension CurlOption where Value == String {
     static var method: Self { Self("CUSTOMREQUEST", 10036) }
     static var pinnedPublicKeys: Self { Self("PINNEDPUBLICKEY", 10230) }
     static var proxy: Self { Self("PROXY", 10004) }
+    static var requestTarget: Self { Self("REQUEST_TARGET", 10266) }
     static var unixSocketPath: Self { Self("UNIX_SOCKET_PATH", 10231) }
     static var url: Self { Self("URL", 10002) }
 }

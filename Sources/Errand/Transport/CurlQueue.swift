@@ -19,7 +19,7 @@ final class CurlQueue {
     /// Lets an exchange run now, or puts it at the end of its host's line; answers whether it may run.
     func admit(_ exchange: CurlExchange) -> Bool {
         let host = host(of: exchange)
-        if host.waiting.isEmpty, hasRoom(for: host) {
+        if exchange.request.bypassesLimits || host.waiting.isEmpty && hasRoom(for: host) {
             enter(host)
             return true
         }
@@ -78,6 +78,10 @@ final class CurlHost {
     /// Whether the host's last answer came over HTTP/2.
     fileprivate(set) var isMultiplexed = false
     fileprivate(set) var waiting = CurlWaitingLine()
+    /// Before when no further exchange stops waiting for a connection that another one makes.
+    var nextConnection: CurlClock.Instant = 0
+    /// What its servers have told about streams that they refuse.
+    var lastStreams = CurlLastStreams()
 
     fileprivate var isIdle: Bool { running == 0 && waiting.isEmpty }
 

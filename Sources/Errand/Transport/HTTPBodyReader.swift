@@ -73,16 +73,27 @@ struct HTTPBodyReader: ~Copyable {
     ) throws(TransportError) -> Int {
         let count: Int
         do throws(SystemError) {
-            if file == nil { file = try FileDescriptor(opening: url.path, O_RDONLY) }
+            if file == nil { file = try Self.openRegularFile(url) }
             count = try file?.fill(target) ?? 0
         } catch {
             let reason = "\(url.lastPathComponent) cannot be read (\(error.reason))"
             throw TransportError(.storage, reason, underlying: error)
         }
+        guard file != nil else {
+            throw TransportError(.file, "\(url.lastPathComponent) is no longer a regular file")
+        }
         guard count > 0 else {
             throw TransportError(.storage, "\(url.lastPathComponent) became shorter while it was sent")
         }
         return count
+    }
+
+    /// Opens a file that may have been replaced since it was measured; `nil` for what is no regular file, such as a pipe,
+    /// whose opening and reading could block.
+    private static func openRegularFile(_ url: URL) throws(SystemError) -> FileDescriptor? {
+        let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NONBLOCK)
+        guard try file.status().st_mode & S_IFMT == S_IFREG else { return nil }
+        return file
     }
 
     private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> Int64 {

@@ -26,6 +26,8 @@ public struct HTTPRequest: Sendable {
     public var idleTimeout: Duration?
     /// How large an answer may be.
     public var limits = HTTPLimits()
+    /// Whether a transport sends the request at once, above its limits: a login, for which all others may wait.
+    var bypassesLimits = false
 
     /// Creates a request.
     public init(_ method: HTTPMethod = .get, _ url: URL, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {

@@ -1,11 +1,15 @@
+import Foundation
+
 /// Why an exchange has no complete answer.
 public struct TransportError: Error, Sendable {
     /// The kinds of failure that the layers above tell apart.
     public enum Kind: Sendable, Hashable {
         /// The request cannot be sent as it is; not a byte went out.
         case invalidRequest
-        /// The host name has no address, or there is no route: there may be no network.
+        /// There is no route to the host: there may be no network.
         case noNetwork
+        /// The host name has no address: it may be wrong, or there may be no network.
+        case hostNotFound
         /// The connection was refused or could not be made; not a byte of the request went out.
         case cannotConnect
         /// The connection ended before the answer was complete.
@@ -40,4 +44,16 @@ public struct TransportError: Error, Sendable {
         self.reason = reason
         self.underlying = underlying
     }
+}
+
+extension TransportError {
+    /// The reason when the name of a request's host has no address.
+    static func noAddress(of request: HTTPRequest) -> String {
+        "no address for the host \(request.url.host(percentEncoded: false) ?? "")"
+    }
+}
+
+extension TransportError: CustomStringConvertible {
+    /// The kind and the reason.
+    public var description: String { "\(kind): \(reason)" }
 }

@@ -4,10 +4,11 @@ extension TransportError {
     /// Makes an error from what `URLSession` tells; on Linux that is often a code that says nothing and libcurl's text.
     ///
     /// The underlying error holds code and text, but not the URL, in whose query there may be secrets.
-    init(urlSessionError error: NSError) {
+    init(urlSessionError error: NSError, of request: HTTPRequest) {
         let text = error.localizedDescription
         let safe = NSError(domain: error.domain, code: error.code, userInfo: [NSLocalizedDescriptionKey: text])
-        self.init(Self.kinds[error.code] ?? Self.kind(ofText: text), text, underlying: safe)
+        let kind = Self.kinds[error.code] ?? Self.kind(ofText: text)
+        self.init(kind, kind == .hostNotFound ? Self.noAddress(of: request) : text, underlying: safe)
     }
 
     private static let kinds: [Int: Kind] = [
@@ -15,8 +16,8 @@ extension TransportError {
         NSURLErrorDataLengthExceedsMaximum: .invalidRequest,
         NSURLErrorCancelled: .cancelled,
         NSURLErrorTimedOut: .timeout,
-        NSURLErrorCannotFindHost: .noNetwork,
-        NSURLErrorDNSLookupFailed: .noNetwork,
+        NSURLErrorCannotFindHost: .hostNotFound,
+        NSURLErrorDNSLookupFailed: .hostNotFound,
         NSURLErrorNotConnectedToInternet: .noNetwork,
         NSURLErrorInternationalRoamingOff: .noNetwork,
         NSURLErrorCallIsActive: .noNetwork,
@@ -54,6 +55,8 @@ extension TransportError {
         ("hexadecimal", .badResponse),
         ("Weird server reply", .badResponse),
         ("Out of memory", .responseTooLarge),
+        ("larger than allowed", .responseTooLarge),
+        ("Too large response header", .responseTooLarge),
     ]
 
     private static func kind(ofText text: String) -> Kind {

@@ -21,7 +21,8 @@ public final class URLSessionTransport: HTTPTransport {
 
     /// Creates a transport with a session of its own: no cache, no cookies, no stored credentials.
     ///
-    /// - Parameter connectionsPerHost: How many connections to one host stand at a time; further requests wait.
+    /// - Parameter connectionsPerHost: How many connections to one host there may be; further requests wait, except login
+    ///   requests, which have a connection of their own.
     public init(connectionsPerHost: Int = 16) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
@@ -163,17 +164,18 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         let ended = exchanges.take { $0.removeValue(forKey: ObjectIdentifier(task)) }
         guard let exchange = ended else { return }
         if error == nil { exchange.receiveIfMissing(task.response) }
-        exchange.complete(error.map { TransportError(urlSessionError: $0 as NSError) })
+        exchange.complete(error.map { TransportError(urlSessionError: $0 as NSError, of: exchange.request) })
     }
 }
 
 extension URLSessionExchange {
-    /// Whether libcurl would send the request again, unasked, when a kept connection dies under it.
+    /// Whether the request must not wait for a connection, or goes out twice on one that was used before: on Linux,
+    /// libcurl repeats a request without a body when its connection dies.
     fileprivate var needsFreshConnection: Bool {
         #if canImport(FoundationNetworking)
-        bodyBytes == 0 && !request.method.isIdempotent
+        request.bypassesLimits || bodyBytes == 0 && !request.method.isIdempotent
         #else
-        false
+        request.bypassesLimits
         #endif
     }
 

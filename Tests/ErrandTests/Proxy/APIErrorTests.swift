@@ -69,8 +69,9 @@ struct APIErrorTests {
 
     @Test(arguments: [
         (TransportError.Kind.invalidRequest, APIErrorType.paramsError), (.noNetwork, .noNetwork),
-        (.cannotConnect, .transport), (.connectionLost, .transport), (.badResponse, .transport), (.timeout, .timeout),
-        (.security, .security), (.responseTooLarge, .responseTooLarge), (.storage, .storage),
+        (.hostNotFound, .transport), (.cannotConnect, .transport), (.connectionLost, .transport),
+        (.badResponse, .transport), (.timeout, .timeout),
+        (.security, .security), (.responseTooLarge, .responseTooLarge), (.file, .transport),
     ])
     func `Each failure of the wire has its type`(_ kind: TransportError.Kind, _ type: APIErrorType) async {
         let transport = ScriptedTransport { _ throws(TransportError) in throw TransportError(kind, "why") }

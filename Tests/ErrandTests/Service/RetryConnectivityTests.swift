@@ -19,16 +19,20 @@ struct RetryConnectivityTests {
         return request
     }
 
-    private func unreachable(until isThere: Counter) -> ScriptedTransport {
+    private func unreachable(
+        until isThere: Counter,
+        _ kind: TransportError.Kind = .noNetwork
+    ) -> ScriptedTransport {
         ScriptedTransport { _ in
-            guard isThere.count > 0 else { throw TransportError(.noNetwork, "no route") }
+            guard isThere.count > 0 else { throw TransportError(kind, "no way") }
             return .json(goodsJSON([]))
         }
     }
 
-    @Test func `A load that found no network is sent again when there is one`() async {
+    @Test(arguments: [TransportError.Kind.noNetwork, .hostNotFound])
+    func `A load that found no network is sent again when there is one`(_ kind: TransportError.Kind) async {
         let (network, isThere) = (Reachability(status: .unreachable), Counter())
-        let transport = unreachable(until: isThere)
+        let transport = unreachable(until: isThere, kind)
         let request = waitingRequest(network, transport)
         request.loadData()
         await clock.waitForSleepers()
@@ -61,10 +65,26 @@ struct RetryConnectivityTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `A POST that lost the network behind a redirect is not sent a second time`() async {
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable, .unreachable])
+    func `A name without an address is no network only where there is known to be none`(
+        _ status: ReachabilityStatus
+    ) async {
+        let (network, transport) = (Reachability(status: status), unreachable(until: Counter(), .hostNotFound))
+        let request = waitingRequest(network, transport)
+        request.ownRetryPolicy = .never
+        request.loadData()
+        #expect(await screen.ending() == .failure(status == .unreachable ? .noNetwork : .transport))
+        #expect(request.error?.reason == "no way")
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [TransportError.Kind.noNetwork, .hostNotFound])
+    func `A POST that lost the network behind a redirect is not sent a second time`(
+        _ kind: TransportError.Kind
+    ) async {
         let transport = ScriptedTransport { request in
             guard request.method == .get else { return .status(303, headers: ["Location": "/there"]) }
-            throw TransportError(.noNetwork, "no route")
+            throw TransportError(kind, "no route")
         }
         let request = waitingRequest(Reachability(status: .unreachable), transport)
         request.loadData()

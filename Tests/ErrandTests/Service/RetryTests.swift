@@ -60,7 +60,7 @@ struct RetryTests {
     }
 
     @Test(arguments: [
-        TransportError.Kind.cannotConnect, .connectionLost, .noNetwork,
+        TransportError.Kind.cannotConnect, .connectionLost, .noNetwork, .hostNotFound,
     ])
     func `A connection that failed is tried again`(_ kind: TransportError.Kind) async {
         let counter = Counter()

@@ -11,6 +11,8 @@ import Testing
 struct ClockJumpTests {
     private static let hasCompiler = TestProgram.path(of: "clang") != nil
     private static let mark = "ERRAND_DATE_JUMPS"
+    /// What this process itself was started with.
+    private static let preloaded = ProcessInfo.processInfo.environment["LD_PRELOAD"].map { [$0] } ?? []
     private static let isInside = ProcessInfo.processInfo.environment[mark] != nil
 
     @Test(.fault(79), .enabled(if: hasCompiler && !isInside, "clang is not installed"))
@@ -23,7 +25,8 @@ struct ClockJumpTests {
         #expect(compiling.status == 0, "\(compiling.complaint)")
         let witness = folder.url.appending(path: "witness")
         let outcome = try await TestProgram.run([
-            "env", "LD_PRELOAD=\(library)", "\(Self.mark)=\(witness.path)", CommandLine.arguments[0],
+            "env", "LD_PRELOAD=\(([library] + Self.preloaded).joined(separator: " "))", "\(Self.mark)=\(witness.path)",
+            CommandLine.arguments[0],
             "--testing-library", "swift-testing", "--filter", "ClockJumpTests.*inside",
         ])
         #expect(outcome.status == 0)

@@ -83,9 +83,26 @@ struct CurlAnswerTests {
         let response = try await send(
             .write("HTTP/1.1 200 OK\r\nX-F: a\r\n Content-Length: 1\r\n\tb\r\nContent-Length: 2\r\n\r\nok")
         )
-        #expect(response.headers["X-F"] == "a Content-Length: 1\tb")
+        #expect(response.headers["X-F"] == "a Content-Length: 1 b")
         #expect(response.headers.count == 2)
         #expect(response.body == Data("ok".utf8))
+    }
+
+    @Test func `A single space replaces a fold, whatever blanks it is made of`() async throws {
+        var generator = SplitMix(seed: 52)
+        let blanks = ["", " ", "\t", "  ", " \t ", "\t\t"]
+        var (head, expected) = ("HTTP/1.1 200 OK\r\n", [String]())
+        for number in 0..<200 {
+            let words = (0..<Int.random(in: 1...4, using: &generator)).map { "w\($0)" }
+            let folds = words.dropFirst().map { word in
+                let around = (0..<3).map { _ in blanks.randomElement(using: &generator) ?? "" }
+                return "\(around[0])\r\n\(number % 2 == 0 ? " " : "\t")\(around[1])\(word)\(around[2])"
+            }
+            head += "X-\(number): \(words[0])\(folds.joined())\r\n"
+            expected.append(words.joined(separator: " "))
+        }
+        let response = try await send(.write(head + "Content-Length: 2\r\n\r\nok"))
+        for (number, value) in expected.enumerated() { #expect(response.headers["X-\(number)"] == value) }
     }
 
     @Test(arguments: [

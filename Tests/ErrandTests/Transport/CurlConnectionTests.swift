@@ -184,13 +184,6 @@ struct CurlConnectionTests {
         #expect(error?.reason.contains("secret") == false)
     }
 
-    @Test func `A name without an address means no network`() async throws {
-        let url = try #require(URL(string: "http://no-such-host.invalid/"))
-        let transport = try Self.transport()
-        let error = await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
-        #expect(error?.kind == .noNetwork)
-    }
-
     @Test(arguments: [0, 1, 2])
     func `A connection that ends before an answer is lost`(_ steps: Int) async throws {
         let script = [Script.onAccept(.close), .onAccept(.reset), .onRequest(.close)][steps]

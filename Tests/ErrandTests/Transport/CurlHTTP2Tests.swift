@@ -53,7 +53,7 @@ struct CurlHTTP2Tests {
             server {
                 listen 127.0.0.1:\(port) ssl http2; ssl_certificate server.pem; ssl_certificate_key server.pem;
                 add_header Set-Cookie a=1; add_header Set-Cookie b=2; add_trailer X-Trailer 1;
-                location / { return 200 "$server_protocol $connection $request_method $http_x_empty|$http_x_a"; }
+                location / { return 200 "$server_protocol $connection $request_method $http_x_empty|$http_x_a $request_uri"; }
                 location /slow { limit_rate 50k; alias ./; try_files /ca.pem =404; }
             }
         }
@@ -70,7 +70,7 @@ struct CurlHTTP2Tests {
 
     @Test func `HTTP 2 is spoken over TLS, headers and trailers as ever`() async throws {
         let response = try await send(HTTPRequest(.get, url, headers: ["X-Empty": "", "X-A": "1"]))
-        #expect(words(response) == ["HTTP/2.0", words(response)[1], "GET", "|1"])
+        #expect(words(response) == ["HTTP/2.0", words(response)[1], "GET", "|1", "/"])
         #expect(response.headers.values("set-cookie") == ["a=1", "b=2"])
         #expect(response.headers["x-trailer"] == nil)
     }
@@ -87,6 +87,12 @@ struct CurlHTTP2Tests {
         #expect(answers.filter { $0 == 200 }.count > 980)
         let log = try String(contentsOf: authority.directory.appendingPathComponent("access.log"), encoding: .utf8)
         #expect(log.split(separator: "\n").count <= 1_000)
+    }
+
+    @Test(arguments: ["/%2e%c3%bC?x=%2e", "/a/%2E%2e/b", "/?", "/a/./b//c"])
+    func `The path and the query arrive as the URL has them`(_ target: String) async throws {
+        let response = try await send(HTTPRequest(.get, URL(url.absoluteString.dropLast() + target)))
+        #expect(words(response).last.map(String.init) == target)
     }
 
     @Test func `Many requests share one connection`() async throws {

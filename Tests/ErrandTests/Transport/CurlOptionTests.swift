@@ -1,4 +1,5 @@
 #if os(Linux)
+import Foundation
 import Testing
 
 @testable import Errand
@@ -19,6 +20,9 @@ struct CurlOptionTests {
         #expect(CurlLibrary.unavailableReason == nil)
         #expect(CurlLibrary.versionNumber >= 0x07_4400)
         #expect(CurlLibrary.version.first?.isNumber == true)
+        // The version that this run is to test, where it says so.
+        let expected = ProcessInfo.processInfo.environment["ERRAND_LIBCURL"] ?? ""
+        #expect(CurlLibrary.version.hasPrefix(expected))
     }
 
     /// The answer for an option that came after the libcurl of this machine, and for every one where it cannot tell.
@@ -39,7 +43,8 @@ struct CurlOptionTests {
     private static let texts = [
         CurlOption<String>.acceptEncoding, .certificateAuthorityDirectory, .certificateAuthorityFile,
         .clientCertificate,
-        .clientCertificateType, .clientKey, .clientKeyPassword, .method, .pinnedPublicKeys, .proxy, .unixSocketPath,
+        .clientCertificateType, .clientKey, .clientKeyPassword, .method, .pinnedPublicKeys, .proxy, .requestTarget,
+        .unixSocketPath,
         .url,
     ].map(pair)
     private static let pointers = [

@@ -16,6 +16,48 @@ struct CurlScarcityTests {
         }
     }
 
+    /// Takes every descriptor that is left, from 64 on.
+    private static func takeDescriptors() -> [CInt] {
+        var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+        #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+        var hoard: [CInt] = []
+        while case let number = dup(0), number >= 0 { hoard.append(number) }
+        return hoard
+    }
+
+    @Test(.fault(95)) func `A default transport that is made then is libcurl's as soon as there are some`() async {
+        await #expect(processExitsWith: .success) {
+            let server = try FixtureServer.start { _ in .text("ok") }
+            let hoard = Self.takeDescriptors()
+            let transport = DefaultTransport.make()
+            #expect(!(transport is URLSessionTransport))
+            let request = HTTPRequest(.get, server.url("/"))
+            #expect(await transport.ending(of: request) == .cannotConnect)
+            for number in hoard { close(number) }
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<8 { group.addTask { try await transport.send(request, progress: nil).status } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses == Array(repeating: 200, count: 8))
+            let before = server.totalConnections
+            #expect(try await transport.send(request, progress: nil).status == 200)
+            #expect(server.totalConnections == before, "one transport is kept, with its connections")
+        }
+    }
+
+    @Test(.fault(95)) func `A socket that cannot be opened is no missing route, whatever failed before`() async {
+        await #expect(processExitsWith: .success) {
+            let server = try FixtureServer.start { _ in .text("ok") }
+            let transport = try CurlTransport()
+            // The kernel has no route for TCP to a group of hosts.
+            #expect(await transport.ending(of: HTTPRequest(.get, URL("http://224.0.0.1:9/"))) == .noNetwork)
+            let hoard = Self.takeDescriptors()
+            #expect(await transport.ending(of: HTTPRequest(.get, server.url("/"))) == .cannotConnect)
+            for number in hoard { close(number) }
+            #expect(await transport.ending(of: HTTPRequest(.get, server.url("/"))) == nil)
+        }
+    }
+
     @Test(.fault(67)) func `No transport is made that nobody could wake, and a later one works`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }

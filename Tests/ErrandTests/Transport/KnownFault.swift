@@ -54,6 +54,10 @@ extension KnownFault {
         kind: .urlSession,
         reason: "dot segments of a path are resolved before it is sent"
     )
+    static let targetCase = KnownFault(
+        kind: .urlSession,
+        reason: "libcurl 8.23 changes the case of percent-encoded bytes in the path"
+    )
     static let cutGzip = KnownFault(kind: .urlSession, reason: "a compressed body cut short is taken for whole")
     static let spin = KnownFault(
         kind: .urlSession,

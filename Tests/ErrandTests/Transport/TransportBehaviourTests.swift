@@ -40,6 +40,16 @@ struct TransportBehaviourTests {
         }
     }
 
+    @Test("the error of a name without an address names the host", arguments: TransportKind.allCases)
+    func noAddress(kind: TransportKind) async throws {
+        let error = try await kind.failure(
+            of: HTTPRequest(.get, URL("http://no-such-host.invalid/secret?token=s3cret"))
+        )
+        #expect(error.kind == .hostNotFound)
+        #expect(error.reason == "no address for the host no-such-host.invalid")
+        #expect(!"\(error)\(String(describing: error.underlying))".contains("s3cret"))
+    }
+
     @Test("header names keep their case, and values their bytes", arguments: TransportKind.allCases)
     func headers(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .status(200) }

@@ -72,6 +72,51 @@ struct TransportBodyTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
+    @Test(
+        "a file that is replaced before it is opened fails the exchange",
+        .fault(95),
+        arguments: TransportKind.allCases
+    )
+    func replacedFile(kind: TransportKind) async throws {
+        for replacement in Replacement.allCases {
+            let file = try TemporaryFile(Data(count: 100_000))
+            let gate = Gate()
+            var options = ServerOptions()
+            options.bodyHandling = { _ in .pause(after: 1_000, until: gate) }
+            let server = try FixtureServer.start(options) { _ in .status(200) }
+            // More than fits between client and server, so that the file is opened when the gate is.
+            let body = HTTPBody([.data(Data(count: 30_000_000)), .file(file.url)])
+            let transport = try kind.make()
+            let reports = Counter()
+            let error = await #expect(throws: TransportError.self) {
+                _ = try await transport.send(HTTPRequest(.put, to: server, body: body)) { _ in
+                    guard reports.next() == 1 else { return }
+                    replacement.replace(file.url)
+                    gate.open()
+                }
+            }
+            #expect(error?.kind == .file, "\(replacement)")
+            #expect(await server.waitForOpenConnections(0))
+        }
+    }
+
+    @Test("a file that is replaced after it was measured is not read", .fault(95))
+    func replacedBeforeReading() throws {
+        for replacement in Replacement.allCases {
+            let file = try TemporaryFile(Data(count: 10))
+            var reader = try HTTPBodyReader(.file(file.url))
+            replacement.replace(file.url)
+            var kind: TransportError.Kind?
+            var bytes = [UInt8](repeating: 1, count: 10)
+            do {
+                _ = try bytes.withUnsafeMutableBytes { buffer in
+                    Result { () throws(TransportError) in try reader.read(into: buffer) }
+                }.get()
+            } catch { kind = error.kind }
+            #expect(kind == .file, "\(replacement)")
+        }
+    }
+
     @Test("an early answer ends the upload", arguments: TransportKind.allCases)
     func earlyAnswer(kind: TransportKind) async throws {
         var options = ServerOptions()
@@ -180,5 +225,21 @@ struct TransportLimitTests {
         let value = String(repeating: "x", count: 1_000_000)
         let server = try FixtureServer.start { _ in .status(200, headers: ["X-Long": value]) }
         #expect(try await kind.failure(of: HTTPRequest(to: server)).kind == .responseTooLarge)
+    }
+}
+
+/// What may be in the place of a file that was there before.
+private enum Replacement: CaseIterable {
+    case pipe, folder, device, loop, nothing
+
+    func replace(_ file: URL) {
+        unlink(file.path)
+        switch self {
+        case .pipe: mkfifo(file.path, 0o600)
+        case .folder: mkdir(file.path, 0o700)
+        case .device: symlink("/dev/zero", file.path)
+        case .loop: symlink(file.path, file.path)
+        case .nothing: break
+        }
     }
 }

@@ -15,6 +15,11 @@ struct URLSessionErrorsTests {
         #expect(Self.error(NSURLErrorUnknown, text).kind == kind)
     }
 
+    @Test("an error of a host without an address names it")
+    func noAddress() {
+        #expect(Self.error(NSURLErrorCannotFindHost, "late").reason == "no address for the host shop.test")
+    }
+
     @Test("the underlying error holds no URL")
     func underlying() {
         let error = Self.error(NSURLErrorTimedOut, "late")
@@ -25,12 +30,17 @@ struct URLSessionErrorsTests {
 
     private static func error(_ code: Int, _ text: String) -> TransportError {
         let url = URL(string: "http://127.0.0.1/?token=secret")
+        let request = HTTPRequest(.get, URL("http://shop.test/?token=secret"))
         let info = [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url as Any]
-        return TransportError(urlSessionError: NSError(domain: NSURLErrorDomain, code: code, userInfo: info))
+        return TransportError(
+            urlSessionError: NSError(domain: NSURLErrorDomain, code: code, userInfo: info),
+            of: request
+        )
     }
 
     private static let codes: [(Int, TransportError.Kind)] = [
-        (NSURLErrorCannotConnectToHost, .cannotConnect), (NSURLErrorCannotFindHost, .noNetwork),
+        (NSURLErrorCannotConnectToHost, .cannotConnect), (NSURLErrorCannotFindHost, .hostNotFound),
+        (NSURLErrorDNSLookupFailed, .hostNotFound),
         (NSURLErrorNotConnectedToInternet, .noNetwork), (NSURLErrorNetworkConnectionLost, .connectionLost),
         (NSURLErrorTimedOut, .timeout), (NSURLErrorCancelled, .cancelled), (NSURLErrorBadURL, .invalidRequest),
         (NSURLErrorServerCertificateUntrusted, .security), (NSURLErrorCannotDecodeContentData, .badResponse),
@@ -53,7 +63,8 @@ struct URLSessionErrorsTests {
         ("Illegal or missing hexadecimal sequence in chunked-encoding", .badResponse),
         ("Error while processing content unencoding: incorrect header check", .badResponse),
         ("Unrecognized content encoding type. libcurl understands deflate, gzip content encodings.", .badResponse),
-        ("Out of memory", .responseTooLarge), ("unsupported URL", .invalidRequest),
+        ("Out of memory", .responseTooLarge), ("A value or data field grew larger than allowed", .responseTooLarge),
+        ("Too large response headers: 307207 > 307200", .responseTooLarge), ("unsupported URL", .invalidRequest),
         ("something that no version of libcurl has said so far", .connectionLost),
     ]
 }

@@ -1,0 +1,128 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// A login is sent at once, because the loads that hold every place and every connection may wait for it.
+@MainActor @Suite("A login among loads that hold every connection", .takesTurns, .timeLimit(.minutes(2)))
+struct LoginLimitTests {
+    /// The limits of a transport and of its proxy.
+    struct Limits: Sendable {
+        let connectionsPerHost: Int
+        let connections: Int
+        let requests: Int
+
+        /// How many of `loads` are at the server at most, beside one that the proxy has sent before them.
+        func places(_ kind: TransportKind, for loads: Int) -> Int {
+            // URLSession has no limit for all connections.
+            let connections = kind == .curl ? connections : .max
+            return min(connectionsPerHost, connections, requests - 1, loads)
+        }
+
+        func makeTransport(_ kind: TransportKind) throws -> any HTTPTransport {
+            #if os(Linux)
+            if kind == .curl {
+                var configuration = TransportConfiguration()
+                configuration.connectionsPerHost = connectionsPerHost
+                configuration.connections = connections
+                return try CurlTransport(configuration)
+            }
+            #endif
+            return URLSessionTransport(connectionsPerHost: connectionsPerHost)
+        }
+    }
+
+    private static let slowLoads = 63
+
+    let screen = Screen()
+    let account = Account()
+
+    private func load(_ path: String, _ proxy: APIProxy) -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.path = path
+        request.loadData()
+        return request
+    }
+
+    private func proxy(_ kind: TransportKind, _ limits: Limits, _ server: FixtureServer) throws -> APIProxy {
+        let service = APIService.sample { [account] in
+            $0.baseURL = server.baseURL
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+        }
+        return APIProxy(
+            service: service,
+            transport: try limits.makeTransport(kind),
+            limits: RequestLimits(perHost: limits.requests)
+        )
+    }
+
+    @Test(
+        .fault(88),
+        arguments: TransportKind.allCases,
+        [
+            Limits(connectionsPerHost: 1, connections: 128, requests: 64),
+            Limits(connectionsPerHost: 16, connections: 1, requests: 64),
+            Limits(connectionsPerHost: 16, connections: 128, requests: 2),
+            Limits(connectionsPerHost: 1, connections: 1, requests: 2),
+            Limits(connectionsPerHost: 4, connections: 128, requests: 64),
+            Limits(connectionsPerHost: 16, connections: 16, requests: 63),
+            Limits(connectionsPerHost: 63, connections: 63, requests: 63),
+        ]
+    )
+    func `A login waits for none of the loads that hold every connection`(
+        _ kind: TransportKind,
+        _ limits: Limits
+    ) async throws {
+        let (refusal, slowness) = (Gate(), Gate())
+        let server = try FixtureServer.start { request in
+            let answer = Answer.json(bytes: goodsJSON([]).utf8)
+            if request.path == "/slow" { return answer.preceded(by: .pass(slowness)) }
+            if request.path == "/login" || request.header("X-Token") == "t1" { return answer }
+            return Answer.status(401).preceded(by: .pass(refusal))
+        }
+        defer { slowness.open() }
+        let proxy = try proxy(kind, limits, server)
+        let places = limits.places(kind, for: Self.slowLoads)
+        account.login = {
+            #expect(await server.waitForTotalRequests(1 + places, timeout: .seconds(30)))
+            let login = GoodsRequest(proxy: proxy)
+            (login.path, login.ownLogin) = ("/login", true)
+            _ = try await login.value()
+        }
+        let refused = load("/goods", proxy)
+        #expect(await server.waitForTotalRequests(1))
+        let requests = (0..<Self.slowLoads).map { _ in load("/slow", proxy) }
+        refusal.open()
+        try await until { server.requests.contains { $0.path == "/login" } }
+        slowness.open()
+        #expect(await screen.endings(1 + Self.slowLoads).allSatisfy { $0 == .success })
+        #expect(account.logins == 1 && account.expiries == 0)
+        withExtendedLifetime((refused, requests)) {}
+    }
+
+    @Test(.fault(88)) func `A login request does not join an exchange that waits in the queue`() async {
+        let gate = Latch()
+        let transport = ScriptedTransport { request async throws(TransportError) in
+            if request.url.path.hasSuffix("/slow") { try await gate.wait() }
+            return .json(goodsJSON([]))
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport, limits: RequestLimits(perHost: 1))
+        let slow = load("/slow", proxy)
+        let requests = [false, true].map { isLogin in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            (request.path, request.method) = ("/session", .get)
+            (request.ownJoin, request.ownLogin) = (true, isLogin)
+            return request
+        }
+        requests[0].loadData()
+        while proxy.queuedCount == 0 { await Task.yield() }
+        #expect(await requests[1].outcome() == nil)
+        #expect(requests[0].isLoading)
+        gate.open()
+        #expect(await screen.endings(2).allSatisfy { $0 == .success })
+        withExtendedLifetime(slow) {}
+    }
+}
