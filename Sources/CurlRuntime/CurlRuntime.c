@@ -27,6 +27,7 @@ enum {
     version_now = 3,
     message_done = 1,
     option_open_socket = 20163,
+    pause_nothing = 0,
     option_open_socket_context = 10164,
     option_resolver_start = 20272,
     option_resolver_start_context = 10273,

@@ -61,7 +61,9 @@ extension CookieStore {
             remove(key, at: removal.stamp, isSecure: removal.isSecure)
         }
         for key in merged.removals.all.keys { markSavedRemoval(of: key) }
-        return kept + merged.entries.compactMap { adopt($0) }
+        let unsaved = kept + merged.entries.compactMap { adopt($0) }
+        evict()
+        return unsaved
     }
 
     /// Drops the cookies that are not in the file, and returns those that were set again after their removal there.
@@ -88,7 +90,6 @@ extension CookieStore {
         let isKnown = self[key].map { $0.updated == cookie.updated && $0.hasSameContent(as: cookie) } ?? false
         if !isKnown, isNewer(cookie.updated, of: key) {
             put(cookie, isFromSecureOrigin: entry.isFromSecureOrigin)
-            _ = evict(for: cookie.domain)
         }
         return markSaved(cookie) ? key : nil
     }

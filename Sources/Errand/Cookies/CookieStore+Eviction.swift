@@ -19,22 +19,32 @@ extension CookieStore {
     }
 
     /// Makes room after a cookie of `domain` was added (RFC 6265bis section 5.7) and returns what had to go.
-    mutating func evict(for domain: String) -> [Entry] { evict(from: [site(of: domain)]) }
-
-    /// Makes room after cookies of any site were added.
-    mutating func evict() { _ = evict(from: Array(sites.keys)) }
-
-    private mutating func evict(from sites: [String]) -> [Entry] {
+    mutating func evict(for domain: String) -> [Entry] {
         var evicted: [Entry] = []
-        for site in sites {
-            while count(of: site) > Self.mostPerSite, let place = leastUseful(of: site) {
-                evicted.append(removeEntry(at: place.position, of: place.domain))
-            }
+        let site = site(of: domain)
+        while count(of: site) > Self.mostPerSite, let place = leastUseful(of: site) {
+            evicted.append(removeEntry(at: place.position, of: place.domain))
         }
         while count > capacity, let place = leastUseful {
             evicted.append(removeEntry(at: place.position, of: place.domain))
         }
         return evicted
+    }
+
+    /// Makes room after any number of cookies were added: what ``evict(for:)`` does, for all of them at once.
+    mutating func evict() {
+        guard count > min(capacity, Self.mostPerSite) else { return }
+        let entries = domains.values.joined().sorted { $0.isLessUseful(than: $1) }
+        dropFirst(of: entries, while: { store, site in store.count(of: site) > Self.mostPerSite })
+        dropFirst(of: entries) { store, site in
+            store.count > store.capacity && store.count(of: site) > Self.fairShare
+        }
+        dropFirst(of: entries) { store, _ in store.count > store.capacity }
+    }
+
+    /// Drops each of these entries whose site has too many when its turn has come.
+    private mutating func dropFirst(of entries: [Entry], while hasTooMany: (CookieStore, String) -> Bool) {
+        for entry in entries where hasTooMany(self, site(of: entry.cookie.domain)) { drop(entry.cookie.key) }
     }
 
     private func count(of site: String) -> Int {

@@ -28,7 +28,7 @@ final class APICall<Value: Sendable>: Sendable {
         priority = options.priority
         loginRole = options.loginRole
         joinIdentical =
-            options.joinIdentical && !options.isLoginRequest && [.get, .head].contains(draft.method)
+            options.joinIdentical && !options.loginRole.isLoginRequest && [.get, .head].contains(draft.method)
             && draft.destination == .memory
         self.progress = progress
     }

@@ -206,7 +206,7 @@ extension TransportError.Kind {
         switch self {
         case .invalidRequest: .paramsError
         case .noNetwork: .noNetwork
-        case .hostNotFound, .cannotConnect, .connectionLost, .badResponse, .file: .transport
+        case .hostNotFound, .cannotConnect, .connectionLost, .badResponse: .transport
         case .timeout: .timeout
         case .security: .security
         case .responseTooLarge: .responseTooLarge

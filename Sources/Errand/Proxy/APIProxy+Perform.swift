@@ -11,7 +11,8 @@ extension APIProxy {
                 return try await attempt(call, in: generation, &turn)
             } catch {
                 discardFile(of: call.id)
-                try await recover(from: error.withoutFile, of: call, in: generation, &tries)
+                let error = error.withoutFile.of(call.draft.method, path: call.draft.path)
+                try await recover(from: error, of: call, in: generation, &tries)
             }
         }
     }
@@ -42,12 +43,8 @@ extension APIProxy {
     ) async throws(APIError) -> APIResponse {
         guard call.joinIdentical else {
             // Not before it is its turn: a queued load costs no body, and its headers are those of now.
-            var request = try await call.service.adapted(call.draft.request(for: call.service))
-            request.bypassesLimits = call.isLoginRequest
-            // Not before the headers are there: after a logout they are another account's.
-            guard isActive(call.id) else { throw APIError(.cancelled) }
-            guard case .file(let target) = request.destination else {
-                return try await exchange(request, for: call.service, progress: call.progress)
+            return try await inTurn(&turn) { () async throws(APIError) in
+                try await answer(to: adaptedRequest(of: call), of: call)
             }
         }
         // Before it is compared with others: they share what goes to the wire.
@@ -69,7 +66,8 @@ extension APIProxy {
 
     /// What goes to the wire for a load, but for its cookies.
     func adaptedRequest<Value>(of call: APICall<Value>) async throws(APIError) -> HTTPRequest {
-        let request = try await call.service.adapted(call.draft.request(for: call.service))
+        var request = try await call.service.adapted(call.draft.request(for: call.service))
+        request.bypassesLimits = call.loginRole.isLoginRequest
         // Not before the headers are there: after a logout they are another account's.
         guard isActive(call.id) else { throw APIError(.cancelled) }
         return request

@@ -36,9 +36,14 @@ extension APIProxy {
         _ progress: TransferProgress.Handler?,
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
     ) {
-        let path = String(request.url.absoluteString.prefix { $0 != "?" && $0 != "#" })
-        let summary = ActiveRequest(id: id, method: request.method, path: path)
+        let summary = ActiveRequest(id: id, method: request.method, path: Redaction.path(request.url.absoluteString))
+        let path = request.url.path(percentEncoded: true)
+        let ended = { @Sendable (result: Result<APIResponse, APIError>) in
+            ended(result.mapError { $0.of(request.method, path: path) })
+        }
         let role: LoginRole = ReloginScope.isOpen ? .partOfRelogin : .none
+        var request = request
+        request.bypassesLimits = role.isLoginRequest
         open(
             ActiveLoad(summary: summary, endsWithOwner: true, session: nil, loginRole: role) {
                 ended(.failure(APIError(.cancelled)))
@@ -46,7 +51,7 @@ extension APIProxy {
         )
         let place = role.isLoginRequest ? nil : RequestQueue.Place(host: request.url.authority, priority: .normal)
         let progress = progress.map { whileActive(id, $0) }
-        run(id, at: place) { [self] turn in
+        run(id, at: place) { [self, request] turn in
             let result = await result(of: id, request, progress, turn)
             guard let load = claim(id) else { return }
             ended(load.file?.end(with: result, of: defaultService) ?? result)

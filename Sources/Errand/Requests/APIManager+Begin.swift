@@ -8,15 +8,17 @@ extension APIManager {
         message: String? = nil,
         endsAtCaller: Bool = false
     ) -> RequestID {
-        let service = service ?? proxy.defaultService
+        // A hook that is read here may begin a load, which is then older than this one.
+        let (policy, service) = (restartPolicy, service ?? proxy.defaultService)
+        let (draft, releasePolicy) = (RequestDraft(method: method, path: path), releasePolicy)
         let role = LoginRole(of: self, for: service)
-        switch restartPolicy {
+        switch policy {
         case .ignoreNew:
             if let running = loads.last(where: { proxy.mayJoin($0, as: role) }) { return join(running, endsAtCaller) }
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
-        let load = Load(of: self, role, indicator: indicator)
+        let load = Load(of: self, draft: draft, role: role, indicator: indicator)
         loads.append(load.id)
         if endsAtCaller { callersOnly.insert(load.id) }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
@@ -59,10 +61,13 @@ extension APIManager {
         draft.serializer = requestSerializer
         draft.timeout = timeout
         draft.idempotencyKey = idempotencyKey
-        if case .multipart = draft.serializer { draft.form = form() }
-        draft.destination = destination
-        if let page = try loadWillBegin(load.id, at: position, of: service) { draft.add(page) }
-        guard interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
+        draft.form = try form(for: draft)
+        let serializer = responseSerializer
+        let destination = destination
+        draft.destination = try serializer.destination(for: destination)
+        if draft.destination != destination { load.temporaryFile = draft.destination.file }
+        if let page = try page.get() { draft.add(page) }
+        guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self, load.loginRole)
         let service = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {

@@ -81,6 +81,7 @@ public import Observation
     open var requestSerializer: RequestSerializer { .json }
     /// Where the bytes of a 2xx answer go; memory by default, and for a ``DownloadedFile`` a new file in the temporary folder.
     ///
+    /// A load whose ``APIManager/Response`` is made of memory, such as `Data`, fails with `paramsError` if a file is named.
     /// The file appears, complete, when the load ends as a success, and replaces an older one; a load that fails or is cancelled
     /// leaves the older one as it was, and no temporary file. Its folder must exist, or the load fails with `storage` before
     /// it is sent. Any other answer than a 2xx goes to memory. Such a load shares no exchange.
@@ -89,10 +90,11 @@ public import Observation
     open var restartPolicy: RestartPolicy { .cancelPrevious }
     /// What becomes of loads when this object goes; they are cancelled by default.
     open var releasePolicy: ReleasePolicy { .cancel }
-    /// Whether this request is part of signing in; false by default.
+    /// Whether this request signs in; false by default.
     ///
     /// It neither waits for a relogin nor starts one, it shares no exchange, and no limit of requests or connections holds
-    /// it up: the loads that have used them up may wait for it.
+    /// it up: the loads that have used them up may wait for it. A load that begins inside ``ReloginHandler/relogin()`` behaves
+    /// like that in any case.
     open var isLoginRequest: Bool { false }
     /// When a failed load is sent again; `nil`, the default, is the service's policy.
     open var retryPolicy: RetryPolicy? { nil }

@@ -6,17 +6,20 @@ import Foundation
 
     let id = RequestID.next()
     let loginRole: LoginRole
+    private let method: HTTPMethod
+    private let path: String
     // What its callbacks begin belongs to the relogin to which it belongs itself.
     private let scope = ReloginScope.current
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
-    /// The file that the app gets with a success, and that must not outlast any other ending.
+    /// A file that the library has named, and that the app cannot find once the request is released.
     var temporaryFile: URL?
 
-    init(of manager: Manager, _ loginRole: LoginRole, indicator: (any LoadingIndicator)?) {
+    init(of manager: Manager, draft: RequestDraft, role: LoginRole, indicator: (any LoadingIndicator)?) {
         self.manager = manager
-        self.loginRole = loginRole
+        loginRole = role
+        (method, path) = (draft.method, draft.path)
         proxy = manager.proxy
         self.indicator = indicator
     }
@@ -72,23 +75,28 @@ import Foundation
     private func didFinish(_ result: Result<Answer, APIError>, of service: APIService?) {
         guard proxy.isActive(id) else { return }
         var response = (try? result.get().response) ?? result.error?.response
-        var outcome = manager?.judge(result, of: service) ?? result.map(\.value)
+        var outcome = manager?.outcome(of: result, id, of: service) ?? result.map { $0.value as any Sendable }
+        outcome = outcome.mapError { $0.of(method, path: path) }
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard let load = proxy.claim(id) else { return }
         if let file = load.file {
-            outcome = file.end(with: outcome, of: service)
+            outcome = file.end(with: outcome, of: service).mapError { $0.of(method, path: path) }
             response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
         }
-        indicator?.hideLoading()
-        guard let manager else { return }
-        manager.settle(id, outcome.map { $0 as any Sendable }, response)
-        if let part = manager.followUp { _ = manager.begin(at: part) }
-        tell(manager, outcome.ending)
+        guard let manager else {
+            removeTemporaryFile()
+            indicator?.hideLoading()
+            return
+        }
+        end(manager, with: outcome, response)
+    }
+
+    private func removeTemporaryFile() {
+        if let temporaryFile { unlink(temporaryFile.path) }
     }
 
     private func wasCancelled() {
-        removeTemporaryFile()
         if let manager { manager.interceptor?.request(manager, willEnd: .cancelled) }
         guard let manager else {
             indicator?.hideLoading()

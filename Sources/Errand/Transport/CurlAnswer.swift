@@ -56,7 +56,7 @@ struct CurlAnswer: ~Copyable {
     ///
     /// - Returns: Whether all of them are decoded; if not, the same bytes have to come again.
     /// - Throws: ``TransportError/Kind/responseTooLarge``, ``TransportError/Kind/badResponse`` or
-    ///   ``TransportError/Kind/file``.
+    ///   ``TransportError/Kind/storage``.
     mutating func receive(
         body bytes: UnsafeRawBufferPointer,
         _ budget: inout DecodingBudget

@@ -87,8 +87,6 @@ extension CurlEasy {
         let request = exchange.request
         set(.url, exchange.url)
         set(.headers, exchange.headerList.first)
-        set(.httpVersion, exchange.isSecure ? CurlValue.http2OverTLS : CurlValue.http1)
-        set(.tells, exchange.host?.isMultiplexed == true ? 1 : 0)
         applyBody(of: exchange)
         set(.method, request.method.rawValue)
     }

@@ -58,7 +58,6 @@ final class CurlExchange: @unchecked Sendable {
         isSecure = url.utf8.dropFirst("http".utf8.count).first != UInt8(ascii: ":")
         origin = url.origin
         target = url.target(behind: origin)
-        allowedAttempts = request.method.isIdempotent ? 2 : 1
         upload = try CurlUpload(request, progress: progress)
         headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)
         answer = CurlAnswer(to: request, progress: progress)

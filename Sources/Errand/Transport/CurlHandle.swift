@@ -14,6 +14,7 @@ final class CurlHandle {
     private let proxy: TransportConfiguration.Proxy
     /// When to stop waiting for a connection that another exchange makes; `.max` for never.
     private(set) var patience = CurlClock.Instant.max
+    private let identity: ClientIdentity?
     private static let errorCapacity = 256
     /// How long an exchange waits for a connection that another one makes, and how long the next one waits after that.
     ///
@@ -53,12 +54,24 @@ final class CurlHandle {
         errorText.pointee = 0
         isConnecting.pointee = false
         easy.apply(exchange)
+        easy.set(.httpVersion, httpVersion(for: exchange))
         easy.set(.requestTarget, requestTarget(of: exchange))
         let shares = mayWait(exchange)
         easy.set(.waitForMultiplex, shares ? 1 : 0)
         patience = shares ? CurlClock.now + Self.connectionDelay : .max
+        // The handle may have served another origin; that libcurl takes the identity is known since the handle was made.
+        if let identity { try? easy.present(identity.belongs(to: exchange.request.url) ? identity : nil) }
         // Only on a connection that was used before does libcurl send a request again.
         easy.set(.freshConnection, hearsOfConnections || exchange.request.method.isIdempotent ? 0 : 1)
+    }
+
+    /// The HTTP version to offer.
+    ///
+    /// Before 7.80, libcurl does not report its attempts. A request that must not be repeated then goes out on a new
+    /// connection, which others may share, and thereby make one that libcurl repeats requests on, unless it is HTTP/1.1.
+    private func httpVersion(for exchange: CurlExchange) -> Int {
+        guard hearsOfConnections || exchange.request.method.isIdempotent else { return CurlValue.http1 }
+        return exchange.isSecure ? CurlValue.http2OverTLS : CurlValue.http1
     }
 
     /// What the request line is to hold in place of the path that libcurl takes from the URL: libcurl 8.23 changes the case
@@ -114,7 +127,10 @@ final class CurlHandle {
         guard kind != .responseTooLarge else {
             return TransportError(kind, "a header line or the header block is larger than libcurl takes")
         }
-        return TransportError(hearsOfConnections ? kind.after(exchange.attempts) : kind, reason(code, of: exchange))
+        let finalKind = hearsOfConnections ? kind.after(exchange.attempts) : kind
+        // Without a text of its own, libcurl calls the server's malformed line a bad argument.
+        let isMalformed = kind == .invalidRequest && finalKind == .badResponse && errorText.pointee == 0
+        return TransportError(finalKind, isMalformed ? "the answer is malformed" : reason(code, of: exchange))
     }
 
     private func reason(_ code: CurlCode, of exchange: CurlExchange) -> String {

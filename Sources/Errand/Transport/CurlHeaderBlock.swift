@@ -35,16 +35,9 @@ struct CurlHeaderBlock {
         // RFC 9110 section 5.5: a bare CR is dangerous, since some recipients end the line there.
         guard text.before(Byte.carriageReturn).count == text.count else { throw Self.malformed }
         switch part {
-        case .statusLine:
-            bytes.removeAll(keepingCapacity: true)
-            bytes.append(contentsOf: line)
-            part = .fields
-        case .fields where line.first == Byte.carriageReturn || line.first == Byte.lineFeed:
-            part = (100..<200).contains(status) ? .statusLine : .trailers
-        case .fields:
-            line.first?.isBlank == true ? unfold(line) : bytes.append(contentsOf: line)
-        case .trailers:
-            break
+        case .statusLine: begin(line)
+        case .fields where text.isEmpty: part = (100..<200).contains(status) ? .statusLine : .trailers
+        default: try append(field: line)
         }
     }
 
@@ -56,22 +49,22 @@ struct CurlHeaderBlock {
     }
 
     private mutating func append(field line: UnsafeRawBufferPointer) throws(TransportError) {
-        if line.first == Byte.space || line.first == Byte.tab {
-            try unfold()
-        } else {
-            guard line.first != Byte.colon else { throw Self.malformed }
-            lastField = bytes.count
-        }
+        if line.first == Byte.space || line.first == Byte.tab { return try unfold(line) }
+        guard line.first != Byte.colon else { throw Self.malformed }
+        lastField = bytes.count
         bytes.append(contentsOf: line)
     }
 
-    /// Takes the end of line off, so that the next line goes on with this one's value (RFC 9112 section 5.2).
+    /// Continues the last line with a folded one; a single space replaces the fold (RFC 9112 section 5.2), as in libcurl
+    /// 8.23, which joins the lines before they come here.
     ///
     /// libcurl and this library could disagree about where the body ends if a line that says so were folded.
-    private mutating func unfold() throws(TransportError) {
+    private mutating func unfold(_ line: UnsafeRawBufferPointer) throws(TransportError) {
         guard let lastField else { throw Self.malformed }
         guard !bytes[lastField...].prefix(while: { $0 != Byte.colon }).isFramingName else { throw Self.malformed }
-        while bytes.last == Byte.lineFeed || bytes.last == Byte.carriageReturn { bytes.removeLast() }
+        while bytes.last?.isBlank == true || bytes.last == Byte.lineFeed { bytes.removeLast() }
+        bytes.append(Byte.space)
+        bytes.append(contentsOf: line.drop(while: \.isBlank))
     }
 
     private static let malformed = TransportError(.badResponse, "a header line is malformed")
@@ -107,15 +100,9 @@ struct CurlHeaderBlock {
             if name.last?.isBlank == true, name.trimmed.isFramingName { isMalformed = true }
             if name.isASCII("location") { locations.insert(Array(value)) }
         }
-        return length
-    }
-
-    /// Continues the last line with a folded one; a single space replaces the fold (RFC 9112 section 5.2), as in libcurl
-    /// 8.23, which joins the lines before they come here.
-    private mutating func unfold(_ line: UnsafeRawBufferPointer) {
-        while bytes.last?.isBlank == true || bytes.last == Byte.lineFeed { bytes.removeLast() }
-        bytes.append(Byte.space)
-        bytes.append(contentsOf: line.drop(while: \.isBlank))
+        guard !isMalformed else { throw Self.malformed }
+        guard locations.count <= 1 else { throw TransportError(.badResponse, "the answer names two locations") }
+        return framing
     }
 
     /// Calls `body` with each line; blanks between a name and its colon are part of the name.

@@ -25,6 +25,7 @@ final class CurlLoop: @unchecked Sendable {
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
     private let alarm = CurlAlarm()
+    private let backlog = CurlBacklog()
     /// How many of the running exchanges bypass the limits.
     private var bypassing = 0 { didSet { setLimits() } }
 
@@ -138,6 +139,13 @@ final class CurlLoop: @unchecked Sendable {
         guard multi.add(handle.easy) else {
             return end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl does not take the request")) }
         }
+    }
+
+    private func resume(_ exchange: CurlExchange) {
+        guard case .running(let handle) = exchange.stage else { return }
+        let code = handle.easy.resume()
+        // libcurl returns what happens while it brings the postponed bytes, and does not end the transfer for it.
+        if code != .success { end(exchange) { $0.fail(handle.error(code, of: $0)) } }
     }
 
     /// Lets libcurl open as many connections as it takes while an exchange bypasses the limits.

@@ -80,8 +80,6 @@ final class CurlHost {
     fileprivate(set) var waiting = CurlWaitingLine()
     /// Before when no further exchange stops waiting for a connection that another one makes.
     var nextConnection: CurlClock.Instant = 0
-    /// What its servers have told about streams that they refuse.
-    var lastStreams = CurlLastStreams()
 
     fileprivate var isIdle: Bool { running == 0 && waiting.isEmpty }
 

@@ -9,8 +9,9 @@ import Foundation
 ///   (``BaseAPIRequest/isLoginRequest``) do not wait and may have a connection above the caps.
 /// - Requests to one `https` host wait half a second for a connection that another one makes, because HTTP/2 can carry
 ///   all of them; then the next one makes a connection of its own.
-/// - Bodies in gzip, deflate, Brotli and Zstandard are decoded, the header lines stay as they came. A body in a coding
-///   that is not known stays coded; one that was cut is no answer.
+/// - Bodies in gzip, deflate, Brotli and Zstandard are decoded, the header lines stay as they came. A body in a content
+///   coding that is not known stays coded; one in a transfer coding that is not known, in more than two codings, or cut is
+///   no answer.
 /// - Progress of a download counts decoded bytes; the whole is known when the answer announces it and is not coded.
 /// - When a kept connection dies before an answer begins, an idempotent request is sent again, and so is one that an
 ///   HTTP/2 server refused to process. Any other request goes out once and ends with

@@ -29,13 +29,12 @@ private final class DeferredCurlTransport: HTTPTransport {
     }
 
     private func transport() throws(TransportError) -> CurlTransport {
-        if let transport = made.withLock(\.self) { return transport }
-        let new = try CurlTransport()
-        return made.withLock { transport in
-            // Another request may have been faster; its transport stays.
-            if let transport { return transport }
-            transport = new
-            return new
+        // Made under the lock: requests that each made one would take the descriptors from each other.
+        try made.withLock { (made) throws(TransportError) in
+            if let made { return made }
+            let transport = try CurlTransport()
+            made = transport
+            return transport
         }
     }
 }

@@ -80,7 +80,7 @@ struct HTTPBodyReader: ~Copyable {
             throw TransportError(.storage, reason, underlying: error)
         }
         guard file != nil else {
-            throw TransportError(.file, "\(url.lastPathComponent) is no longer a regular file")
+            throw TransportError(.storage, "\(url.lastPathComponent) is no longer a regular file")
         }
         guard count > 0 else {
             throw TransportError(.storage, "\(url.lastPathComponent) became shorter while it was sent")

@@ -52,8 +52,3 @@ extension TransportError {
         "no address for the host \(request.url.host(percentEncoded: false) ?? "")"
     }
 }
-
-extension TransportError: CustomStringConvertible {
-    /// The kind and the reason.
-    public var description: String { "\(kind): \(reason)" }
-}

@@ -40,7 +40,7 @@ struct ResponseSerializerTests {
         #expect(failure?.type == .decoding)
         #expect(
             failure?.description
-                == "decoding, HTTP 204, the answer has no content, from which Array<Goods> is made: let it be optional, or Void"
+                == "decoding, POST /goods, HTTP 204, the answer has no content, from which Array<Goods> is made: let it be optional, or Void"
         )
         #expect(try await result(EmptyRequest.self, "", status: 204, service: service).get() == Empty())
     }
@@ -98,7 +98,7 @@ struct ResponseSerializerTests {
                 await result(GenericRequest<Goods?>.self, body, contentType: contentType, service: service).error,
             ] {
                 #expect(failure?.type == .decoding)
-                #expect(failure?.description == "decoding, HTTP 200, \(reason)")
+                #expect(failure?.description == "decoding, POST /goods, HTTP 200, \(reason)")
                 #expect(failure?.underlying is DecodingError)
             }
         }
@@ -124,7 +124,8 @@ struct ResponseSerializerTests {
         #expect(try String(contentsOf: file.url, encoding: .utf8) == "bytes")
         try FileManager.default.removeItem(at: file.url)
         let failure = await result(OpenRequest<Opaque>.self, goodsJSON([])).error
-        #expect(failure?.description == "decoding, HTTP 200, Opaque is not Decodable: return a responseSerializer")
+        let reason = "Opaque is not Decodable: return a responseSerializer"
+        #expect(failure?.description == "decoding, POST /goods, HTTP 200, \(reason)")
     }
 
     @Test func `What a serializer of one's own throws brings the answer along`() async {

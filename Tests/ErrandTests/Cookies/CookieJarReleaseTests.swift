@@ -12,7 +12,7 @@ struct CookieJarReleaseTests {
             alarm(60)
             let (jar, transport) = (CookieJar(), ScriptedTransport())
             DispatchQueue.concurrentPerform(iterations: 2) { _ in
-                for _ in 0..<20_000 {
+                for _ in 0..<5_000 {
                     let service = APIService.sample { $0.reloginHandler = Asking { _ = jar.cookies } }
                     _ = APIProxy(service: service, transport: transport, cookies: jar)
                 }
@@ -26,7 +26,7 @@ struct CookieJarReleaseTests {
             let folder = try TemporaryFolder()
             let shared = CookieJar(file: folder.file)
             DispatchQueue.concurrentPerform(iterations: 2) { _ in
-                for _ in 0..<3_000 {
+                for _ in 0..<500 {
                     _ = CookieJar(file: folder.file) { [asking = Asking { shared.empty() }] _ in _ = asking }
                     shared.empty()
                 }

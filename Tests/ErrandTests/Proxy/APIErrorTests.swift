@@ -71,7 +71,7 @@ struct APIErrorTests {
         (TransportError.Kind.invalidRequest, APIErrorType.paramsError), (.noNetwork, .noNetwork),
         (.hostNotFound, .transport), (.cannotConnect, .transport), (.connectionLost, .transport),
         (.badResponse, .transport), (.timeout, .timeout),
-        (.security, .security), (.responseTooLarge, .responseTooLarge), (.file, .transport),
+        (.security, .security), (.responseTooLarge, .responseTooLarge), (.storage, .storage),
     ])
     func `Each failure of the wire has its type`(_ kind: TransportError.Kind, _ type: APIErrorType) async {
         let transport = ScriptedTransport { _ throws(TransportError) in throw TransportError(kind, "why") }

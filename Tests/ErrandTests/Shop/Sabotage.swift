@@ -14,7 +14,10 @@ enum Sabotage: String, CaseIterable {
     case shortInvoice = "8 (Invoice download) did not hold: the invoice has 9 bytes"
     case endlessSession = "10 (Expired session, HTTP 401) did not hold: 0 requests were refused, not 5"
     case otherWords =
-        "12 (Errors and a timeout) did not hold: server was expected, this came: server, HTTP 200, code 1, no"
+        """
+        12 (Errors and a timeout) did not hold: server was expected, this came: server, \
+        GET /broken-business, HTTP 200, code 1, no
+        """
     case forgetfulServer = "13 (A new process, still signed in) did not hold: the new process ended with status 1"
     case immortalSession = "14 (Sign out) did not hold: the old cookie still counts: HTTP 200"
 

@@ -89,7 +89,8 @@ struct CurlProcessTests {
             for _ in 0..<3 { Thread { pairs.openUntilDone() }.start() }
             var transports = 0
             while transports < 200 || pairs.opened.load(ordering: .relaxed) < 2_000 {
-                _ = try CurlTransport()
+                // The threads of those before may still have their descriptors.
+                if (try? CurlTransport()) == nil { continue }
                 transports += 1
             }
             pairs.isDone.store(true, ordering: .relaxed)

@@ -76,7 +76,11 @@ struct CurlRepetitionTests {
         #expect(server.requests.count { $0.text == "order" } == 1)
     }
 
-    @Test(.fault(11), arguments: [HTTP2Server.Treatment.refusal, .departure], 1...4)
+    // libcurl 7.88 repeats a request once when the server leaves.
+    @Test(
+        .fault(11),
+        arguments: [(HTTP2Server.Treatment.refusal, 1), (.refusal, 2), (.refusal, 3), (.refusal, 4), (.departure, 1)]
+    )
     func `An idempotent request goes on as often as its stream is refused`(
         _ treatment: HTTP2Server.Treatment,
         _ refusals: Int

@@ -93,7 +93,7 @@ struct CurlResourceTests {
                 async let other = transport.send(HTTPRequest(.get, server.url("/other")))
                 var request = HTTPRequest(.get, server.url("/\(bomb.rawValue)"))
                 request.limits.bodyBytes = 10_000_000
-                #expect(await transport.ending(of: request) == (bomb == .harmless ? nil : .responseTooLarge), "\(bomb)")
+                #expect(await transport.ending(of: request) == bomb.ending, "\(bomb)")
                 #expect(try await other.status == 200)
             }
             #expect(ProcessMemory.peak < 150_000_000, "\(ProcessMemory.peak) bytes")
@@ -104,6 +104,15 @@ struct CurlResourceTests {
 /// Zeros that were packed well.
 private enum Bomb: String, CaseIterable {
     case harmless, gzip, deflate, brotli, zstd, nested
+
+    /// How the request ends; more than two codings are refused before anything is decoded.
+    var ending: TransportError.Kind? {
+        switch self {
+        case .harmless: nil
+        case .nested: .badResponse
+        default: .responseTooLarge
+        }
+    }
 
     var answer: Answer { .bytes(bytes, headers: ["Content-Encoding": coding]) }
 

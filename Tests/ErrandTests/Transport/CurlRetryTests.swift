@@ -46,7 +46,7 @@ struct CurlRetryTests {
         let exchange = try CurlExchange(HTTPRequest(.post, url), progress: nil)
         let unsent = handle.error(CurlCode(rawValue: code), of: exchange).kind
         #expect(unsent == .hostNotFound || unsent == .cannotConnect)
-        #expect(exchange.begin(onPort: 1))
+        #expect(exchange.beginAttempt())
         #expect(handle.error(CurlCode(rawValue: code), of: exchange).kind == .connectionLost)
     }
 

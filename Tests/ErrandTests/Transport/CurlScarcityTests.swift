@@ -16,9 +16,9 @@ struct CurlScarcityTests {
         }
     }
 
-    /// Takes every descriptor that is left, from 64 on.
+    /// Takes every descriptor that is left below 512, more than the process has inherited.
     private static func takeDescriptors() -> [CInt] {
-        var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+        var limit = rlimit(rlim_cur: 512, rlim_max: 512)
         #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
         var hoard: [CInt] = []
         while case let number = dup(0), number >= 0 { hoard.append(number) }
@@ -62,7 +62,7 @@ struct CurlScarcityTests {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             _ = try await CurlTransport().send(HTTPRequest(.get, server.url("/")))
-            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+            var limit = rlimit(rlim_cur: 512, rlim_max: 512)
             #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
             var hoard: [CInt] = []
             var failure: TransportError.Kind?

@@ -100,7 +100,10 @@ struct SentinelTests {
         values["PagePosition"] = [PagePosition.link(Self.url), PagePosition.cursor(Self.secret, parameter: "next")]
         values["Cursor"] = [Cursor(first: Self.secret)]
         values["WebLink"] = [
-            WebLink(target: Self.url.absoluteString, parameters: ["rel": "next", "title": Self.secret])
+            WebLink(
+                reference: HTTPField("Link", Self.url.absoluteString),
+                parameters: ["rel": "next", "title": Self.secret]
+            )
         ]
         values["PageStrategyError"] = [try #require(wrongCursor())]
         values["PageModel"] = [try JSONDecoder().decode(PageModel<String>.self, from: answer.body)]
@@ -152,7 +155,11 @@ struct SentinelTests {
         var configuration = TransportConfiguration()
         configuration.proxy = .url(Self.url)
         configuration.tls.additionalAuthorities = .data(Self.bytes)
-        configuration.tls.clientIdentity = ClientIdentity(certificate: URL("file:///tmp/a.p12"), password: Self.secret)
+        configuration.tls.clientIdentity = ClientIdentity(
+            certificate: URL("file:///tmp/a.p12"),
+            password: Self.secret,
+            origins: [Self.url]
+        )
         var request = HTTPRequest(.post, Self.url, headers: Self.headers, body: .data(Self.bytes))
         request.destination = .file(URL("file:///tmp/x"))
         let jar = CookieJar()

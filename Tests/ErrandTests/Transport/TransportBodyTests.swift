@@ -95,7 +95,7 @@ struct TransportBodyTests {
                     gate.open()
                 }
             }
-            #expect(error?.kind == .file, "\(replacement)")
+            #expect(error?.kind == .storage, "\(replacement)")
             #expect(await server.waitForOpenConnections(0))
         }
     }
@@ -113,7 +113,7 @@ struct TransportBodyTests {
                     Result { () throws(TransportError) in try reader.read(into: buffer) }
                 }.get()
             } catch { kind = error.kind }
-            #expect(kind == .file, "\(replacement)")
+            #expect(kind == .storage, "\(replacement)")
         }
     }
 
