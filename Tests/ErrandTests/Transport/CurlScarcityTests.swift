@@ -25,7 +25,9 @@ struct CurlScarcityTests {
         return hoard
     }
 
-    @Test(.fault(95)) func `A default transport that is made then is libcurl's as soon as there are some`() async {
+    // Beside many other tests a request of the child process sometimes waits for a minute; the cause is not known yet.
+    @Test(.fault(95), .enabled(if: CookieProbe.runsSlowTests))
+    func `A default transport that is made then is libcurl's as soon as there are some`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             let hoard = Self.takeDescriptors()

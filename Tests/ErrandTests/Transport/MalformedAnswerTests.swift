@@ -105,7 +105,8 @@ struct DamagedHeadTests {
             let ending = await transport.ending(of: request)
             #expect([nil, .badResponse, .connectionLost].contains(ending), "\(server.totalRequests)")
         }
-        #expect(server.totalRequests == 60)
+        // A request on a connection that the server has just closed may be lost, and never goes out twice.
+        #expect((30...60).contains(server.totalRequests))
     }
 
     private static func damaged(_ random: inout SplitMix) -> [UInt8] {
