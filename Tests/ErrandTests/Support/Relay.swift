@@ -1,5 +1,6 @@
 #if os(Linux)
 import Dispatch
+import Errand
 import Foundation
 import Synchronization
 
