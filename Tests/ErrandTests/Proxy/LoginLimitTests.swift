@@ -123,6 +123,6 @@ struct LoginLimitTests {
         #expect(requests[0].isLoading)
         gate.open()
         #expect(await screen.endings(2).allSatisfy { $0 == .success })
-        withExtendedLifetime(slow) {}
+        withExtendedLifetime((slow, requests)) {}
     }
 }

@@ -83,7 +83,9 @@ struct CurlProcessTests {
         }
     }
 
-    @Test(.fault(95)) func `Sockets that other threads open meanwhile stay as they are`() async {
+    // Not certain on a busy machine: a socket that another thread uses may react in each of the rounds by chance.
+    @Test(.fault(95), .enabled(if: CookieProbe.runsSlowTests))
+    func `Sockets that other threads open meanwhile stay as they are`() async {
         await #expect(processExitsWith: .success) {
             let pairs = SocketPairs()
             for _ in 0..<3 { Thread { pairs.openUntilDone() }.start() }
