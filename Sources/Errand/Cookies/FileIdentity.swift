@@ -1,6 +1,6 @@
 import Foundation
 
-/// What tells one file or folder from another, however its path is spelled.
+/// What distinguishes one file or folder from another, however its path is spelled.
 struct FileIdentity: Hashable {
     private let device: UInt64
     private let number: UInt64

@@ -4,7 +4,7 @@
 /// the items and the position; a failed append keeps the position, and ``APIManager/retry()`` asks for that page again. The
 /// delegate, where there is one, hears of each page's ending as of any other load's, after the list has changed.
 ///
-/// Where the list ends, is told by what the server sends, never by the size that was asked for: see the strategy. A 404 behind
+/// The end of the list follows from what the server sends, never from the size that was asked for: see the strategy. A 404 behind
 /// the last page is such an end; its load succeeds, with no rows, and ``APIManager/response`` stays that of the page before.
 ///
 /// A server that leads in circles is stopped: where it names a page as the next one that it has given before, where the next

@@ -194,7 +194,7 @@ extension PageContent {
     private mutating func setPrevious(before facts: PageFacts, _ strategy: any PageStrategy) {
         if loaded.count > 1 { trail[loaded[1].position] = facts.position }
         let told = try? strategy.position(before: facts)
-        // A page that is known stands behind this one: the server goes in circles.
+        // The page before this one is already known: the server goes in circles.
         previous = (trail[facts.position] ?? nil) ?? told.flatMap { trail[$0] == nil ? $0 : nil }
         sentBefore = previous == nil ? 0 : facts.itemsBefore
         trail[facts.position] = .some(previous)
