@@ -252,13 +252,22 @@ void *curlrt_easy_context(curlrt_easy *easy) {
     return curl.easy_getinfo(easy, info_context, &context) == 0 ? context : NULL;
 }
 
-enum { watched_descriptors = 4096, wake_rounds = 3 };
+enum { watched_descriptors = 4096 };
 
-/// The descriptors below `watched_descriptors` that may be libcurl's wake-up pair.
-typedef bool descriptor_set[watched_descriptors];
+/// How often each round wakes libcurl; a pair that other threads use does not carry just these numbers of bytes in turn.
+static const int wakeups_of_rounds[] = {5, 11, 3};
+
+/// What may be libcurl's wake-up pair: for each descriptor whether it still can be, and the bytes that the kernel
+/// accounts for each byte that it sends.
+typedef struct candidate {
+    bool is_open;
+    int accounted;
+} candidate;
+
+typedef candidate candidate_set[watched_descriptors];
 
 /// Adds every open local socket that programs would inherit.
-static void find_inherited_pairs(bool *found) {
+static void find_inherited_pairs(candidate *found) {
     DIR *directory = opendir("/proc/self/fd");
     if (!directory) return;
     for (struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
@@ -266,41 +275,56 @@ static void find_inherited_pairs(bool *found) {
         socklen_t length = sizeof domain;
         if (entry->d_name[0] == '.' || descriptor >= watched_descriptors) continue;
         if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 || domain != AF_UNIX) continue;
-        found[descriptor] = fcntl(descriptor, F_GETFD) == 0;
+        found[descriptor].is_open = fcntl(descriptor, F_GETFD) == 0;
     }
     closedir(directory);
 }
 
-/// Whether bytes are on their way between a local socket and its peer.
-static bool is_busy(int descriptor) {
+/// Whether a local socket has just received `wakeups` bytes, or has sent as many of the size seen before.
+static bool carries(int descriptor, int wakeups, candidate *candidate) {
     int received = 0, sent = 0;
     ioctl(descriptor, FIONREAD, &received);
     ioctl(descriptor, TIOCOUTQ, &sent);
-    return received > 0 || sent > 0;
+    if (received > 0 || sent == 0) return received == wakeups && sent == 0;
+    if (candidate->accounted == 0) candidate->accounted = sent / wakeups;
+    return candidate->accounted > 0 && sent == candidate->accounted * wakeups;
 }
 
-static void keep_busy(bool *found, bool busy) {
+static void keep_carrying(candidate *found, int wakeups) {
     for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
-        if (found[descriptor] && is_busy(descriptor) != busy) found[descriptor] = false;
+        if (!found[descriptor].is_open) continue;
+        found[descriptor].is_open = carries(descriptor, wakeups, &found[descriptor]);
+    }
+}
+
+static void keep_empty(candidate *found) {
+    for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
+        int received = 0, sent = 0;
+        if (!found[descriptor].is_open) continue;
+        ioctl(descriptor, FIONREAD, &received);
+        ioctl(descriptor, TIOCOUTQ, &sent);
+        found[descriptor].is_open = received == 0 && sent == 0;
     }
 }
 
 /// Makes the wake-up pair of `multi` close-on-exec: of the sockets that are not in `others`, the two on which every
 /// wake-up shows. Sockets that other threads opened meanwhile stay as they are.
-static void close_pair_on_exec(curlrt_multi *multi, const bool *others) {
-    descriptor_set pair = {false};
+static void close_pair_on_exec(curlrt_multi *multi, const candidate *others) {
+    candidate_set pair = {0};
     find_inherited_pairs(pair);
     for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
-        if (others[descriptor]) pair[descriptor] = false;
+        if (others[descriptor].is_open) pair[descriptor].is_open = false;
     }
-    for (int round = 0; round < wake_rounds; round++) {
-        curl.multi_wakeup(multi);
-        keep_busy(pair, true);
+    // What `make_wakeable_multi` tried.
+    curl.multi_poll(multi, NULL, 0, 0, NULL);
+    for (size_t round = 0; round < sizeof wakeups_of_rounds / sizeof *wakeups_of_rounds; round++) {
+        for (int wakeup = 0; wakeup < wakeups_of_rounds[round]; wakeup++) curl.multi_wakeup(multi);
+        keep_carrying(pair, wakeups_of_rounds[round]);
         curl.multi_poll(multi, NULL, 0, 0, NULL);
-        keep_busy(pair, false);
+        keep_empty(pair);
     }
     for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
-        if (pair[descriptor]) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+        if (pair[descriptor].is_open) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     }
 }
 
@@ -314,7 +338,7 @@ static curlrt_multi *make_wakeable_multi(void) {
 
 /// libcurl makes a pair of sockets for its wake-ups, which programs that the process starts would inherit until 8.10.
 curlrt_multi *curlrt_multi_make(void) {
-    descriptor_set others = {false};
+    candidate_set others = {0};
     find_inherited_pairs(others);
     curlrt_multi *multi = make_wakeable_multi();
     if (multi) close_pair_on_exec(multi, others);

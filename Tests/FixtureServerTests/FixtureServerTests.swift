@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("A server's life", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("A server's life", .takesTurns, .timeLimit(.minutes(10)))
 struct FixtureServerTests {
     @Test func `It is listening when start returns`() throws {
         let server = try FixtureServer.start()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import errand_bench
 
-@Suite("The bench's command line", .takesTurns, .timeLimit(.minutes(5)))
+@Suite("The bench's command line", .takesTurns, .timeLimit(.minutes(10)))
 struct BenchTests {
     @Test func `Help names every row`() async throws {
         let ending = try await bench("--help")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Parameters are a literal or an object, and can be joined", .timeLimit(.minutes(1)))
+@Suite("Parameters are a literal or an object, and can be joined", .timeLimit(.minutes(10)))
 struct APIParamsTests {
     struct Filter: Encodable {
         var category = 7

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Queries and forms follow the WHATWG serializer", .timeLimit(.minutes(1)))
+@Suite("Queries and forms follow the WHATWG serializer", .timeLimit(.minutes(10)))
 struct FormEncodingTests {
     struct Vector: Decodable {
         let test: String

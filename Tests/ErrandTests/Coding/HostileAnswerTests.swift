@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Answers that are hardly JSON, or hardly text", .timeLimit(.minutes(1)))
+@MainActor @Suite("Answers that are hardly JSON, or hardly text", .timeLimit(.minutes(10)))
 struct HostileAnswerTests {
     @Test(.fault(54)) func `JSON that parsers stumble over is a value or a decoding failure`() async {
         await #expect(processExitsWith: .success) {

@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// What decoders make of `JSONValue` within other types, with the text at hand and without.
-@Suite("JSON of unknown shape inside other types", .timeLimit(.minutes(1)))
+@Suite("JSON of unknown shape inside other types", .timeLimit(.minutes(10)))
 struct JSONDocumentTests {
     private struct Leaf: Decodable, Equatable {
         let userID: Int

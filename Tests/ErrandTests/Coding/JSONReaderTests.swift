@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A JSON text is read once, exactly, and in linear time", .timeLimit(.minutes(2)))
+@Suite("A JSON text is read once, exactly, and in linear time", .timeLimit(.minutes(10)))
 struct JSONReaderTests {
     @Test(.fault(54), arguments: 0..<20) func `Any text has its value, whatever its shape and depth`(_ seed: UInt64)
         throws

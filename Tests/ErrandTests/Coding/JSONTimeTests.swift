@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("JSON of unknown shape costs no more than other JSON", .takesTurns, .timeLimit(.minutes(3)))
+@MainActor @Suite("JSON of unknown shape costs no more than other JSON", .takesTurns, .timeLimit(.minutes(10)))
 struct JSONTimeTests {
     /// How often the time of `JSONSerialization` is allowed: that is built with optimization, and these sources perhaps not.
     private static let limit = _isDebugAssertConfiguration() ? 40.0 : 2

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Multipart bodies follow RFC 7578", .timeLimit(.minutes(1)))
+@Suite("Multipart bodies follow RFC 7578", .timeLimit(.minutes(10)))
 struct MultipartFormTests {
     private func text(_ body: HTTPBody) throws -> String {
         try body.pieces.map { piece in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A draft becomes a request", .timeLimit(.minutes(1)))
+@Suite("A draft becomes a request", .timeLimit(.minutes(10)))
 struct RequestDraftTests {
     private func url(_ path: String, _ params: APIParams? = nil, base: String = "http://shop.test/api") throws
         -> String

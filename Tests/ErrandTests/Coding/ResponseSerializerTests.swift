@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Answers become the request's type, by the envelope", .timeLimit(.minutes(1)))
+@MainActor @Suite("Answers become the request's type, by the envelope", .timeLimit(.minutes(10)))
 struct ResponseSerializerTests {
     private func result<Request: APIManager>(
         _ type: Request.Type,

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// One jar, many threads; to be run under the thread sanitizer too.
-@Suite(.takesTurns, .timeLimit(.minutes(1)))
+@Suite(.takesTurns, .timeLimit(.minutes(10)))
 struct CookieConcurrencyTests {
     private let folder: TemporaryFolder
     private let jar: CookieJar

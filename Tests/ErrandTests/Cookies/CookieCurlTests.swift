@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The jar's file and curl's engine, each reading what the other wrote.
-@Suite(.takesTurns, .timeLimit(.minutes(1)), .enabled(if: CookieProbe.hasCurl, "curl is not installed"))
+@Suite(.takesTurns, .timeLimit(.minutes(10)), .enabled(if: CookieProbe.hasCurl, "curl is not installed"))
 struct CookieCurlTests {
     private let folder: TemporaryFolder
     private let server: FixtureServer

@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// FAULT 26: whatever stands in the file's place, a jar opens, keeps it, and says so.
-@Suite(.takesTurns, .timeLimit(.minutes(1)))
+@Suite(.takesTurns, .timeLimit(.minutes(10)))
 struct CookieFileDamageTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// FAULT 92: one file has one identity, however its path is spelled.
-@Suite("Spellings of a cookie file's path", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Spellings of a cookie file's path", .takesTurns, .timeLimit(.minutes(10)))
 struct CookieFileIdentityTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

@@ -2,7 +2,7 @@ import Errand
 import Foundation
 import Testing
 
-@Suite("How long the cookies of a shared file live", .timeLimit(.minutes(1)))
+@Suite("How long the cookies of a shared file live", .timeLimit(.minutes(10)))
 struct CookieFileLifeTests {
     @Test func `A jar that has been open for long does not shorten what another one stores`() throws {
         let folder = try TemporaryFolder()

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// FAULTS 27, 28, 31 and 33: several processes on one file, some of which end at once, and places where it cannot be.
-@Suite(.takesTurns, .timeLimit(.minutes(5)), .serialized)
+@Suite(.takesTurns, .timeLimit(.minutes(10)), .serialized)
 struct CookieFileSharingTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

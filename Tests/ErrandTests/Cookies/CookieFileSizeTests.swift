@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Cookie files of large jars", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Cookie files of large jars", .takesTurns, .timeLimit(.minutes(10)))
 struct CookieFileSizeTests {
     @Test func `A file may be as large as the cookies of its jar`() throws {
         let folder = try TemporaryFolder()

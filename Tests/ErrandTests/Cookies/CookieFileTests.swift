@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// FAULTS 29, 30 and 34, and what a jar writes and reads.
-@Suite(.takesTurns, .timeLimit(.minutes(1)))
+@Suite(.takesTurns, .timeLimit(.minutes(10)))
 struct CookieFileTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/cart/list")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Cookie files of other tools", .timeLimit(.minutes(1)))
+@Suite("Cookie files of other tools", .timeLimit(.minutes(10)))
 struct CookieFileToleranceTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

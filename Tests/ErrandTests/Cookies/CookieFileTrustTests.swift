@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// FAULT 95: no cookies are read that another user could have chosen.
-@Suite("Cookie files of other users", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Cookie files of other users", .takesTurns, .timeLimit(.minutes(10)))
 struct CookieFileTrustTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

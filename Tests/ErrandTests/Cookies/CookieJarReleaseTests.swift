@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What jars and their owners release may call them", .timeLimit(.minutes(2)))
+@Suite("What jars and their owners release may call them", .timeLimit(.minutes(10)))
 struct CookieJarReleaseTests {
     @Test func `A proxy that ends while its jar looks at it`() async {
         await #expect(processExitsWith: .success) {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// FAULT 32: times, and what a logout ends.
-@Suite(.takesTurns, .timeLimit(.minutes(1)))
+@Suite(.takesTurns, .timeLimit(.minutes(10)))
 struct CookieLifeTests {
     let url = URL("https://shop.example.org/")
     let noon = Date(timeIntervalSince1970: 1_800_000_000)

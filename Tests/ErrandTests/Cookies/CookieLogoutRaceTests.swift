@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 /// A logout through one jar, and another jar of the same file that is busy with it.
-@Suite("A logout while other jars of the file are busy", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("A logout while other jars of the file are busy", .takesTurns, .timeLimit(.minutes(10)))
 struct CookieLogoutRaceTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

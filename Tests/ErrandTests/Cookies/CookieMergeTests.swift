@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// FAULT 92: of each cookie, the newest update counts in a file that several jars share.
-@Suite("Updates of a shared cookie file", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Updates of a shared cookie file", .takesTurns, .timeLimit(.minutes(10)))
 struct CookieMergeTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// The paths of cookies are compared byte for byte with the path that is sent (RFC 6265bis section 5.1.4).
-@Suite("Cookie paths", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Cookie paths", .takesTurns, .timeLimit(.minutes(10)))
 struct CookiePathTests {
     /// Each is sent as it is; many would be equal if something were decoded or resolved.
     private static let paths = [

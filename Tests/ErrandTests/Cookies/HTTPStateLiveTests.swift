@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// The http-state suite over live sockets: a redirect sets the cookies, the proxy follows it with its own jar.
-@Suite(.takesTurns, .timeLimit(.minutes(1)), .enabled(if: SharedData.freshHTTPState.exists))
+@Suite(.takesTurns, .timeLimit(.minutes(10)), .enabled(if: SharedData.freshHTTPState.exists))
 struct HTTPStateLiveTests {
     /// Lines that are no header lines: a transport need not give such an answer to anybody.
     static let unsendable: Set = ["DISABLED_CHROMIUM0022", "DISABLED_CHROMIUM0023"]

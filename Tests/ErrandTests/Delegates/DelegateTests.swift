@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Interceptor, validator, indicator and hooks have their say", .timeLimit(.minutes(1)))
+@MainActor @Suite("Interceptor, validator, indicator and hooks have their say", .timeLimit(.minutes(10)))
 struct DelegateTests {
     let screen = Screen(params: ["q": "tea"])
     let interceptor = InterceptorSpy()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Anything may be done inside any callback", .timeLimit(.minutes(1)))
+@MainActor @Suite("Anything may be done inside any callback", .timeLimit(.minutes(10)))
 struct ReentrancyTests {
     /// Every kind of callback on the main actor that a load has, in the order of its life.
     enum Callback: CaseIterable, Sendable {

@@ -4,7 +4,7 @@ import Testing
 @Suite(
     "Every code block of the documentation compiles",
     .takesTurns,
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(10)),
     .enabled(if: TypeChecker.compiler != nil, "no swiftc")
 )
 struct CodeBlockTests {

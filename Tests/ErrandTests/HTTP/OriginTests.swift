@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Origins", .fault(57), .timeLimit(.minutes(1)))
+@Suite("Origins", .fault(57), .timeLimit(.minutes(10)))
 struct OriginTests {
     @Test(arguments: [
         ("http://a.test", "http://a.test/x?y#z"), ("http://a.test", "HTTP://A.TEST:80/"),

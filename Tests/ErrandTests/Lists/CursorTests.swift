@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Cursors and links", .timeLimit(.minutes(1)))
+@MainActor @Suite("Cursors and links", .timeLimit(.minutes(10)))
 struct CursorTests {
     final class Texts: PageAPIRequest<[String]>, APIManager {
         let path = "/texts"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The table of the items that are there", .timeLimit(.minutes(1)))
+@Suite("The table of the items that are there", .timeLimit(.minutes(10)))
 struct ItemIndexTests {
     /// An ID whose hash says next to nothing.
     private struct Clumsy: Hashable {

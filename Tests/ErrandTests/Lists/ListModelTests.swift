@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A list never differs from its model", .takesTurns, .timeLimit(.minutes(2)))
+@MainActor @Suite("A list never differs from its model", .takesTurns, .timeLimit(.minutes(10)))
 struct ListModelTests {
     /// The numbers in the server's list; every answer is made when the main actor has time for it.
     @MainActor final class Server {

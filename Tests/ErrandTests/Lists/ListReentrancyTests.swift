@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Anything may be done to a list inside any hook", .timeLimit(.minutes(2)))
+@MainActor @Suite("Anything may be done to a list inside any hook", .timeLimit(.minutes(10)))
 struct ListReentrancyTests {
     /// Every place on the main actor at which a list calls the app.
     enum Hook: CaseIterable {

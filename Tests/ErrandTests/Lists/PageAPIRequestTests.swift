@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A paged request neither skips nor doubles a page", .timeLimit(.minutes(1)))
+@MainActor @Suite("A paged request neither skips nor doubles a page", .timeLimit(.minutes(10)))
 struct PageAPIRequestTests {
     struct ItemPage: PageResponse, Sendable {
         enum CodingKeys: String, CodingKey {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The pages of a list as one run of items", .timeLimit(.minutes(1)))
+@Suite("The pages of a list as one run of items", .timeLimit(.minutes(10)))
 struct PageContentTests {
     struct Page: PageResponse, Sendable {
         var items: [Int]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Lists over live sockets", .takesTurns, .timeLimit(.minutes(1)))
+@MainActor @Suite("Lists over live sockets", .takesTurns, .timeLimit(.minutes(10)))
 struct PageLiveTests {
     struct Issue: Decodable, Sendable {
         let number: Int

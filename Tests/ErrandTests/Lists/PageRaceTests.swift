@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Lists whose answers overtake each other", .timeLimit(.minutes(1)))
+@MainActor @Suite("Lists whose answers overtake each other", .timeLimit(.minutes(10)))
 struct PageRaceTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("The pages of a list as a sequence", .timeLimit(.minutes(1)))
+@MainActor @Suite("The pages of a list as a sequence", .timeLimit(.minutes(10)))
 struct PageSequenceTests {
     let server = NumberServer(count: 35)
     let screen = Screen()

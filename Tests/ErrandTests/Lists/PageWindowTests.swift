@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A list as a window, and all of it anew", .timeLimit(.minutes(1)))
+@MainActor @Suite("A list as a window, and all of it anew", .timeLimit(.minutes(10)))
 struct PageWindowTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The states of a list and the rules between them", .timeLimit(.minutes(1)))
+@Suite("The states of a list and the rules between them", .timeLimit(.minutes(10)))
 struct PagedListTests {
     struct Page: PageResponse, Sendable {
         var items: [Int]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Every item once, whatever page size and total the server has", .timeLimit(.minutes(2)))
+@MainActor @Suite("Every item once, whatever page size and total the server has", .timeLimit(.minutes(10)))
 struct PagingServerTests {
     typealias Rules = PagingServer.Rules
 

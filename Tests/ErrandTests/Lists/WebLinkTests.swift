@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Link headers", .timeLimit(.minutes(1)))
+@Suite("Link headers", .timeLimit(.minutes(10)))
 struct WebLinkTests {
     /// One case of the shared data; a link with several relations stands there once for each.
     struct Vector: Decodable, Sendable, CustomTestStringConvertible {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Errors tell what a user can act on, and no secrets", .timeLimit(.minutes(1)))
+@MainActor @Suite("Errors tell what a user can act on, and no secrets", .timeLimit(.minutes(10)))
 struct APIErrorTests {
     private func error(_ answer: HTTPResponse, service: APIService = .sample()) async -> APIError? {
         let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "Cookie": "sid=s3cret"]

@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 /// Jars that change hands while loads are under way.
-@MainActor @Suite("Several accounts", .takesTurns, .timeLimit(.minutes(1)))
+@MainActor @Suite("Several accounts", .takesTurns, .timeLimit(.minutes(10)))
 struct AccountTests {
     private let screen = Screen()
     private let folder: TemporaryFolder

@@ -12,7 +12,7 @@ import Testing
     "A download changes its target when it succeeds, and only then",
     .serialized,
     .takesTurns,
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(10))
 )
 struct DownloadEndingTests {
     typealias Instant = DownloadScene.Instant

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// What a proxy's error hook hears of its jars.
-@Suite("The error hook", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("The error hook", .takesTurns, .timeLimit(.minutes(10)))
 struct ErrorHookTests {
     private let folder: TemporaryFolder
     private let problems = Problems()

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Whatever a server does, a load ends once, with the right type", .takesTurns, .timeLimit(.minutes(1)))
+@MainActor
+@Suite("Whatever a server does, a load ends once, with the right type", .takesTurns, .timeLimit(.minutes(10)))
 struct FaultEndingTests {
     /// What goes wrong, numbered as in the fault matrix.
     enum Fault: Int, CaseIterable, Sendable {

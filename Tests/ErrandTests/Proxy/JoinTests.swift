@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Identical loads share one exchange where they ask for it", .timeLimit(.minutes(1)))
+@MainActor @Suite("Identical loads share one exchange where they ask for it", .timeLimit(.minutes(10)))
 struct JoinTests {
     let screen = Screen(params: ["q": "pen"])
     let gate = Latch()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("The layer over live sockets", .takesTurns, .timeLimit(.minutes(1)))
+@MainActor @Suite("The layer over live sockets", .takesTurns, .timeLimit(.minutes(10)))
 struct LiveExchangeTests {
     let screen = Screen()
 

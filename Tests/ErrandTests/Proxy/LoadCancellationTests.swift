@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Wherever a load is when it is cancelled, that is its ending", .takesTurns, .timeLimit(.minutes(2)))
+@MainActor @Suite("Wherever a load is when it is cancelled, that is its ending", .takesTurns, .timeLimit(.minutes(10)))
 struct LoadCancellationTests {
     /// Every place on its way where a load can wait.
     enum CancellationPoint: CaseIterable, Sendable {

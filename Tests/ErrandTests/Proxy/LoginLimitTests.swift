@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 /// A login is sent at once, because the loads that hold every place and every connection may wait for it.
-@MainActor @Suite("A login among loads that hold every connection", .takesTurns, .timeLimit(.minutes(2)))
+@MainActor @Suite("A login among loads that hold every connection", .takesTurns, .timeLimit(.minutes(10)))
 struct LoginLimitTests {
     /// The limits of a transport and of its proxy.
     struct Limits: Sendable {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Plain calls", .timeLimit(.minutes(1)))
+@Suite("Plain calls", .timeLimit(.minutes(10)))
 struct PlainCallTests {
     /// Hands its progress out and waits until it is let go, cancelled or not.
     private final class ProgressingTransport: HTTPTransport {

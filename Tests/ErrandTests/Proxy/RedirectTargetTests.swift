@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Targets of redirects at the server", .fault(80), .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Targets of redirects at the server", .fault(80), .takesTurns, .timeLimit(.minutes(10)))
 struct RedirectTargetTests {
     /// A server that redirects the first request of each case to the case's location, and answers the others.
     private func server(_ locations: [String]) throws -> FixtureServer {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Redirects are the library's own", .timeLimit(.minutes(1)))
+@Suite("Redirects are the library's own", .timeLimit(.minutes(10)))
 struct RedirectTests {
     private func redirect(
         _ request: HTTPRequest = HTTPRequest(.get, URL("http://a.test/b/c/d?q")),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Requests queue above the limits: by priority, first in first out", .timeLimit(.minutes(1)))
+@MainActor @Suite("Requests queue above the limits: by priority, first in first out", .timeLimit(.minutes(10)))
 struct RequestQueueTests {
     let screen = Screen()
     let gate = Latch()

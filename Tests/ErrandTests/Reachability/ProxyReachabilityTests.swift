@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A proxy and the network", .timeLimit(.minutes(1)))
+@MainActor @Suite("A proxy and the network", .timeLimit(.minutes(10)))
 struct ProxyReachabilityTests {
     @Test func `A proxy tells of the system's network unless it is given another`() {
         let own = Reachability(status: .unreachable)

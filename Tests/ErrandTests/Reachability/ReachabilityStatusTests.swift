@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The status that a list of interfaces amounts to", .timeLimit(.minutes(1)))
+@Suite("The status that a list of interfaces amounts to", .timeLimit(.minutes(10)))
 struct ReachabilityStatusTests {
     private static let running = IFF_UP | IFF_RUNNING | IFF_BROADCAST
     private static let loopback = entry(IFF_UP | IFF_RUNNING | IFF_LOOPBACK, "127.0.0.1")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Reachability", .timeLimit(.minutes(1)))
+@Suite("Reachability", .timeLimit(.minutes(10)))
 struct ReachabilityTests {
     private let reachability = Reachability(status: .unknown)
 
@@ -83,7 +83,7 @@ struct ReachabilityTests {
     }
 }
 
-@Suite("Waiting while the network is unreachable", .timeLimit(.minutes(1)))
+@Suite("Waiting while the network is unreachable", .timeLimit(.minutes(10)))
 struct ReachabilityWaitTests {
     private let reachability = Reachability(status: .unreachable)
 
@@ -136,7 +136,7 @@ struct ReachabilityWaitTests {
     }
 }
 
-@Suite("What Reachability watches", .timeLimit(.minutes(1)))
+@Suite("What Reachability watches", .timeLimit(.minutes(10)))
 struct ReachabilitySourceTests {
     /// A source that counts how often it is begun and ended.
     private final class Source: Sendable {

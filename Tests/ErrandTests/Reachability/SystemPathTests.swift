@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The network of this machine", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("The network of this machine", .takesTurns, .timeLimit(.minutes(10)))
 struct SystemPathTests {
     @Test func `Nothing is open before the first use, one socket after it, and none when the object has gone`() async {
         await #expect(processExitsWith: .success) {
@@ -62,7 +62,7 @@ struct SystemPathTests {
 @Suite(
     "A network that changes",
     .takesTurns,
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(10)),
     .enabled(if: NetworkNamespace.isPermitted, "no network namespace with a veth pair can be made here")
 )
 struct NetworkChangeTests {

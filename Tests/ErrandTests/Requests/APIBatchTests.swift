@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A batch of requests ends once", .timeLimit(.minutes(1)))
+@MainActor @Suite("A batch of requests ends once", .timeLimit(.minutes(10)))
 struct APIBatchTests {
     let server = GroupServer()
     let screen = GroupScreen()

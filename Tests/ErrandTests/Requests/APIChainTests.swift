@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A chain of requests ends once", .timeLimit(.minutes(1)))
+@MainActor @Suite("A chain of requests ends once", .timeLimit(.minutes(10)))
 struct APIChainTests {
     private struct Odd: Error {}
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A cancelled load ends as cancelled and in no other way", .timeLimit(.minutes(1)))
+@MainActor @Suite("A cancelled load ends as cancelled and in no other way", .timeLimit(.minutes(10)))
 struct CancelTests {
     let screen = Screen()
     let gate = Latch()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Every load ends exactly once", .timeLimit(.minutes(1)))
+@MainActor @Suite("Every load ends exactly once", .timeLimit(.minutes(10)))
 struct EndingTests {
     let screen = Screen(params: ["category": 7])
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Loads and the objects that begin them", .timeLimit(.minutes(1)))
+@MainActor @Suite("Loads and the objects that begin them", .timeLimit(.minutes(10)))
 struct LifetimeTests {
     let gate = Latch()
     let indicator = IndicatorSpy()

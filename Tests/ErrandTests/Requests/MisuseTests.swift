@@ -3,7 +3,7 @@ import Testing
 @Suite(
     "Wrong use does not compile",
     .takesTurns,
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(10)),
     .enabled(if: TypeChecker.compiler != nil, "no swiftc")
 )
 struct MisuseTests {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What the library releases may call it", .timeLimit(.minutes(1)))
+@Suite("What the library releases may call it", .timeLimit(.minutes(10)))
 struct ReleaseTests {
     /// What takes a load out of the table.
     private enum Manner: CaseIterable {

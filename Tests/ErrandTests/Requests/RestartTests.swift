@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Loading again while loading follows the restart policy", .timeLimit(.minutes(1)))
+@MainActor @Suite("Loading again while loading follows the restart policy", .timeLimit(.minutes(10)))
 struct RestartTests {
     let screen = Screen()
 

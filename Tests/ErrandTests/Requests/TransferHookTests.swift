@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 
 /// Hooks for what goes to and from files.
-@MainActor @Suite("Uploads and downloads of a request class", .takesTurns, .timeLimit(.minutes(1)))
+@MainActor @Suite("Uploads and downloads of a request class", .takesTurns, .timeLimit(.minutes(10)))
 struct TransferHookTests {
     private final class Download: SampleRequest, APIManager {
         typealias Response = DownloadedFile

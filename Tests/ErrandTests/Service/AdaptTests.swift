@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// What a service does to each request before it goes out.
-@MainActor @Suite("A service adapts its requests", .timeLimit(.minutes(1)))
+@MainActor @Suite("A service adapts its requests", .timeLimit(.minutes(10)))
 struct AdaptTests {
     private struct Unsigned: Error {}
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Relogin over live sockets", .takesTurns, .timeLimit(.minutes(2)))
+@MainActor @Suite("Relogin over live sockets", .takesTurns, .timeLimit(.minutes(10)))
 struct ReloginLiveTests {
     let screen = Screen()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A handler is in one relogin at a time, even if it ignores its cancel", .timeLimit(.minutes(1)))
+@MainActor @Suite("A handler is in one relogin at a time, even if it ignores its cancel", .timeLimit(.minutes(10)))
 struct ReloginOverlapTests: SessionScene {
     let screen = Screen()
     let account = Account()

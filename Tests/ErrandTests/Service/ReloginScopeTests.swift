@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A load that begins inside relogin() is part of it", .timeLimit(.minutes(1)))
+@MainActor @Suite("A load that begins inside relogin() is part of it", .timeLimit(.minutes(10)))
 struct ReloginScopeTests: SessionScene {
     let screen = Screen()
     let account = Account()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("One relogin for all who need it, one replay for each", .takesTurns, .timeLimit(.minutes(1)))
+@MainActor @Suite("One relogin for all who need it, one replay for each", .takesTurns, .timeLimit(.minutes(10)))
 struct ReloginTests {
     let screen = Screen(params: ["n": 1])
     let account = Account()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A load that found no network waits for one where it may", .timeLimit(.minutes(1)))
+@MainActor @Suite("A load that found no network waits for one where it may", .timeLimit(.minutes(10)))
 struct RetryConnectivityTests {
     let screen = Screen()
     let clock = ManualClock()

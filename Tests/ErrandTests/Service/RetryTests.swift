@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A load is sent again where that does no harm, and only there", .timeLimit(.minutes(1)))
+@MainActor @Suite("A load is sent again where that does no harm, and only there", .timeLimit(.minutes(10)))
 struct RetryTests {
     let screen = Screen()
     let clock = ManualClock()

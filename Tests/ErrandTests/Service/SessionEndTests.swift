@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Nothing of a session that has ended reaches the next", .timeLimit(.minutes(1)))
+@MainActor @Suite("Nothing of a session that has ended reaches the next", .timeLimit(.minutes(10)))
 struct SessionEndTests: SessionScene {
     let screen = Screen()
     let account = Account()

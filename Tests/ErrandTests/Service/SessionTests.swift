@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A session expires once, however its relogin goes", .timeLimit(.minutes(1)))
+@MainActor @Suite("A session expires once, however its relogin goes", .timeLimit(.minutes(10)))
 struct SessionTests: SessionScene {
     let screen = Screen()
     let account = Account()

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// Logins that the user makes, and those that are cancelled.
-@MainActor @Suite("Signing in by hand", .timeLimit(.minutes(1)))
+@MainActor @Suite("Signing in by hand", .timeLimit(.minutes(10)))
 struct SignInTests {
     private let screen = Screen()
     private let account = Account()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The shop that serves", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("The shop that serves", .takesTurns, .timeLimit(.minutes(10)))
 @MainActor struct ServeTests {
     @Test("tells its address, answers, and ends when interrupted")
     func serves() async throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The shop's arguments", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("The shop's arguments", .takesTurns, .timeLimit(.minutes(10)))
 @MainActor struct ShopArgumentsTests {
     @Test("are explained on request")
     func help() async throws {

@@ -2,7 +2,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The walk through the shop", .takesTurns, .serialized, .timeLimit(.minutes(2)))
+@Suite("The walk through the shop", .takesTurns, .serialized, .timeLimit(.minutes(10)))
 @MainActor struct WalkTests {
     @Test("holds, in plain lines, and leaves nothing behind")
     func holds() async throws {

@@ -9,7 +9,6 @@ struct Layering: CustomStringConvertible {
     /// As many empty members as a client need not bear, and as few as it has to.
     private static let manyMembers = 100_000
     private static let someMembers = 5_000
-    private static let emptyMember = Zlib.gzip([])
 
     let content: [UInt8]
     /// What goes over the wire.
@@ -62,7 +61,7 @@ struct Layering: CustomStringConvertible {
         if count == Self.manyMembers { hasManyMembers = true }
         let cut = Int.random(in: 0...bytes.count, using: &random)
         let members = Zlib.gzip(Array(bytes[..<cut])) + Zlib.gzip(Array(bytes[cut...]))
-        return Array(repeatElement(Self.emptyMember, count: count).joined()) + members
+        return Zlib.emptyMembers(count) + members
     }
 }
 

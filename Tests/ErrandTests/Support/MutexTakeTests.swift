@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What a lock guarded is released when the lock is free", .timeLimit(.minutes(1)))
+@Suite("What a lock guarded is released when the lock is free", .timeLimit(.minutes(10)))
 struct MutexTakeTests {
     /// Two values, of which a caller may need one or none.
     private struct Pair: Sendable {

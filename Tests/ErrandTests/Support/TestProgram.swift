@@ -44,7 +44,7 @@ final class TestProgram: Sendable {
         in directory: URL? = nil,
         environment: [String: String] = [:],
         output: Pipe? = nil,
-        deadline: Duration = .seconds(60)
+        deadline: Duration = .seconds(300)
     ) throws {
         guard let path = Self.path(of: command[0]) else { throw Missing(name: command[0]) }
         let folder = try TemporaryFolder()
@@ -139,7 +139,7 @@ extension TestProgram {
     }
 
     /// Runs a program to its end.
-    static func run(_ command: [String], deadline: Duration = .seconds(60)) async throws -> Ending {
+    static func run(_ command: [String], deadline: Duration = .seconds(300)) async throws -> Ending {
         try await TestProgram(command, deadline: deadline).ending()
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("A program of a test", .timeLimit(.minutes(1)))
+@Suite("A program of a test", .timeLimit(.minutes(10)))
 struct TestProgramTests {
     @Test func `What it wrote and its status are told`() async throws {
         let ending = try await TestProgram.run(["sh", "-c", "echo one; echo two; echo three >&2; exit 4"])

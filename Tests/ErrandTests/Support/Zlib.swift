@@ -33,5 +33,14 @@ enum Zlib {
         let trailer = numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
         return memberHeader + deflate(bytes).dropFirst(2).dropLast(4) + trailer
     }
+
+    /// `count` members of gzip without content.
+    static func emptyMembers(_ count: Int) -> [UInt8] {
+        let member = gzip([])
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count * member.count)
+        for _ in 0..<count { bytes += member }
+        return bytes
+    }
 }
 #endif

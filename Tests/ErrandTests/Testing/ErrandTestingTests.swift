@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("What ErrandTesting gives to an app's tests", .timeLimit(.minutes(1)))
+@MainActor @Suite("What ErrandTesting gives to an app's tests", .timeLimit(.minutes(10)))
 struct ErrandTestingTests {
     let clock = ManualClock()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A recorder hands out every ending once", .timeLimit(.minutes(1)))
+@MainActor @Suite("A recorder hands out every ending once", .timeLimit(.minutes(10)))
 struct RequestRecorderTests {
     let recorder = RequestRecorder()
 

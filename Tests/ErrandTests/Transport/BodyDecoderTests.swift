@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The decoder of a body", .timeLimit(.minutes(1)))
+@Suite("The decoder of a body", .timeLimit(.minutes(10)))
 struct BodyDecoderTests {
     /// What a decoder made of its input, and how much of that came within one budget at most.
     private struct Outcome {
@@ -77,11 +77,10 @@ struct BodyDecoderTests {
     }
 
     @Test(.fault(86)) func `Streams of nothing are paid for and come to an end`() throws {
-        let empty = Zlib.gzip([])
-        let some = Array(repeatElement(empty, count: 10_000).joined())
+        let some = Zlib.emptyMembers(10_000)
         #expect(try decode(some + Zlib.gzip([1]), [.gzip]).bytes == [1])
         #expect(try decode(Zlib.gzip(some), [.gzip, .gzip]).turns > 4)
-        let many = Array(repeatElement(empty, count: 60_000).joined())
+        let many = Zlib.emptyMembers(60_000)
         for (bytes, count) in [(many, 1), (Zlib.gzip(many), 2)] {
             let error = #expect(throws: TransportError.self) {
                 try decode(bytes, Array(repeating: .gzip, count: count))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The framing of a body", .timeLimit(.minutes(1)))
+@Suite("The framing of a body", .timeLimit(.minutes(10)))
 struct BodyFramingTests {
     private static func codings(_ headers: HTTPHeaders) throws(TransportError) -> [ContentCoding] {
         try BodyFraming(headers).codings { $0 != .zstd }

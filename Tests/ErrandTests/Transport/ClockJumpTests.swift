@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 
 /// Deadlines in a process for which the date is another one at every look.
-@Suite("A date that jumps", .takesTurns, .timeLimit(.minutes(2)))
+@Suite("A date that jumps", .takesTurns, .timeLimit(.minutes(10)))
 struct ClockJumpTests {
     private static let hasCompiler = TestProgram.path(of: "clang") != nil
     private static let mark = "ERRAND_DATE_JUMPS"

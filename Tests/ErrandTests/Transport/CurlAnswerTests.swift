@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What libcurl receives", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("What libcurl receives", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlAnswerTests {
     private let transport: CurlTransport
 

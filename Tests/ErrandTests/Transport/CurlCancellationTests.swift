@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Cancellation", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Cancellation", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlCancellationTests {
     /// Where an exchange is when its task is cancelled.
     enum Instant: CaseIterable {

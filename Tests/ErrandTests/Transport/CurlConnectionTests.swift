@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Connections", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Connections", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlConnectionTests {
     /// How a kept connection dies under the second request on it.
     enum Death: CaseIterable {

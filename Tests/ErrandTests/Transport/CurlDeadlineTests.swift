@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Deadlines", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Deadlines", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlDeadlineTests {
     /// What a server does so that no answer becomes complete.
     enum Slowness: CaseIterable {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Content codings", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Content codings", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlDecodingTests {
     private static let text = String(repeating: "hello, coding. ", count: 3_000)
     private let transport: CurlTransport

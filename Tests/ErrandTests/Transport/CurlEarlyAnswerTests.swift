@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("An answer that comes before the request's body is out", .timeLimit(.minutes(1)))
+@Suite("An answer that comes before the request's body is out", .timeLimit(.minutes(10)))
 struct CurlEarlyAnswerTests {
     /// Whether the answer of these header lines, and then of `body`, is known to be complete.
     private func isWhole(_ lines: String..., body: String = "", to method: HTTPMethod = .post) throws -> Bool {

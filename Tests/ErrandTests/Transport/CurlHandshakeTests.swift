@@ -11,7 +11,7 @@ private let isPossible = TestAuthority.isAvailable && TestProgram.path(of: "ngin
 @Suite(
     "A handshake that hangs",
     .takesTurns,
-    .timeLimit(.minutes(2)),
+    .timeLimit(.minutes(10)),
     .enabled(if: isPossible, "nginx or openssl is not installed")
 )
 struct CurlHandshakeTests {

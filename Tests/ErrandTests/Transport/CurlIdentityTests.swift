@@ -8,7 +8,7 @@ import Testing
     "A client certificate belongs to its origins",
     .fault(83),
     .takesTurns,
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(10)),
     .enabled(if: TestAuthority.isAvailable, "openssl is not installed")
 )
 struct CurlIdentityTests {

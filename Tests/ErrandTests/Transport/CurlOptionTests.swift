@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("libcurl's ABI", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("libcurl's ABI", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlOptionTests {
     @Test("option numbers are the ones that libcurl itself tells", .enabled(if: canTell, "libcurl is older than 7.73"))
     func numbers() {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Progress", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Progress", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlProgressTests {
     /// Keeps what it is told.
     private final class Record: Sendable {

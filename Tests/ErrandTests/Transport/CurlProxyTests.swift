@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Proxies", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Proxies", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlProxyTests {
     @Test func `A proxy carries requests to any host`() async throws {
         let proxy = try FixtureServer.start { _ in .text("proxied") }

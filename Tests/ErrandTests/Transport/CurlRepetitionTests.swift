@@ -9,7 +9,7 @@ import Testing
 @Suite(
     "A request that libcurl could repeat",
     .takesTurns,
-    .timeLimit(.minutes(1)),
+    .timeLimit(.minutes(10)),
     .enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed")
 )
 struct CurlRepetitionTests {

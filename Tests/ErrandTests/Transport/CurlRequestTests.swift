@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What libcurl sends", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("What libcurl sends", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlRequestTests {
     private let server: FixtureServer
     private let transport: CurlTransport

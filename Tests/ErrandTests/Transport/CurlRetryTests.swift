@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 /// libcurl repeats a request whose kept connection died, and may find no connection to repeat it on.
-@Suite("A retry of libcurl that finds no connection", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("A retry of libcurl that finds no connection", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlRetryTests {
     private let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sock")
     private let transport: CurlTransport

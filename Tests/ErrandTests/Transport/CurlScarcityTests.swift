@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A process without free descriptors", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("A process without free descriptors", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlScarcityTests {
     private static var failureToMakeTransport: TransportError.Kind? {
         do throws(TransportError) {
@@ -25,9 +25,7 @@ struct CurlScarcityTests {
         return hoard
     }
 
-    // Beside many other tests a request of the child process sometimes waits for a minute; the cause is not known yet.
-    @Test(.fault(95), .enabled(if: CookieProbe.runsSlowTests))
-    func `A default transport that is made then is libcurl's as soon as there are some`() async {
+    @Test(.fault(95)) func `A default transport that is made then is libcurl's as soon as there are some`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             let hoard = Self.takeDescriptors()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What libcurl does not take", .timeLimit(.minutes(1)))
+@Suite("What libcurl does not take", .timeLimit(.minutes(10)))
 struct CurlSetupTests {
     /// Longer than any text that libcurl takes for an option.
     static let tooLong = String(repeating: "x", count: 8_000_001)

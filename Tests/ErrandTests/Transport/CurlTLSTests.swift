@@ -5,7 +5,12 @@ import Testing
 
 @testable import Errand
 
-@Suite("TLS", .takesTurns, .timeLimit(.minutes(1)), .enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
+@Suite(
+    "TLS",
+    .takesTurns,
+    .timeLimit(.minutes(10)),
+    .enabled(if: TestAuthority.isAvailable, "openssl is not installed")
+)
 struct CurlTLSTests {
     private static let authority = Result { try TestAuthority() }
     private let authority: TestAuthority

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The file of additional authorities", .timeLimit(.minutes(1)))
+@Suite("The file of additional authorities", .timeLimit(.minutes(10)))
 struct CurlTrustTests {
     private static let certificate = Data("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8)
     private let configuration: TLSConfiguration

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The line of exchanges that wait", .timeLimit(.minutes(1)))
+@Suite("The line of exchanges that wait", .timeLimit(.minutes(10)))
 struct CurlWaitingLineTests {
     /// An exchange to hold on to only weakly.
     private struct Watch {

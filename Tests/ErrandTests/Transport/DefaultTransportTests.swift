@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("The default transport", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("The default transport", .takesTurns, .timeLimit(.minutes(10)))
 struct DefaultTransportTests {
     @Test("does the work of a transport that wraps it")
     func isWrapped() async throws {

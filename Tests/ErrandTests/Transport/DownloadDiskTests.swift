@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The disk under a download", .takesTurns, .timeLimit(.minutes(2)))
+@Suite("The disk under a download", .takesTurns, .timeLimit(.minutes(10)))
 struct DownloadDiskTests {
     @Test(
         "A byte that finds no room is an error, even where the system tells it late",

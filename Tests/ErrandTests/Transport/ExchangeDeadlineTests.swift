@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The deadlines of an exchange", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("The deadlines of an exchange", .takesTurns, .timeLimit(.minutes(10)))
 struct ExchangeDeadlineTests {
     @Test("the whole passes, whatever moves", arguments: [Duration.milliseconds(100), .zero, .seconds(-1)])
     func total(total: Duration) async {

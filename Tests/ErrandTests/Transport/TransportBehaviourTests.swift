@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("An exchange", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("An exchange", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportBehaviourTests {
     @Test("each method arrives as it is named", arguments: TransportKind.allCases)
     func methods(kind: TransportKind) async throws {

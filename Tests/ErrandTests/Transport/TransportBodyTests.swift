@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Bodies", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Bodies", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportBodyTests {
     @Test("a body arrives whole and with its length", arguments: TransportKind.allCases, [1, 65_536, 300_001])
     func data(kind: TransportKind, count: Int) async throws {
@@ -174,7 +174,7 @@ struct TransportBodyTests {
     }
 }
 
-@Suite("Limits", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Limits", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportLimitTests {
     @Test("a body may be as large as its limit and no larger", arguments: TransportKind.allCases, [true, false])
     func body(kind: TransportKind, isLengthTold: Bool) async throws {

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Cancellation of an exchange", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Cancellation of an exchange", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportCancellationTests {
     @Test(
         "a cancelled task ends as cancelled, and its connection closes",

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Answers that end the process under URLSession on Linux", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Answers that end the process under URLSession on Linux", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportCrashTests {
     @Test("a header block cut at any byte is one error", .fault(7), arguments: TransportKind.survivors)
     func cutHead(kind: TransportKind) async throws {

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A hostile server", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("A hostile server", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportFaultTests {
     @Test("a closed port is an error within a second", .ownThread, .fault(1), arguments: TransportKind.allCases)
     func closedPort(kind: TransportKind) async throws {

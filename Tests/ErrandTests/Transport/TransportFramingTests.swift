@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Odd answers", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Odd answers", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportFramingTests {
     @Test("what contradicts itself is one error", .fault(9), arguments: TransportKind.allCases, BadAnswer.allCases)
     func bad(kind: TransportKind, answer: BadAnswer) async throws {

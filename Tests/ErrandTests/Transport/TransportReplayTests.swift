@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A kept connection that dies under a request", .fault(11), .takesTurns, .timeLimit(.minutes(1)))
+@Suite("A kept connection that dies under a request", .fault(11), .takesTurns, .timeLimit(.minutes(10)))
 struct TransportReplayTests {
     @Test(
         "an idempotent request succeeds with its whole body",

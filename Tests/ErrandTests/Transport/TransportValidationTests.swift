@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Hostile requests", .fault(61), .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Hostile requests", .fault(61), .takesTurns, .timeLimit(.minutes(10)))
 struct TransportValidationTests {
     @Test("a hostile method is refused unsent", arguments: TransportKind.allCases, Self.hostileTokens)
     func method(kind: TransportKind, text: String) async throws {

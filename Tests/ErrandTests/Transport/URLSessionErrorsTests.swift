@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Errors of URLSession", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Errors of URLSession", .takesTurns, .timeLimit(.minutes(10)))
 struct URLSessionErrorsTests {
     @Test("a code that says something counts", arguments: Self.codes)
     func code(code: Int, kind: TransportError.Kind) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Headers through URLSession", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Headers through URLSession", .takesTurns, .timeLimit(.minutes(10)))
 struct URLSessionHeadersTests {
     @Test(
         "a joined Set-Cookie is taken apart where a cookie starts",
@@ -55,7 +55,7 @@ struct URLSessionHeadersTests {
     }
 }
 
-@Suite("The length of an answer", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("The length of an answer", .takesTurns, .timeLimit(.minutes(10)))
 struct AnswerLengthTests {
     @Test("one length, told once or more, counts")
     func told() throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Compression", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Compression", .takesTurns, .timeLimit(.minutes(10)))
 struct CompressionTests {
     @Test(arguments: [0, 1, 257, 258, 259, 2322, 2323, 100_000, 100_001] as [Int64])
     func `A bomb is gzip and zlib, with the right sums`(count: Int64) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Taking connections", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Taking connections", .takesTurns, .timeLimit(.minutes(10)))
 struct AcceptingTests {
     @Test func `A server that was told not to accept does not, though it found no descriptor before`() async {
         await #expect(processExitsWith: .success) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Recording", .takesTurns, .timeLimit(.minutes(1)))
+@Suite("Recording", .takesTurns, .timeLimit(.minutes(10)))
 struct RecordingTests {
     @Test func `Requests are taken in the order of their arrival, and waited for`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
