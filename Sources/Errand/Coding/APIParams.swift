@@ -101,7 +101,7 @@ extension APIParams {
         var members: [String: JSONValue] = [:]
         for tree in trees {
             guard case .object(let more) = tree else {
-                throw APIError(.paramsError, reason: "parameters without names cannot be joined with others")
+                throw APIError(.invalidRequest, reason: "parameters without names cannot be joined with others")
             }
             members.merge(more) { $1 }
         }
@@ -119,7 +119,7 @@ extension APIParams {
         do {
             return try encoder.encode(value)
         } catch {
-            throw APIError(.paramsError, reason: "a parameter cannot be encoded", underlying: error)
+            throw APIError(.invalidRequest, reason: "a parameter cannot be encoded", underlying: error)
         }
     }
 
@@ -127,7 +127,7 @@ extension APIParams {
         do {
             return try JSONValue(json: json)
         } catch {
-            throw APIError(.paramsError, reason: "a parameter cannot be encoded", underlying: error)
+            throw APIError(.invalidRequest, reason: "a parameter cannot be encoded", underlying: error)
         }
     }
 }

@@ -15,7 +15,7 @@ enum FormEncoding {
         switch tree {
         case .null: return []
         case .object(let members): return members.sorted { $0.key < $1.key }.flatMap { pairs($0.key, $0.value) }
-        default: throw APIError(.paramsError, reason: "parameters without names cannot go into a query or a form")
+        default: throw APIError(.invalidRequest, reason: "parameters without names cannot go into a query or a form")
         }
     }
 

@@ -73,7 +73,7 @@ public struct MultipartForm: Sendable {
 
     private func checked(_ text: String) throws(APIError) -> String {
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw APIError(.paramsError, reason: "a multipart name, file name or type holds a control character")
+            throw APIError(.invalidRequest, reason: "a multipart name, file name or type holds a control character")
         }
         return text
     }

@@ -11,7 +11,7 @@ struct PathTemplate {
     /// The path with its parameters, each percent-encoded as one segment.
     func filled(from params: inout Params) throws(APIError) -> String {
         guard !isURL else {
-            throw APIError(.paramsError, reason: "the path is a whole URL; name a service for another host")
+            throw APIError(.invalidRequest, reason: "the path is a whole URL; name a service for another host")
         }
         guard text.utf8.contains(UInt8(ascii: "{")) else { return PercentEncoding.path(text.utf8) }
         var path = ""
@@ -32,10 +32,10 @@ struct PathTemplate {
 
     private func segment(_ name: String, _ params: inout Params) throws(APIError) -> String {
         guard let value = try params.takeForPath(name), !value.isEmpty else {
-            throw APIError(.paramsError, reason: "the path needs the parameter \(name)")
+            throw APIError(.invalidRequest, reason: "the path needs the parameter \(name)")
         }
         guard value != ".", value != ".." else {
-            throw APIError(.paramsError, reason: "the path parameter \(name) would leave its segment")
+            throw APIError(.invalidRequest, reason: "the path parameter \(name) would leave its segment")
         }
         return PercentEncoding.segment(value)
     }

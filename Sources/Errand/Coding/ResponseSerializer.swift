@@ -40,14 +40,14 @@ extension ResponseSerializer {
     ///
     /// Where that is memory and the serializer needs a file, it is a new one in the temporary folder.
     ///
-    /// - Throws: `paramsError` when the value would be made of memory that stays empty.
+    /// - Throws: `invalidRequest` when the value would be made of memory that stays empty.
     func destination(for destination: HTTPRequest.Destination) throws(APIError) -> HTTPRequest.Destination {
         switch (source, destination) {
         case (.file, .memory):
             return .file(FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)"))
         case (.memory, .file):
             let reason = "the answer goes to a file, and \(Value.self) is not made of files: use DownloadedFile"
-            throw APIError(.paramsError, reason: reason)
+            throw APIError(.invalidRequest, reason: reason)
         default:
             return destination
         }

@@ -11,7 +11,7 @@
     /// Adds files and data to an upload.
     ///
     /// Called once for each load, right after ``params(for:)``. Parts need a ``BaseAPIRequest/requestSerializer`` that is
-    /// `.multipart` and a method with a body; otherwise the load fails with `paramsError`. Adds nothing by default.
+    /// `.multipart` and a method with a body; otherwise the load fails with `invalidRequest`. Adds nothing by default.
     func appendParts(to form: inout MultipartForm, for request: BaseAPIRequest)
 }
 

@@ -5,13 +5,13 @@
     /// Whether these parameters may be sent.
     ///
     /// Called once for each load, on the main actor, after ``BaseAPIRequest/reformParams(_:)`` and before anything is sent.
-    /// Refusing ends the load with `paramsError`. True by default.
+    /// Refusing ends the load with `invalidRequest`. True by default.
     func request(_ request: BaseAPIRequest, accepts params: APIParams?) -> Bool
 
     /// Whether this decoded answer is one to show.
     ///
     /// Called once for each answer, on the main actor, before ``APIManager/reformData(_:)``. Refusing ends the load with
-    /// `noContent`. True by default.
+    /// `invalidAnswer`. True by default.
     ///
     /// - Parameters:
     ///   - request: The request that asked.

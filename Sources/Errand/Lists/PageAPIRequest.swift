@@ -29,9 +29,9 @@ where Page.Item: Sendable {
     /// The items of all loaded pages, in their order.
     public var items: [Item] { observed(list.content.items) }
     /// Where the items of the newest page stand in ``items``.
-    public var newestRows: Range<Int> { observed(list.content.newestRows) }
+    public var insertedRows: Range<Int> { observed(list.content.insertedRows) }
     /// How many pages ``items`` consists of.
-    public var loadedPages: Int { observed(list.content.pageCount) }
+    public var pageCount: Int { observed(list.content.pageCount) }
     /// What the load of the first page, or of all pages anew, is doing.
     public var refreshState: PageLoadState { observed(list.refreshState) }
     /// What the load of the next page is doing; `.end` when there is none.
@@ -76,13 +76,13 @@ where Page.Item: Sendable {
         let position = list.begin(part, id, strategy: strategy)
         listVersion += 1
         guard maxPages.map({ $0 > 0 }) != false else {
-            throw APIError(.paramsError, service: service, reason: "a list of no pages cannot be loaded")
+            throw APIError(.invalidRequest, service: service, reason: "a list of no pages cannot be loaded")
         }
         if let deadEnd = list.deadEnd(of: part) { throw APIError(.decoding, service: service, reason: deadEnd) }
         do throws(PageStrategyError) {
             return try PageWish(position, strategy)
         } catch {
-            throw APIError(.paramsError, service: service, reason: error.description)
+            throw APIError(.invalidRequest, service: service, reason: error.description)
         }
     }
 

@@ -16,7 +16,7 @@ struct PageContent<Item> {
     private(set) var next: PagePosition?
     private(set) var previous: PagePosition?
     /// Where the items of the newest page stand.
-    private(set) var newestRows = 0..<0
+    private(set) var insertedRows = 0..<0
     /// More pages in a row than this without a new item are not the gaps of a filter.
     private static var barrenLimit: Int { 100 }
 
@@ -72,8 +72,8 @@ struct PageContent<Item> {
         totalCount = page.totalItems
         let start = items.count
         if !isRepetition(facts, rules) { run.append(page.items, rules.itemID) }
-        newestRows = start..<items.count
-        guard !endsByRepeat || !newestRows.isEmpty else { return end() }
+        insertedRows = start..<items.count
+        guard !endsByRepeat || !insertedRows.isEmpty else { return end() }
         if loaded.isEmpty { enterFirst(facts, rules.strategy) } else { trail[facts.position] = loaded.last?.position }
         let facts = counted(facts, before: sentBefore?.addingClamped(sent))
         setNext(behind: facts, rules)
@@ -97,12 +97,12 @@ struct PageContent<Item> {
         let gap = first?.items(behind: facts.position) ?? facts.itemCount
         let count = items.count
         if facts.itemCount > 0, facts.itemCount < gap {
-            newestRows = 0..<0
+            insertedRows = 0..<0
             moveCloser(facts)
             return false
         }
         run.prepend(facts.itemCount > gap ? Array(page.items.prefix(gap)) : page.items, rules.itemID)
-        newestRows = 0..<items.count - count
+        insertedRows = 0..<items.count - count
         let facts = counted(facts, before: sentBefore.map { max(0, $0 - min(facts.itemCount, gap)) })
         enter(facts, rules.strategy, at: 0, sent: min(facts.itemCount, gap))
         setPrevious(before: facts, rules.strategy)
@@ -114,7 +114,7 @@ struct PageContent<Item> {
     mutating func end() {
         next = nil
         deadEnd = nil
-        newestRows = items.count..<items.count
+        insertedRows = items.count..<items.count
     }
 
     /// Drops the first page or the first pages, so that `limit` are left, and returns the rows that they had.
@@ -123,7 +123,7 @@ struct PageContent<Item> {
         guard let last = surplus.last else { return 0..<0 }
         let rows = 0..<surplus.reduce(0) { $0 + $1.rows }
         run.removeFirst(rows.count, itemID)
-        newestRows = newestRows.lowerBound - rows.count..<newestRows.upperBound - rows.count
+        insertedRows = insertedRows.lowerBound - rows.count..<insertedRows.upperBound - rows.count
         previous = last.position
         let dropped = surplus.reduce(0) { $0 + $1.sent }
         sentBefore = sentBefore?.addingClamped(dropped)
@@ -161,7 +161,7 @@ extension PageContent {
     private mutating func enter(_ facts: PageFacts, _ strategy: any PageStrategy, at index: Int, sent: Int? = nil) {
         let count = sent ?? facts.itemCount
         let expectation = strategy.expectation(after: facts)
-        let page = Loaded(position: facts.position, sent: count, rows: newestRows.count, expectation: expectation)
+        let page = Loaded(position: facts.position, sent: count, rows: insertedRows.count, expectation: expectation)
         loaded.insert(page, at: index)
         self.sent += count
     }
@@ -218,8 +218,8 @@ extension PageContent {
 
     /// Recognises a position that the list has come by before, and pages that bring nothing new again and again.
     private mutating func lookForCircle(_ facts: PageFacts, hasIDs: Bool) {
-        barrenPages = newestRows.isEmpty ? barrenPages + 1 : 0
-        let isRepeat = hasIDs ? newestRows.isEmpty : facts.response.body == newestBody
+        barrenPages = insertedRows.isEmpty ? barrenPages + 1 : 0
+        let isRepeat = hasIDs ? insertedRows.isEmpty : facts.response.body == newestBody
         repeats = isRepeat && facts.itemCount > 0 ? repeats + 1 : 0
         newestBody = facts.response.body
         if let next, trail[next] != nil {

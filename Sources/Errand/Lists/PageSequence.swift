@@ -57,8 +57,8 @@ extension APIManager where Self: PagedManager {
         _ = try await ending(of: id).get()
         guard newestEnding == id else { throw Self.disturbed }
         // Nothing came, because the list has ended with the page before.
-        guard !newestRows.isEmpty || hasMore else { return nil }
-        return Array(items[newestRows])
+        guard !insertedRows.isEmpty || hasMore else { return nil }
+        return Array(items[insertedRows])
     }
 
     private static var disturbed: APIError {

@@ -8,7 +8,7 @@ public protocol PageStrategy: Sendable {
 
     /// The parameters that ask for the page at `position`; they win over the screen's.
     ///
-    /// - Throws: ``PageStrategyError`` when the strategy's own settings make no sense; the load fails with `paramsError`.
+    /// - Throws: ``PageStrategyError`` when the strategy's own settings make no sense; the load fails with `invalidRequest`.
     func params(at position: PagePosition) throws(PageStrategyError) -> APIParams
 
     /// Where the page behind this one stands; `nil` when this was the last.

@@ -100,7 +100,7 @@ struct PagedList<Item> {
         }
         content.end()
         appendState = .end
-        return .rows(inserted: content.newestRows, removed: 0..<0)
+        return .rows(inserted: content.insertedRows, removed: 0..<0)
     }
 
     /// A page has not come; items and position stay as they are.
@@ -184,7 +184,7 @@ extension PagedList {
         if prependState.isEnd, content.previous != nil { prependState = .idle }
         // A row that appeared asked for this page; without new rows there is none that could ask for the next.
         if mustBringRows, 1..<3 ~= content.barrenPages, content.next != nil { followUp = .prefetch }
-        return .rows(inserted: content.newestRows, removed: removed)
+        return .rows(inserted: content.insertedRows, removed: removed)
     }
 
     private mutating func prepend<Page: PageResponse>(
@@ -196,12 +196,12 @@ extension PagedList {
             followUp = .previous
             return .rows(inserted: 0..<0, removed: 0..<0)
         }
-        let count = content.newestRows.count
+        let count = content.insertedRows.count
         let dropped = rules.maxPages.map { content.dropLastPages(leaving: $0, rules.itemID) } ?? count..<count
         prependState = content.previous == nil ? .end : .idle
         if appendState.isEnd, content.next != nil { appendState = .idle }
         let removed = dropped.lowerBound - count..<dropped.upperBound - count
-        return .rows(inserted: content.newestRows, removed: removed)
+        return .rows(inserted: content.insertedRows, removed: removed)
     }
 
     private mutating func settleAll() {

@@ -6,7 +6,7 @@
     /// The items of all loaded pages, in their order.
     var items: [Item] { get }
     /// Where the items of the newest page stand in ``items``.
-    var newestRows: Range<Int> { get }
+    var insertedRows: Range<Int> { get }
     /// What the load of the first page is doing.
     var refreshState: PageLoadState { get }
     /// What the load of the next page is doing.

@@ -9,7 +9,7 @@ final class APICall<Value: Sendable>: Sendable {
     let retryPolicy: RetryPolicy
     let priority: RequestPriority
     let loginRole: LoginRole
-    let joinIdentical: Bool
+    let coalescesIdentical: Bool
     let progress: TransferProgress.Handler?
 
     init(
@@ -27,8 +27,8 @@ final class APICall<Value: Sendable>: Sendable {
         retryPolicy = options.retryPolicy ?? service.retryPolicy
         priority = options.priority
         loginRole = options.loginRole
-        joinIdentical =
-            options.joinIdentical && !options.loginRole.isLoginRequest && [.get, .head].contains(draft.method)
+        coalescesIdentical =
+            options.coalescesIdentical && !options.loginRole.isLoginRequest && [.get, .head].contains(draft.method)
             && draft.destination == .memory
         self.progress = progress
     }
@@ -37,7 +37,7 @@ final class APICall<Value: Sendable>: Sendable {
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
     /// Where the load queues; one that joins others does not, because their exchange does.
-    var place: RequestQueue.Place? { joinIdentical ? nil : exchangePlace }
+    var place: RequestQueue.Place? { coalescesIdentical ? nil : exchangePlace }
 
     /// Where its exchange queues; that of a login request does not, since those in the queue may wait for it.
     var exchangePlace: RequestQueue.Place? {
@@ -68,13 +68,13 @@ struct LoadOptions {
     let retryPolicy: RetryPolicy?
     let priority: RequestPriority
     let loginRole: LoginRole
-    let joinIdentical: Bool
+    let coalescesIdentical: Bool
 
     @MainActor init(of request: BaseAPIRequest, _ loginRole: LoginRole) {
         retryPolicy = request.retryPolicy
         priority = request.priority
         self.loginRole = loginRole
-        joinIdentical = request.joinIdentical
+        coalescesIdentical = request.coalescesIdentical
     }
 }
 

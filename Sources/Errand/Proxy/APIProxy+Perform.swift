@@ -41,7 +41,7 @@ extension APIProxy {
         in generation: Int,
         _ turn: inout Turn
     ) async throws(APIError) -> APIResponse {
-        guard call.joinIdentical else {
+        guard call.coalescesIdentical else {
             // Not before it is its turn: a queued load costs no body, and its headers are those of now.
             return try await inTurn(&turn) { () async throws(APIError) in
                 try await answer(to: adaptedRequest(of: call), of: call)

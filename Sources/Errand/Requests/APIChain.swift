@@ -29,7 +29,7 @@ public final class APIChain: APIGroup {
     ///
     /// - Parameters:
     ///   - make: Makes the request; called once, on the main actor. An error that is not an ``APIError`` becomes the underlying
-    ///     error of a `paramsError`.
+    ///     error of a `invalidRequest`.
     ///   - recover: Gives another answer when the request failed, for instance another request's; what it throws is the
     ///     chain's failure. Not called when the chain is cancelled. Without it the chain fails.
     /// - Returns: What will become of the request.
@@ -81,6 +81,6 @@ extension APIError {
     /// What a closure of the app's threw.
     fileprivate init(fromUser error: any Error) {
         self =
-            error as? APIError ?? APIError(.paramsError, reason: "the next request cannot be made", underlying: error)
+            error as? APIError ?? APIError(.invalidRequest, reason: "the next request cannot be made", underlying: error)
     }
 }

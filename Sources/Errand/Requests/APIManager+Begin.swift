@@ -71,7 +71,7 @@ extension APIManager {
         let options = LoadOptions(of: self, load.loginRole)
         let service = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {
-            throw APIError(.paramsError, service: service, reason: "the validator refused the parameters")
+            throw APIError(.invalidRequest, service: service, reason: "the validator refused the parameters")
         }
         return APICall(
             id: load.id,
@@ -92,17 +92,17 @@ extension APIManager {
         paramSource?.appendParts(to: &form, for: self)
         guard !form.parts.isEmpty else { return isMultipart ? form : nil }
         guard isMultipart else {
-            throw APIError(.paramsError, reason: "there are parts, but the requestSerializer is not .multipart")
+            throw APIError(.invalidRequest, reason: "there are parts, but the requestSerializer is not .multipart")
         }
         guard !draft.method.encodesParamsInQuery else {
-            throw APIError(.paramsError, reason: "there are parts, but \(draft.method) sends no body")
+            throw APIError(.invalidRequest, reason: "there are parts, but \(draft.method) sends no body")
         }
         return form
     }
 
     private func prepared(_ service: APIService?, isLoginRequest: Bool) throws(APIError) -> APIService {
         guard var service else {
-            throw APIError(.paramsError, reason: "there is no service: set defaultService of the proxy")
+            throw APIError(.invalidRequest, reason: "there is no service: set defaultService of the proxy")
         }
         // An account that is changed after this changes nothing about the load.
         service.cookies = proxy.jar(for: service)

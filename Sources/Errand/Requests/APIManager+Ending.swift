@@ -19,7 +19,7 @@ extension APIManager {
         case .success(let answer):
             interceptor?.request(self, didReceive: answer.response)
             guard validator?.request(self, accepts: answer.value, in: answer.response) != false else {
-                return .failure(APIError(.noContent, service: service, response: answer.response))
+                return .failure(APIError(.invalidAnswer, service: service, response: answer.response))
             }
             return .success(reformData(answer.value))
         case .failure(let error):

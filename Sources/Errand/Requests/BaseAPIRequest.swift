@@ -81,7 +81,7 @@ public import Observation
     open var requestSerializer: RequestSerializer { .json }
     /// Where the bytes of a 2xx answer go; memory by default, and for a ``DownloadedFile`` a new file in the temporary folder.
     ///
-    /// A load whose ``APIManager/Response`` is made of memory, such as `Data`, fails with `paramsError` if a file is named.
+    /// A load whose ``APIManager/Response`` is made of memory, such as `Data`, fails with `invalidRequest` if a file is named.
     /// The file appears, complete, when the load ends as a success, and replaces an older one; a load that fails or is cancelled
     /// leaves the older one as it was, and no temporary file. Its folder must exist, or the load fails with `storage` before
     /// it is sent. Any other answer than a 2xx goes to memory. Such a load shares no exchange.
@@ -109,7 +109,7 @@ public import Observation
     ///
     /// They share one exchange with the place in the queue and the deadline of its first load. It is cancelled when its
     /// last load is. Each load keeps its own ID and ending.
-    open var joinIdentical: Bool { false }
+    open var coalescesIdentical: Bool { false }
     /// Whether the delegate hears of progress; false by default.
     open var reportsProgress: Bool { false }
 
@@ -119,7 +119,7 @@ public import Observation
     /// Adds files and data to an upload, before those of the param source; none by default.
     ///
     /// Called once for each load. Parts need a ``requestSerializer`` that is `.multipart` and a method with a body; otherwise
-    /// the load fails with `paramsError`.
+    /// the load fails with `invalidRequest`.
     open func appendParts(to form: inout MultipartForm) {}
 
     // PageAPIRequest's part of a load's beginning and ending.

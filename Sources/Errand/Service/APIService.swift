@@ -18,9 +18,9 @@ public struct APIService: Sendable {
     ///
     /// Called at every send, also after a relogin and before a retry, when the request has its headers and its body, but not yet
     /// its cookies; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any thread. The load fails with an ``APIError``
-    /// that it throws as if the exchange had, and with `paramsError` after any other.
+    /// that it throws as if the exchange had, and with `invalidRequest` after any other.
     ///
-    /// A load with ``BaseAPIRequest/joinIdentical`` is adapted before it queues, and shares an exchange only with loads that
+    /// A load with ``BaseAPIRequest/coalescesIdentical`` is adapted before it queues, and shares an exchange only with loads that
     /// were adapted to the very same request. What makes each request different, such as a nonce, leaves nothing to share.
     ///
     /// Its time counts against ``RequestLimits`` and not against ``timeout``, so it must not wait for a load of the same proxy.
@@ -92,7 +92,7 @@ extension APIService {
             throw error
         } catch {
             let reason = "the service could not adapt the request"
-            throw APIError(.paramsError, service: self, reason: reason, underlying: error)
+            throw APIError(.invalidRequest, service: self, reason: reason, underlying: error)
         }
         return request
     }
@@ -112,7 +112,7 @@ extension APIService {
             text += (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + part
         }
         guard let url = URL(verbatim: text), url.host != nil else {
-            throw APIError(.paramsError, reason: "the path makes no URL below the service's base URL")
+            throw APIError(.invalidRequest, reason: "the path makes no URL below the service's base URL")
         }
         return url
     }

@@ -24,13 +24,13 @@ public struct ErrorMessages: Sendable {
 extension APIErrorType {
     var message: String {
         switch self {
-        case .paramsError: "The request could not be made."
+        case .invalidRequest: "The request could not be made."
         case .noNetwork: "There is no network connection."
         case .timeout: "The server took too long to answer."
         case .loginExpired: "Please sign in again."
         case .server: "The server refused the request."
         case .http: "The server could not handle the request."
-        case .noContent: "There is nothing to show."
+        case .invalidAnswer: "There is nothing to show."
         case .decoding: "The server's answer could not be understood."
         case .responseTooLarge: "The server's answer is too large."
         case .security: "The connection is not secure."

@@ -2,7 +2,7 @@
 ///
 /// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2) or it has
 /// a ``BaseAPIRequest/idempotencyKey``. What a later try cannot mend is never tried again: a cancel, a deadline, and the
-/// errors `security`, `decoding`, `paramsError`, `loginExpired`, `responseTooLarge`, `server` and
+/// errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`, `server` and
 /// `storage`.
 public struct RetryPolicy: Sendable {
     /// How often a load may be sent again; 2 by default.

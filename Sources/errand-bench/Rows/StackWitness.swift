@@ -14,7 +14,7 @@ import Foundation
             self.continuation = continuation
             list.reload()
         }
-        guard list.loadedPages == pages else { throw BenchFailure("pages are missing") }
+        guard list.pageCount == pages else { throw BenchFailure("pages are missing") }
         return Double(stacks.values.map { $0.first - $0.deepest }.max() ?? 0)
     }
 

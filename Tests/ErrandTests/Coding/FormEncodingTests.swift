@@ -59,7 +59,7 @@ struct FormEncodingTests {
     @Test(.fault(64), arguments: [Double.nan, .infinity, -.infinity])
     func `A number that JSON does not have is refused`(_ value: Double) {
         let error = #expect(throws: APIError.self) { try APIParams(["v": value]).tree(APIService.sample().encoder) }
-        #expect(error?.type == .paramsError)
+        #expect(error?.type == .invalidRequest)
     }
 
     @Test func `Parameters without names are a body, never a query`() throws {

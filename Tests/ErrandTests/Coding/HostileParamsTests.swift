@@ -55,13 +55,13 @@ struct HostileParamsTests {
                 let arrived = try await server.takeRequest().header("X-Value") ?? ""
                 #expect(arrived == text.trimmingCharacters(in: .whitespaces), "\(text.debugDescription)")
             } else {
-                #expect(value == .failure(.paramsError))
+                #expect(value == .failure(.invalidRequest))
                 #expect(text.unicodeScalars.contains { $0.value < 32 && $0 != "\t" || $0.value == 127 })
             }
             guard !text.utf8.allSatisfy(\.isToken) else { continue }
-            #expect(try await send(kind, to: server) { $0.ownHeaders = [text: "1"] } == .failure(.paramsError))
+            #expect(try await send(kind, to: server) { $0.ownHeaders = [text: "1"] } == .failure(.invalidRequest))
             #expect(
-                try await send(kind, to: server) { $0.method = HTTPMethod(rawValue: text) } == .failure(.paramsError)
+                try await send(kind, to: server) { $0.method = HTTPMethod(rawValue: text) } == .failure(.invalidRequest)
             )
         }
         #expect(server.requests.allSatisfy { $0.headers.first { $0.name == "X-Evil" } == nil })
@@ -95,7 +95,7 @@ struct HostileParamsTests {
             }
             let ending = await send(through: proxy) { $0.ownSerializer = .multipart }
             guard text.utf8.allSatisfy({ $0 >= 32 && $0 != 127 }) else {
-                #expect(ending == .failure(.paramsError))
+                #expect(ending == .failure(.invalidRequest))
                 continue
             }
             #expect(ending == .success)
@@ -160,7 +160,7 @@ struct HostileParamsTests {
             screen.params = ["id": text]
             let ending = await send(through: proxy) { $0.path = "/{id}" }
             guard !["", ".", ".."].contains(text) else {
-                #expect(ending == .failure(.paramsError))
+                #expect(ending == .failure(.invalidRequest))
                 continue
             }
             #expect(ending == .success)

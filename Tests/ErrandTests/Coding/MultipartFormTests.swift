@@ -56,7 +56,7 @@ struct MultipartFormTests {
             var form = MultipartForm()
             form.append(Data(), name: name, filename: filename, contentType: type)
             let error = #expect(throws: APIError.self) { try form.body(fields: []) }
-            #expect(error?.type == .paramsError)
+            #expect(error?.type == .invalidRequest)
         }
     }
 

@@ -40,20 +40,20 @@ struct DelegateTests {
         #expect(screen.events.count == 1)
     }
 
-    @Test func `A validator that refuses parameters ends the load with paramsError`() async {
+    @Test func `A validator that refuses parameters ends the load with invalidRequest`() async {
         let request = request()
         validator.acceptsParams = { _ in false }
         request.loadData(indicator: indicator)
-        #expect(await screen.ending() == .failure(.paramsError))
+        #expect(await screen.ending() == .failure(.invalidRequest))
         #expect(transport.requests.isEmpty)
         #expect(indicator.isBalanced)
     }
 
-    @Test func `A validator that refuses an answer ends the load with noContent`() async {
+    @Test func `A validator that refuses an answer ends the load with invalidAnswer`() async {
         let request = request()
         validator.acceptsContent = { _ in false }
         request.loadData()
-        #expect(await screen.ending() == .failure(.noContent))
+        #expect(await screen.ending() == .failure(.invalidAnswer))
         #expect(request.response == nil)
         #expect(request.rawResponse?.status == 200)
     }

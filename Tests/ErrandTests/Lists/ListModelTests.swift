@@ -136,7 +136,7 @@ struct ListModelTests {
 
         private var isEqual: Bool {
             let refreshFailed = model.failed.contains(.refresh) || model.failed.contains(.refreshAll)
-            return list.items == model.content.items && list.loadedPages == model.content.pages.count
+            return list.items == model.content.items && list.pageCount == model.content.pages.count
                 && list.hasMore == (model.content.next != nil) && list.hasPrevious == (model.content.previous != nil)
                 && (list.refreshState.error != nil) == refreshFailed && list.refreshState.isIdle == !refreshFailed
                 && isRight(list.appendState, model.failed.contains(.append), hasMore: list.hasMore)
@@ -145,14 +145,14 @@ struct ListModelTests {
 
         private func isRight(_ state: PageLoadState, _ hasFailed: Bool, hasMore: Bool) -> Bool {
             if hasFailed { return state.error != nil }
-            return hasMore || list.loadedPages == 0 ? state.isIdle : state.isEnd
+            return hasMore || list.pageCount == 0 ? state.isIdle : state.isEnd
         }
 
         private func report() -> Bool {
             Issue.record(
                 """
                 seed \(seed): \(trace.map { "\($0)" }.joined(separator: ", "))
-                list:  \(list.items), \(list.loadedPages) pages, \(list.refreshState), \(list.appendState), \
+                list:  \(list.items), \(list.pageCount) pages, \(list.refreshState), \(list.appendState), \
                 \(list.prependState), more \(list.hasMore), previous \(list.hasPrevious)
                 model: \(model)
                 server: \(server.numbers)

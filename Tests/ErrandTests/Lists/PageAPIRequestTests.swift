@@ -176,8 +176,8 @@ struct PageAPIRequestTests {
         }
         let list = Nothing(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.reload()
-        #expect(await screen.ending() == .failure(.paramsError))
-        #expect(list.refreshState.error?.type == .paramsError)
+        #expect(await screen.ending() == .failure(.invalidRequest))
+        #expect(list.refreshState.error?.type == .invalidRequest)
         #expect(server.queries.isEmpty)
     }
 }

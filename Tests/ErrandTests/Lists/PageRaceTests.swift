@@ -92,7 +92,7 @@ struct PageRaceTests {
         gates[1]?.open()
         #expect(await screen.ending() == .success)
         #expect(list.items == [30, 31])
-        #expect(list.loadedPages == 1)
+        #expect(list.pageCount == 1)
     }
 
     @Test func `Whoever observes the items hears of the next page`() async {

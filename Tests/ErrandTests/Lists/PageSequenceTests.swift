@@ -94,7 +94,7 @@ struct PageSequenceTests {
         let server = NumberServer(count: 100_000)
         let list = PageAPIRequestTests.Offsets(proxy: APIProxy(fake: server.transport))
         #expect(try await list.allItems().count == 100_000)
-        #expect(list.loadedPages == 10_000)
+        #expect(list.pageCount == 10_000)
         #expect(server.queries.count == 10_001, "the last answer is empty, and no page")
     }
 }

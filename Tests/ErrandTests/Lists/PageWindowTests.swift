@@ -59,7 +59,7 @@ struct PageWindowTests {
         list.ownLimit = 2
         await load(5)
         #expect(list.items == Array(30..<45))
-        #expect(list.loadedPages == 2)
+        #expect(list.pageCount == 2)
         #expect(list.appendState.isEnd && !list.hasMore && list.hasPrevious)
         for first in [20, 10, 0] {
             list.loadPreviousPage()
@@ -108,7 +108,7 @@ struct PageWindowTests {
     @Test func `A window of no pages is refused`() async {
         list.ownLimit = 0
         list.reload()
-        #expect(await screen.ending() == .failure(.paramsError))
+        #expect(await screen.ending() == .failure(.invalidRequest))
         #expect(server.queries.isEmpty)
     }
 
@@ -128,7 +128,7 @@ struct PageWindowTests {
         screen.onEvent = nil
         #expect(counts == [1, 1, 6], "the list changes with the last page alone")
         #expect(list.items == [0, 0, 0, 0, 0] + Array(0..<25))
-        #expect(list.loadedPages == 3)
+        #expect(list.pageCount == 3)
         #expect(table.rows == list.items)
         #expect(table.reloads == 2)
         await load(2)
@@ -168,7 +168,7 @@ struct PageWindowTests {
         #expect(list.items == Array(0..<10))
         list.refreshAll()
         #expect(await screen.ending() == .success)
-        #expect(list.loadedPages == 1)
+        #expect(list.pageCount == 1)
     }
 
     @Test func `A window is refreshed where it is`() async {

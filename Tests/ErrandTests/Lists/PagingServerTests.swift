@@ -60,7 +60,7 @@ struct PagingServerTests {
             try #require(items == Array(0..<count), "seed \(seed), \(server.rules): \(list.items)")
             try #require(server.remaining == 0, "seed \(seed), \(server.rules)")
             try #require(list.appendState.isEnd, "seed \(seed), \(server.rules)")
-            #expect(server.requests <= max(1, list.loadedPages) + 1, "seed \(seed), \(server.rules)")
+            #expect(server.requests <= max(1, list.pageCount) + 1, "seed \(seed), \(server.rules)")
             guard server.rules.change == .none else { continue }
             list.refreshAll()
             await list.waitUntilIdle()
@@ -150,8 +150,8 @@ struct PagingServerTests {
             list.loadNextPage()
             #expect(await screen.ending() == .success)
         }
-        #expect(list.items == Array(0..<10) && list.newestRows.isEmpty && list.appendState.isEnd)
-        #expect(list.loadedPages == 2 && list.error == nil && list.rawResponse?.status == 404)
+        #expect(list.items == Array(0..<10) && list.insertedRows.isEmpty && list.appendState.isEnd)
+        #expect(list.pageCount == 2 && list.error == nil && list.rawResponse?.status == 404)
         #expect(list.response?.items == Array(5..<10), "the newest page that came")
         #expect(interceptor.calls.suffix(3) == [.didReceive(404), .willEnd("success"), .didEnd("success")])
     }
@@ -161,6 +161,6 @@ struct PagingServerTests {
         var pages: [[Int]] = []
         for try await page in list.pages { pages.append(page) }
         #expect(pages == [Array(0..<5), Array(5..<10)])
-        #expect(list.loadedPages == 2)
+        #expect(list.pageCount == 2)
     }
 }

@@ -68,7 +68,7 @@ struct APIErrorTests {
     }
 
     @Test(arguments: [
-        (TransportError.Kind.invalidRequest, APIErrorType.paramsError), (.noNetwork, .noNetwork),
+        (TransportError.Kind.invalidRequest, APIErrorType.invalidRequest), (.noNetwork, .noNetwork),
         (.hostNotFound, .transport), (.cannotConnect, .transport), (.connectionLost, .transport),
         (.badResponse, .transport), (.timeout, .timeout),
         (.security, .security), (.responseTooLarge, .responseTooLarge), (.storage, .storage),
@@ -88,7 +88,7 @@ struct APIErrorTests {
         let error = #expect(throws: APIError.self) {
             try draft.request(for: .sample { $0.baseURL = URL("mailto:nobody") })
         }
-        #expect(error?.type == .paramsError)
+        #expect(error?.type == .invalidRequest)
         #expect(error?.description.contains("base URL") == true)
         #expect(error?.description.contains("s3cret") == false)
     }

@@ -226,7 +226,7 @@ struct DownloadEndingTests {
         let request = request(transport)
         request.target = .file(URL(url))
         let error = await #expect(throws: APIError.self) { try await request.value() }
-        #expect(error?.type == .paramsError)
+        #expect(error?.type == .invalidRequest)
         #expect(transport.requests.isEmpty)
     }
 
@@ -240,7 +240,7 @@ struct DownloadEndingTests {
         var request = HTTPRequest(.put, to: server, body: .file(folder.url.appending(path: "photo.jpg")))
         let proxy = APIProxy(transport: try kind.make())
         let missing = await #expect(throws: APIError.self) { try await proxy.send(request) }
-        #expect(missing?.type == .paramsError)
+        #expect(missing?.type == .invalidRequest)
         #expect(missing?.reason == "photo.jpg cannot be read (open: No such file or directory)")
         #expect(server.totalConnections == 0)
         let file = try TemporaryFile(zeros: 10 << 30)

@@ -62,16 +62,16 @@ struct APIChainTests {
         let outcome = chain.add { () throws -> GoodsRequest in throw Odd() }
         await #expect { try await chain.run() } throws: { error in
             let error = error as? APIError
-            return error?.type == .paramsError && error?.underlying is Odd
+            return error?.type == .invalidRequest && error?.underlying is Odd
         }
-        #expect(outcome.result?.error?.type == .paramsError)
+        #expect(outcome.result?.error?.type == .invalidRequest)
         let other = APIChain()
         other.add {
             server.goods("/fail/1")
         } recover: { _ in
-            throw APIError(.noContent)
+            throw APIError(.invalidAnswer)
         }
-        await #expect { try await other.run() } throws: { ($0 as? APIError)?.type == .noContent }
+        await #expect { try await other.run() } throws: { ($0 as? APIError)?.type == .invalidAnswer }
     }
 
     @Test func `A cancelled chain ends as cancelled, once, and recovers from nothing`() async {

@@ -45,7 +45,7 @@ struct EndingTests {
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
         request.loadData()
         #expect(screen.events.isEmpty)
-        #expect(await screen.ending() == .failure(.paramsError))
+        #expect(await screen.ending() == .failure(.invalidRequest))
         #expect(transport.requests.isEmpty)
         #expect(!request.isLoading)
     }
@@ -53,7 +53,7 @@ struct EndingTests {
     @Test func `Without a service a load fails and says what to do`() async {
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(transport: ScriptedTransport()))
         request.loadData()
-        #expect(await screen.ending() == .failure(.paramsError))
+        #expect(await screen.ending() == .failure(.invalidRequest))
         #expect(request.error?.reason?.contains("defaultService") == true)
     }
 

@@ -173,7 +173,7 @@ struct TransferHookTests {
             let request = Typed<Content>(proxy: proxy)
             request.target = .file(folder.file)
             let error = await #expect(throws: APIError.self) { try await request.value() }
-            #expect(error?.type == .paramsError)
+            #expect(error?.type == .invalidRequest)
             #expect(error?.description.contains("DownloadedFile") == true)
         }
         await refuse(Data.self)
@@ -224,7 +224,7 @@ struct TransferHookTests {
             await #expect(throws: APIError.self) { try await own.value() },
             await #expect(throws: APIError.self) { try await others.value() },
         ] {
-            #expect(error?.type == .paramsError)
+            #expect(error?.type == .invalidRequest)
             #expect(error?.description.contains("there are parts, but ") == true)
         }
         #expect(network.requests.isEmpty)

@@ -117,7 +117,7 @@ struct AdaptTests {
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let unsigned = GoodsRequest(proxy: APIProxy(fake: transport, service: service { _ in throw Unsigned() }))
         let error = await #expect(throws: APIError.self) { try await unsigned.value() }
-        #expect(error?.type == .paramsError)
+        #expect(error?.type == .invalidRequest)
         #expect(error?.underlying is Unsigned)
         let locked = GoodsRequest(
             proxy: APIProxy(fake: transport, service: service { _ in throw APIError(.security, reason: "no key") })

@@ -45,7 +45,7 @@ struct Goods: Codable, Equatable, Sendable {
     override var retryPolicy: RetryPolicy? { ownRetryPolicy }
     override var idempotencyKey: String? { ownIdempotencyKey() }
     override var priority: RequestPriority { ownPriority }
-    override var joinIdentical: Bool { ownJoin }
+    override var coalescesIdentical: Bool { ownJoin }
     override func reformParams(_ params: APIParams?) -> APIParams? { reform(params) }
 }
 

@@ -3,7 +3,7 @@ import Foundation
 /// Why a load failed, in the terms that a screen acts on.
 public enum APIErrorType: String, Sendable, CaseIterable {
     /// The parameters were refused or cannot be encoded; nothing was sent.
-    case paramsError
+    case invalidRequest
     /// There is no route to the host, or its name has no address while ``APIProxy/reachability`` is `unreachable`.
     case noNetwork
     /// A deadline passed.
@@ -15,7 +15,7 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     /// The server answered with a status that is not 2xx.
     case http
     /// The validator refused the answer.
-    case noContent
+    case invalidAnswer
     /// The answer is not what the request expects.
     case decoding
     /// The answer is larger than the service allows.
@@ -25,7 +25,7 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     /// The disk failed: the answer's file could not be written, or a file to send could not be read to its end.
     ///
     /// Usually a full disk, a missing folder or a missing permission; ``APIError/reason`` names the file and quotes the
-    /// system's error. A file to send that is missing when the load begins is `paramsError`, since nothing was sent.
+    /// system's error. A file to send that is missing when the load begins is `invalidRequest`, since nothing was sent.
     /// Problems with cookie files fail no load; see ``APIProxy/onError``.
     case storage
     /// The connection could not be made, or was lost.
@@ -204,7 +204,7 @@ extension APIError {
 extension TransportError.Kind {
     fileprivate var errorType: APIErrorType {
         switch self {
-        case .invalidRequest: .paramsError
+        case .invalidRequest: .invalidRequest
         case .noNetwork: .noNetwork
         case .hostNotFound, .cannotConnect, .connectionLost, .badResponse: .transport
         case .timeout: .timeout
