@@ -26,7 +26,6 @@ struct RequestDraft: Sendable {
         var request = HTTPRequest(method, url, headers: headers(for: service, contentType), body: body)
         request.destination = destination
         request.timeout = timeout ?? service.timeout
-        request.idleTimeout = service.idleTimeout
         request.limits = service.limits
         return request
     }

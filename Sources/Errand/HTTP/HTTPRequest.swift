@@ -20,14 +20,14 @@ public struct HTTPRequest: Sendable {
     public var body: HTTPBody
     /// Where the answer's body goes.
     public var destination: Destination = .memory
-    /// How long the whole exchange may take; `nil` is for ever.
+    /// The longest silence: how long no byte may move in either direction, connecting included; 60 s by default.
+    ///
+    /// `nil` is no limit.
     public var timeout: Duration? = .seconds(60)
-    /// How long the connection may be silent; `nil` is for ever.
-    public var idleTimeout: Duration?
+    /// How long the whole exchange may take, redirects included; `nil`, the default, is no limit.
+    public var deadline: Duration?
     /// How large an answer may be.
     public var limits = HTTPLimits()
-    /// Whether a transport sends the request at once, above its limits: a login, for which all others may wait.
-    var bypassesLimits = false
 
     /// Creates a request.
     public init(_ method: HTTPMethod = .get, _ url: URL, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {

@@ -10,6 +10,8 @@ public struct HTTPResponse: Sendable {
     public var body: Data
     /// The file that took the body, when the request asked for that and the status is 2xx.
     public var file: URL?
+    /// Whether the connection carries many exchanges at a time, as with HTTP/2; false by default.
+    public var isMultiplexed = false
 
     /// Creates an answer, for example in a fake transport.
     public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), file: URL? = nil) {

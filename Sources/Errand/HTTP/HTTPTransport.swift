@@ -2,9 +2,14 @@
 ///
 /// A transport never follows redirects, never stores or adds cookies, never caches, and decodes content encodings. It may
 /// send an idempotent request again when its connection died before an answer began; any other request that the server
-/// may have seen is never sent twice. It honours the request's `timeout`, `idleTimeout`, `limits` and `destination`, and
+/// may have seen is never sent twice. It honours the request's `timeout`, `deadline`, `limits` and `destination`, and
 /// ends at once with ``TransportError/Kind/cancelled`` when the calling task is cancelled.
+///
+/// A transport does not queue: it starts each request at once. A proxy lets go as many as ``capacity`` allows.
 public protocol HTTPTransport: Sendable {
+    /// How many exchanges the transport carries well at a time; ``TransportCapacity/init()`` by default.
+    var capacity: TransportCapacity { get }
+
     /// Sends a request.
     ///
     /// - Parameters:
@@ -13,6 +18,32 @@ public protocol HTTPTransport: Sendable {
     /// - Returns: The final (not 1xx) answer, whatever its status.
     /// - Throws: ``TransportError`` when there is no complete answer.
     func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(TransportError) -> HTTPResponse
+}
+
+extension HTTPTransport {
+    /// That of the platform's transport with its default configuration.
+    public var capacity: TransportCapacity { TransportCapacity() }
+}
+
+/// How many exchanges a transport carries at a time.
+public struct TransportCapacity: Sendable, Equatable {
+    /// The connections to one host and port, each of which carries one exchange; 16 by default.
+    public var connectionsPerHost = 16
+    /// The connections in all; 128 by default.
+    public var connections = 128
+    /// The exchanges on one multiplexed connection (``HTTPResponse/isMultiplexed``); 100 by default.
+    public var streamsPerConnection = 100
+
+    /// Creates the default capacity.
+    public init() {}
+
+    /// As many exchanges as a proxy lets go; for a transport without connections.
+    public static var unlimited: TransportCapacity {
+        var capacity = TransportCapacity()
+        capacity.connectionsPerHost = .max
+        capacity.connections = .max
+        return capacity
+    }
 }
 
 /// How far an upload or a download has come.

@@ -67,7 +67,6 @@ extension APIProxy {
     /// What goes to the wire for a load, but for its cookies.
     func adaptedRequest<Value>(of call: APICall<Value>) async throws(APIError) -> HTTPRequest {
         var request = try await call.service.adapted(call.draft.request(for: call.service))
-        request.bypassesLimits = call.loginRole.isLoginRequest
         // Not before the headers are there: after a logout they are another account's.
         guard isActive(call.id) else { throw APIError(.cancelled) }
         return request
@@ -89,7 +88,7 @@ extension APIProxy {
                     return APIResponse(response, url: hop.url, redirects: redirects, duration: clock.uptime - start)
                 }
                 redirects.append(hop.url)
-                hop = try next.within(request.timeout, after: clock.uptime - start, redirects: redirects.count)
+                hop = try next.within(request.deadline, after: clock.uptime - start, redirects: redirects.count)
             }
         } catch {
             throw APIError(withReachability(redirects.isEmpty ? error : error.behindRedirect), service: service)
@@ -134,7 +133,7 @@ extension HTTPRequest {
 
     /// This redirected request with what is left of the exchange's time.
     fileprivate func within(
-        _ timeout: Duration?,
+        _ deadline: Duration?,
         after elapsed: Duration,
         redirects: Int
     ) throws(TransportError) -> HTTPRequest {
@@ -142,8 +141,8 @@ extension HTTPRequest {
             throw TransportError(.badResponse, "more than \(Self.redirectLimit) redirects")
         }
         var request = self
-        request.timeout = timeout.map { $0 - elapsed }
-        guard request.timeout.map({ $0 > .zero }) != false else {
+        request.deadline = deadline.map { $0 - elapsed }
+        guard request.deadline.map({ $0 > .zero }) != false else {
             throw TransportError(.timeout, "the deadline passed between two redirects")
         }
         return request

@@ -42,8 +42,6 @@ extension APIProxy {
             ended(result.mapError { $0.of(request.method, path: path) })
         }
         let role: LoginRole = ReloginScope.isOpen ? .partOfRelogin : .none
-        var request = request
-        request.bypassesLimits = role.isLoginRequest
         open(
             ActiveLoad(summary: summary, endsWithOwner: true, session: nil, loginRole: role) {
                 ended(.failure(APIError(.cancelled)))

@@ -12,7 +12,7 @@ struct SharedExchange {
         let headers: [String]
         let body: HTTPBody
         let timeout: Duration?
-        let idleTimeout: Duration?
+        let deadline: Duration?
         let limits: HTTPLimits
         let session: ObjectIdentifier
         let cookies: ObjectIdentifier?
@@ -25,7 +25,7 @@ struct SharedExchange {
             headers = request.headers.map { "\($0.name):\($0.value)" }
             body = request.body
             timeout = request.timeout
-            idleTimeout = request.idleTimeout
+            deadline = request.deadline
             limits = request.limits
             session = call.service.session
             cookies = call.service.cookies.map(ObjectIdentifier.init)

@@ -27,12 +27,15 @@ public struct APIService: Sendable {
     public var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
     /// The wrapper of every answer; `nil` decodes answers as a whole.
     public var envelope: Envelope? = Envelope()
-    /// How long one exchange may take, redirects included; 60 s by default.
+    /// The longest silence: how long no byte may move in either direction, connecting included; 60 s by default.
     ///
     /// A request's own wins.
     public var timeout: Duration = .seconds(60)
-    /// How long a connection may be silent; `nil`, the default, is as long as ``timeout`` allows.
-    public var idleTimeout: Duration?
+    /// How long a load may take from its turn to its ending, with retries, back-off and relogin; `nil`, the default, is no
+    /// limit.
+    ///
+    /// A request's own wins.
+    public var deadline: Duration?
     /// The cookies of this backend or account; the proxy's (``APIProxy/cookies``) by default.
     ///
     /// A jar made for a service is also where it chooses the public suffix list and whether plain `http` to this machine

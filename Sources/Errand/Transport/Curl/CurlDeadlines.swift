@@ -7,8 +7,8 @@ struct CurlDeadlines {
 
     /// Starts counting the whole exchange; the silence counts from ``begin()``.
     init(_ request: HTTPRequest) {
-        whole = request.timeout.map { CurlClock.now + $0.clampedNanoseconds } ?? .max
-        silence = request.idleTimeout?.clampedNanoseconds
+        whole = request.deadline.map { CurlClock.now + $0.clampedNanoseconds } ?? .max
+        silence = request.timeout?.clampedNanoseconds
     }
 
     /// The next instant at which the exchange may have to end.

@@ -27,7 +27,7 @@ final class URLSessionExchange: Sendable {
         self.progress = progress
         self.queues = queues
         bodyBytes = try HTTPBodyReader(request.body).totalBytes
-        deadline = ExchangeDeadline(total: request.timeout, idle: request.idleTimeout)
+        deadline = ExchangeDeadline(total: request.deadline, idle: request.timeout)
         deadline.start { [weak self] reason in self?.fail(TransportError(.timeout, reason)) }
     }
 
