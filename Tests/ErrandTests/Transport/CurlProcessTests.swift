@@ -119,8 +119,7 @@ struct CurlProcessTests {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(1)) }
             let transport = try CurlTransport()
-            var limit = rlimit(rlim_cur: 64, rlim_max: 64)
-            #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            try DescriptorLimit.leave(50)
             let kinds = await withTaskGroup(of: TransportError.Kind?.self) { group in
                 for number in 0..<1_000 {
                     let url = server.url("/", host: "127.0.0.\(1 + number % 20)")

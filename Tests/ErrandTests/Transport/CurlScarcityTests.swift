@@ -16,10 +16,9 @@ struct CurlScarcityTests {
         }
     }
 
-    /// Takes every descriptor that is left below 512, more than the process has inherited.
-    private static func takeDescriptors() -> [CInt] {
-        var limit = rlimit(rlim_cur: 512, rlim_max: 512)
-        #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+    /// Limits the descriptors and takes every one that is left.
+    private static func takeDescriptors() throws -> [CInt] {
+        try DescriptorLimit.leave(100)
         var hoard: [CInt] = []
         while case let number = dup(0), number >= 0 { hoard.append(number) }
         return hoard
@@ -28,7 +27,7 @@ struct CurlScarcityTests {
     @Test(.fault(95)) func `A default transport that is made then is libcurl's as soon as there are some`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
-            let hoard = Self.takeDescriptors()
+            let hoard = try Self.takeDescriptors()
             let transport = DefaultTransport.make()
             #expect(!(transport is URLSessionTransport))
             let request = HTTPRequest(.get, server.url("/"))
@@ -51,7 +50,7 @@ struct CurlScarcityTests {
             let transport = try CurlTransport()
             // The kernel has no route for TCP to a group of hosts.
             #expect(await transport.ending(of: HTTPRequest(.get, URL("http://224.0.0.1:9/"))) == .noNetwork)
-            let hoard = Self.takeDescriptors()
+            let hoard = try Self.takeDescriptors()
             #expect(await transport.ending(of: HTTPRequest(.get, server.url("/"))) == .cannotConnect)
             for number in hoard { close(number) }
             #expect(await transport.ending(of: HTTPRequest(.get, server.url("/"))) == nil)
@@ -62,8 +61,7 @@ struct CurlScarcityTests {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             _ = try await CurlTransport().send(HTTPRequest(.get, server.url("/")))
-            var limit = rlimit(rlim_cur: 512, rlim_max: 512)
-            #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+            try DescriptorLimit.leave(100)
             var hoard: [CInt] = []
             var failure: TransportError.Kind?
             // The transport that has gone gives its descriptors back in its own time.
