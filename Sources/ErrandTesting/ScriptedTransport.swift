@@ -13,6 +13,8 @@ import Synchronization
 /// let proxy = APIProxy(service: service, transport: transport)
 /// ```
 public final class ScriptedTransport: HTTPTransport {
+    /// Unlimited: a proxy's limits alone count.
+    public let capacity = TransportCapacity.unlimited
     /// What answers a request; any error it throws fails the exchange.
     public typealias Script = @Sendable (HTTPRequest) async throws -> HTTPResponse
 

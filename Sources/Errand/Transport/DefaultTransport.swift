@@ -19,6 +19,7 @@ public enum DefaultTransport {
 #if os(Linux)
 /// Makes libcurl's transport when a request finds the resources for it.
 private final class DeferredCurlTransport: HTTPTransport {
+    let capacity = TransportCapacity(of: TransportConfiguration())
     private let made = Mutex<CurlTransport?>(nil)
 
     func send(

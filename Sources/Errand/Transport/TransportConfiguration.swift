@@ -12,9 +12,13 @@ public struct TransportConfiguration: Sendable {
         case none
     }
 
-    /// How many connections one host may have; 16 by default.
+    /// How many connections a proxy lets one host have; 16 by default.
+    ///
+    /// A host that speaks HTTP/2 has one connection, which carries many requests. Login requests
+    /// (``BaseAPIRequest/isLoginRequest``), the hosts that redirects lead to, and requests that are sent without a proxy have
+    /// connections above the caps.
     public var connectionsPerHost = 16
-    /// How many connections there may be in all; 128 by default.
+    /// How many connections a proxy lets all hosts together have, and how many are kept open without a request; 128 by default.
     public var connections = 128
     /// How long a new connection may take, TLS included; 30 s by default.
     public var connectTimeout: Duration = .seconds(30)
@@ -31,4 +35,13 @@ public struct TransportConfiguration: Sendable {
 
     /// Creates the default configuration.
     public init() {}
+}
+
+extension TransportCapacity {
+    /// The caps of a configuration.
+    init(of configuration: TransportConfiguration) {
+        self.init()
+        connectionsPerHost = max(1, configuration.connectionsPerHost)
+        connections = max(1, configuration.connections)
+    }
 }

@@ -4,6 +4,7 @@ import Synchronization
 /// The transport that the proxy is given: it writes down every exchange and leaves the work to the default one.
 final class Wire: HTTPTransport {
     private let network: any HTTPTransport = DefaultTransport.make()
+    var capacity: TransportCapacity { network.capacity }
     private let line = StartingLine()
     private let log = Mutex<[Exchange]>([])
     private let (endings, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -11,7 +11,7 @@ struct AncientDeadlineTests {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .hang }
             let transport = try CurlTransport()
-            for deadline in [\HTTPRequest.timeout, \.idleTimeout] {
+            for deadline in [\HTTPRequest.timeout, \.deadline] {
                 var request = HTTPRequest(.get, server.url("/"))
                 request[keyPath: deadline] = .seconds(Int64.min)
                 let error = await #expect(throws: TransportError.self) { try await transport.send(request) }

@@ -71,7 +71,7 @@ struct ClockJumpTests {
             request.path == "/hang" ? .hang : .text("ok").delayed(by: .milliseconds(400))
         }
         let transport = try CurlTransport()
-        for limit in [\HTTPRequest.timeout, \.idleTimeout] {
+        for limit in [\HTTPRequest.timeout, \.deadline] {
             var request = HTTPRequest(.get, server.url("/hang"))
             request[keyPath: limit] = .milliseconds(500)
             let start = ContinuousClock.now

@@ -65,7 +65,7 @@ struct CurlDeadlineTests {
     func `Silence ends the exchange, and nothing else does`(_ slowness: Slowness) async throws {
         let server = try start(slowness)
         var request = request(slowness, server)
-        request.idleTimeout = .milliseconds(400)
+        request.timeout = .milliseconds(400)
         request.timeout = slowness.isSilent ? nil : .milliseconds(1_500)
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
         #expect(error?.kind == .timeout)
@@ -112,7 +112,7 @@ struct CurlDeadlineTests {
         var request = HTTPRequest(.get, server.url("/"))
         for timeout in [nil, Duration.seconds(Int64.max)] {
             request.timeout = timeout
-            request.idleTimeout = timeout
+            request.timeout = timeout
             #expect(try await transport.send(request).status == 200)
         }
     }

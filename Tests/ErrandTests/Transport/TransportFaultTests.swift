@@ -71,7 +71,7 @@ struct TransportFaultTests {
             Answer(status: 200, headers: ["Content-Length": "10"], steps: drops)
         }
         var request = HTTPRequest(to: server)
-        request.idleTimeout = .seconds(3)
+        request.timeout = .seconds(3)
         try await KnownFault.spin.known(for: kind) {
             let response = try await kind.send(request)
             #expect(response.body == Data("xxxxxxxxxx".utf8))
@@ -123,7 +123,7 @@ struct TransportFaultTests {
         isIdle: Bool = false
     ) async throws {
         var request = HTTPRequest(to: server)
-        if isIdle { request.idleTimeout = deadline } else { request.timeout = deadline }
+        if isIdle { request.timeout = deadline } else { request.deadline = deadline }
         var durations: [Duration] = []
         for _ in 1...(CookieProbe.runsSlowTests ? 3 : 1) {
             let start = ContinuousClock.now

@@ -8,7 +8,6 @@ final class CurlExchange: @unchecked Sendable {
     /// Where an exchange stands; only the loop's thread looks.
     enum Stage {
         case new
-        case waiting
         case running(CurlHandle)
         case ended
     }
@@ -24,9 +23,11 @@ final class CurlExchange: @unchecked Sendable {
     let isSecure: Bool
     let headerList: CurlHeaderList
     var stage = Stage.new
-    /// The host's line, once the exchange has been admitted.
+    /// The host, once the exchange runs.
     var host: CurlHost?
-    /// The place among the running exchanges, or in the host's line.
+    /// Whether the answer came over HTTP/2.
+    var isMultiplexed = false
+    /// The index among the running exchanges.
     var index = 0
     /// Resumed once, by ``handOver()``.
     var continuation: UnsafeContinuation<Void, Never>?
@@ -202,7 +203,9 @@ final class CurlExchange: @unchecked Sendable {
     func response() throws(TransportError) -> HTTPResponse {
         precondition(isHandedOver.load(ordering: .acquiring), "an exchange is asked for its answer before its end")
         if let failure { throw failure }
-        return try answer.response()
+        var response = try answer.response()
+        response.isMultiplexed = isMultiplexed
+        return response
     }
 }
 

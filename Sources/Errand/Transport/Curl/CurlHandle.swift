@@ -86,7 +86,7 @@ final class CurlHandle {
     ///
     /// Before 7.80, libcurl does not report that a request has gone out, so that nothing could end the wait.
     private func mayWait(_ exchange: CurlExchange) -> Bool {
-        hearsOfConnections && exchange.isSecure && !exchange.request.bypassesLimits
+        hearsOfConnections && exchange.isSecure
     }
 
     /// Whether libcurl waits for a connection that another exchange makes.

@@ -20,14 +20,12 @@ final class CurlLoop: @unchecked Sendable {
     private let multi: CurlMulti
     private let configuration: TransportConfiguration
     private let trust: CurlTrust
-    private let queue: CurlQueue
+    private var hosts = CurlHosts()
     private var idle: [CurlHandle] = []
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
     private let alarm = CurlAlarm()
     private let backlog = CurlBacklog()
-    /// How many of the running exchanges bypass the limits.
-    private var bypassing = 0 { didSet { setLimits() } }
 
     /// Starts the loop's thread, `nil` when libcurl has no memory or no descriptor for it.
     init?(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
@@ -35,9 +33,7 @@ final class CurlLoop: @unchecked Sendable {
         self.multi = multi
         self.configuration = configuration
         self.trust = trust
-        queue = CurlQueue(configuration)
         multi.set(.keptConnections, configuration.connections)
-        setLimits()
         Thread { self.run() }.start()
     }
 
@@ -90,7 +86,6 @@ final class CurlLoop: @unchecked Sendable {
             postponed.forEach(resume)
             reap()
             expire()
-            while let exchange = queue.next() { run(exchange) }
         }
         handOver()
         sleep()
@@ -110,28 +105,22 @@ final class CurlLoop: @unchecked Sendable {
     private func start(_ exchange: CurlExchange) {
         guard case .new = exchange.stage else { return ended.append(exchange) }
         alarm.set(exchange.nextDeadline)
-        exchange.stage = .waiting
-        if queue.admit(exchange) { run(exchange) }
-    }
-
-    private func run(_ exchange: CurlExchange) {
         do throws(TransportError) {
             run(exchange, on: try idle.isEmpty ? CurlHandle(configuration, trust) : idle.removeLast())
         } catch {
-            queue.leave(exchange, isMultiplexed: nil)
             exchange.fail(error)
             finish(exchange)
         }
     }
 
     private func run(_ exchange: CurlExchange, on handle: CurlHandle) {
+        exchange.host = hosts[exchange.origin]
         exchange.begin(alarm, backlog)
         handle.begin(exchange)
         exchange.stage = .running(handle)
         exchange.index = running.count
         running.append(exchange)
         alarm.set(handle.patience)
-        if exchange.request.bypassesLimits { bypassing += 1 }
         add(exchange, handle)
     }
 
@@ -148,14 +137,6 @@ final class CurlLoop: @unchecked Sendable {
         if code != .success { end(exchange) { $0.fail(handle.error(code, of: $0)) } }
     }
 
-    /// Lets libcurl open as many connections as it takes while an exchange bypasses the limits.
-    ///
-    /// The exchanges that hold all of them may wait for it; every other exchange has passed the queue.
-    private func setLimits() {
-        multi.set(.connectionsPerHost, bypassing == 0 ? configuration.connectionsPerHost : 0)
-        multi.set(.connections, bypassing == 0 ? configuration.connections : 0)
-    }
-
     private func reap() {
         while let (easy, code) = multi.nextFinished() {
             guard let context = easy.context else { continue }
@@ -169,20 +150,18 @@ final class CurlLoop: @unchecked Sendable {
     private func expire() {
         let now = CurlClock.now
         guard now >= alarm.next else { return }
-        var late = running.filter { now >= $0.nextDeadline }
-        queue.forEach { if now >= $0.nextDeadline { late.append($0) } }
-        for exchange in late { end(exchange) { $0.expire(at: now) } }
+        for exchange in running.filter({ now >= $0.nextDeadline }) { end(exchange) { $0.expire(at: now) } }
         for exchange in running { stopWaiting(exchange, at: now) }
         alarm.clear()
         running.forEach { alarm.set(min($0.nextDeadline, $0.handle?.patience ?? .max)) }
-        queue.forEach { alarm.set($0.nextDeadline) }
     }
 
     /// Gives an exchange a connection of its own that has waited long enough for another's; those of one host take turns,
     /// because the connection that the first of them makes may carry all.
     private func stopWaiting(_ exchange: CurlExchange, at now: CurlClock.Instant) {
-        guard let handle = exchange.handle, let host = exchange.host, now >= handle.patience else { return }
+        guard let handle = exchange.handle, now >= handle.patience else { return }
         guard handle.isWaiting else { return handle.wait(until: .max) }
+        let host = hosts[exchange.origin]
         guard now >= host.nextConnection else { return handle.wait(until: host.nextConnection) }
         host.nextConnection = now + CurlHandle.connectionDelay
         handle.stopWaiting()
@@ -197,10 +176,6 @@ final class CurlLoop: @unchecked Sendable {
         case .new:
             note(exchange)
             exchange.stage = .ended
-        case .waiting:
-            note(exchange)
-            finish(exchange)
-            exchange.host?.forget(exchange)
         case .running(let handle):
             note(exchange)
             retire(exchange, handle)
@@ -209,10 +184,10 @@ final class CurlLoop: @unchecked Sendable {
 
     private func retire(_ exchange: CurlExchange, _ handle: CurlHandle) {
         let version = handle.easy.number(.httpVersion)
-        queue.leave(exchange, isMultiplexed: version == 0 ? nil : version >= CurlValue.http2)
+        exchange.isMultiplexed = version >= CurlValue.http2
+        if version > 0 { exchange.host?.isMultiplexed = exchange.isMultiplexed }
         multi.remove(handle.easy)
         handle.end()
-        if exchange.request.bypassesLimits { bypassing -= 1 }
         if handle.isReusable(after: exchange) { idle.append(handle) }
         running.swapAt(exchange.index, running.count - 1)
         running[exchange.index].index = exchange.index
@@ -242,9 +217,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func close() {
-        var rest = running
-        queue.forEach { rest.append($0) }
-        for exchange in rest { end(exchange) { $0.fail(TransportError(.cancelled, "the transport has ended")) } }
+        for exchange in running { end(exchange) { $0.fail(TransportError(.cancelled, "the transport has ended")) } }
         // The exchanges that are postponed hold the backlog, which holds them.
         _ = backlog.beginTurn()
         idle = []

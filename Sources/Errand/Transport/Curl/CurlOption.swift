@@ -111,10 +111,6 @@ enum CurlValue {
 enum CurlMultiOption: Int32 {
     /// How many connections are kept open without a transfer (`CURLMOPT_MAXCONNECTS`).
     case keptConnections = 6
-    /// How many connections one host may have (`CURLMOPT_MAX_HOST_CONNECTIONS`).
-    case connectionsPerHost = 7
-    /// How many connections there may be (`CURLMOPT_MAX_TOTAL_CONNECTIONS`).
-    case connections = 13
 }
 
 /// One number that a transfer knows, by its number in libcurl's ABI.

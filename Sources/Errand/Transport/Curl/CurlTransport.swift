@@ -4,9 +4,7 @@ import Foundation
 /// The transport of Linux: the libcurl that is in the process already, on one thread of its own.
 ///
 /// - HTTP/1.1 with kept connections, HTTP/2 over TLS; `http` and `https` alone.
-/// - Requests to one host start in the order in which they were sent; those above the caps of
-///   ``TransportConfiguration`` wait, and their `timeout` runs while they wait. Login requests
-///   (``BaseAPIRequest/isLoginRequest``) do not wait and may have a connection above the caps.
+/// - Every request starts at once; the caps of ``TransportConfiguration`` are its ``capacity``, to which a proxy keeps.
 /// - Requests to one `https` host wait half a second for a connection that another one makes, because HTTP/2 can carry
 ///   all of them; then the next one makes a connection of its own.
 /// - Bodies in gzip, deflate, Brotli and Zstandard are decoded, the header lines stay as they came. A body in a content
@@ -19,6 +17,8 @@ import Foundation
 /// - `Content-Length`, `Transfer-Encoding` and `Host` among a request's header lines are left out.
 /// - One header line may have 100 KB, and a header block 300 KB and 5,000 lines, whatever the limits say.
 public final class CurlTransport: HTTPTransport {
+    /// The caps of the configuration; over HTTP/2, 100 exchanges share a connection.
+    public let capacity: TransportCapacity
     private let loop: CurlLoop
 
     /// Creates a transport with connections of its own.
@@ -38,6 +38,7 @@ public final class CurlTransport: HTTPTransport {
             throw TransportError(.cannotConnect, "libcurl cannot start")
         }
         self.loop = loop
+        capacity = TransportCapacity(of: configuration)
     }
 
     deinit {

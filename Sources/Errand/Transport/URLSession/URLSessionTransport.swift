@@ -15,14 +15,15 @@ import FoundationNetworking
 /// compressed body cut short passes for whole; and neither the limit of the header nor the idle deadline sees a head
 /// before it is complete.
 public final class URLSessionTransport: HTTPTransport {
+    /// The connections to one host that the transport was made with; those in all have no limit.
+    public let capacity: TransportCapacity
     private let session: URLSession
     private let queues = URLSessionQueues()
     private let exchanges: URLSessionExchanges
 
     /// Creates a transport with a session of its own: no cache, no cookies, no stored credentials.
     ///
-    /// - Parameter connectionsPerHost: How many connections to one host there may be; further requests wait, except login
-    ///   requests, which have a connection of their own.
+    /// - Parameter connectionsPerHost: How many connections a proxy lets one host have; at least 1.
     public init(connectionsPerHost: Int = 16) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
@@ -31,7 +32,11 @@ public final class URLSessionTransport: HTTPTransport {
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
         configuration.timeoutIntervalForRequest = URLRequest.never
-        configuration.httpMaximumConnectionsPerHost = connectionsPerHost
+        // The session queues nothing: its tasks would wait with their timeouts running.
+        configuration.httpMaximumConnectionsPerHost = Int(Int32.max)
+        var capacity = TransportCapacity.unlimited
+        capacity.connectionsPerHost = max(1, connectionsPerHost)
+        self.capacity = capacity
         exchanges = URLSessionExchanges(queues)
         session = exchanges.makeSession(configuration)
     }
@@ -169,13 +174,13 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
 }
 
 extension URLSessionExchange {
-    /// Whether the request must not wait for a connection, or goes out twice on one that was used before: on Linux,
-    /// libcurl repeats a request without a body when its connection dies.
+    /// Whether the request may go out twice on a connection that was used before: on Linux, libcurl repeats a request
+    /// without a body when its connection dies.
     fileprivate var needsFreshConnection: Bool {
         #if canImport(FoundationNetworking)
-        request.bypassesLimits || bodyBytes == 0 && !request.method.isIdempotent
+        bodyBytes == 0 && !request.method.isIdempotent
         #else
-        request.bypassesLimits
+        false
         #endif
     }
 
