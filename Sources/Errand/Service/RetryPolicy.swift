@@ -1,3 +1,5 @@
+import Foundation
+
 /// When a load that failed is sent again, and how long it waits before that.
 ///
 /// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2) or it has
@@ -67,5 +69,19 @@ extension TransportError.Kind {
     /// Whether it is the connection that failed, and not the request or the answer.
     fileprivate var mayPass: Bool {
         [.cannotConnect, .connectionLost, .noNetwork, .hostNotFound].contains(self)
+    }
+}
+
+extension HTTPHeaders {
+    /// The delay that the server asks for (RFC 9110 section 10.2.3), at most `limit`; `nil` without a valid `Retry-After`.
+    func retryAfter(at date: Date, limit: Duration) -> Duration? {
+        guard let text = self["Retry-After"]?.trimmingCharacters(in: .whitespaces), !text.isEmpty else { return nil }
+        if text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            // A number that does not fit is above the limit as well.
+            return Swift.min(Int32(text).map { .seconds($0) } ?? limit, limit)
+        }
+        guard let moment = CookieDate.parse(text.utf8) else { return nil }
+        let seconds = moment.timeIntervalSince(date)
+        return Swift.min(.seconds(Swift.min(Swift.max(seconds, 0), 1e9)), limit)
     }
 }

@@ -55,7 +55,7 @@ struct LoginLimitTests {
         return APIProxy(
             service: service,
             transport: try limits.makeTransport(kind),
-            limits: RequestLimits(perHost: limits.requests)
+            queueLimits: QueueLimits(perHost: limits.requests)
         )
     }
 
@@ -109,7 +109,7 @@ struct LoginLimitTests {
             if request.url.path.hasSuffix("/slow") { try await gate.wait() }
             return .json(goodsJSON([]))
         }
-        let proxy = APIProxy(service: .sample(), transport: transport, limits: RequestLimits(perHost: 1))
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 1))
         let slow = load("/slow", proxy)
         let requests = [false, true].map { isLogin in
             let request = GoodsRequest(delegate: screen, proxy: proxy)

@@ -4,11 +4,11 @@ import Synchronization
 ///
 /// A *generation* counts the relogins that have ended, well or not. A request remembers the generation it was sent in; when
 /// it comes back expired and a later generation is there, somebody else's relogin has already answered for it.
-final class ReloginCoordinator: Sendable {
+final class LoginSession: Sendable {
     typealias Outcome = Result<Void, APIError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
-    private let state = Mutex(ReloginState())
+    private let state = Mutex(LoginState())
 
     /// How many wait for the relogin that runs.
     var waiterCount: Int { state.withLock(\.waiters.count) }
@@ -60,14 +60,14 @@ final class ReloginCoordinator: Sendable {
     }
 
     private func wait(_ id: RequestID, isNew: Bool = false) async -> Outcome {
-        await suspended(ifCancelled: .failure(APIError(.cancelled))) { waiter in
+        await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
             state.withLock { state in
                 guard state.isRunning else { return isNew ? .success(()) : state.outcome }
                 state.waiters[id] = waiter
                 if isNew { state.newcomers.insert(id) }
                 return nil
             }
-        } unpark: {
+        } remove: {
             state.take { state in
                 state.newcomers.remove(id)
                 return state.waiters.removeValue(forKey: id)
@@ -105,13 +105,13 @@ final class ReloginCoordinator: Sendable {
     }
 
     private func takeHandler(for run: Int) async -> Bool {
-        await suspended(ifCancelled: false) { turn in
+        await withCancellableContinuation(ifCancelled: false) { turn in
             state.withLock { state in
                 guard !state.takeHandler() else { return true }
                 state.turns[run] = turn
                 return nil
             }
-        } unpark: {
+        } remove: {
             state.take { $0.turns.removeValue(forKey: run) }
         }
     }
@@ -119,7 +119,7 @@ final class ReloginCoordinator: Sendable {
     @MainActor private func callHandler(_ run: Int, _ service: APIService) async -> Outcome {
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
-        let scope = ReloginScope(of: service.session)
+        let scope = ReloginScope(of: self)
         defer { scope.end() }
         do {
             try await ReloginScope.$current.withValue(scope) { try await service.reloginHandler?.relogin() }
@@ -130,7 +130,7 @@ final class ReloginCoordinator: Sendable {
     }
 
     private static func tooManyLogins(_ service: APIService) -> APIError {
-        let limit = "\(ReloginState.maxStarts) logins in \(ReloginState.startWindow.components.seconds) s"
+        let limit = "\(LoginState.maxStarts) logins in \(LoginState.startWindow.components.seconds) s"
         return APIError(.loginExpired, service: service, reason: "\(limit) did not help")
     }
 
