@@ -131,10 +131,10 @@ public final class APIProxy: Sendable {
     ///
     /// Every load of the service that has begun ends as cancelled, wherever it is: queued, under way, in a back-off, waiting
     /// for a relogin. A relogin that runs is cancelled and counts no more, and ``ReloginHandler/sessionDidExpire(_:)`` is not
-    /// called for it. The cookies are cleared, also from their file, and an answer that comes late brings none back. Loads
-    /// that begin afterwards belong to the next session.
+    /// called for it. The cookies are cleared, also in their file, and a late answer restores none. Loads that
+    /// begin afterwards are part of the next session.
     ///
-    /// Plain calls of ``send(_:progress:)`` belong to no session and go on. Blocks as ``CookieJar/clear()`` does, after all
+    /// Plain calls of ``send(_:progress:)`` are part of no session and continue. Blocks as ``CookieJar/clear()`` does, after all
     /// loads have ended.
     ///
     /// - Parameter service: The backend; `nil` is the default service.
@@ -151,9 +151,9 @@ public final class APIProxy: Sendable {
     /// Call this on the main actor, and put the credentials of the new account where the service's common headers read them
     /// right after it; earlier, a load of the old account might still be sent with them.
     ///
-    /// From then on the cookies of `jar` are sent and stored for every service that has no jar of its own; the old jar is
-    /// saved, and an answer that comes late changes nothing but that. Blocks as ``CookieJar/flush()`` does; what prevents
-    /// saving goes to ``onError``, and the old jar goes on trying as long as somebody holds it.
+    /// From then on the cookies of `jar` are sent and stored for every service without ``APIService/cookies``; the old jar
+    /// is saved, and is the only one that a late answer changes. Blocks as ``CookieJar/flush()`` does; a failure to save is
+    /// reported to ``onError``, and the old jar tries again as long as it is retained.
     ///
     /// - Parameters:
     ///   - service: The backend; `nil` is the default service.

@@ -11,7 +11,7 @@ struct Exchange: Sendable {
 
     /// Sends a request and follows its redirects, with the cookies for each of them.
     ///
-    /// An answer that goes to a file is staged beside its target until the load ends, so that neither a refusal nor a cancelled
+    /// An answer for a file is staged beside its target until the load ends, so that neither a refusal nor a cancelled
     /// load replaces an older file.
     func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(APIError) -> APIResponse {
         guard case .file(let target) = request.destination else { return try await follow(request, progress) }

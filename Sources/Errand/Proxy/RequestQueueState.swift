@@ -20,7 +20,7 @@ struct RequestQueueState {
     private let limits: QueueLimits
     private let capacity: TransportCapacity
     private var admitted = 0
-    /// The admitted requests that have a connection of their own.
+    /// The admitted requests that each have a connection.
     private var connections = 0
     private var hosts: [String: HostQueue] = [:]
     /// The hosts that multiplex; a bounded number of them.

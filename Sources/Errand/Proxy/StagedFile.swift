@@ -3,14 +3,14 @@ import Synchronization
 
 /// The file of a download until its load ends: the transport writes it, and a success moves it to its target.
 ///
-/// The file is in a folder of its own beside the target. Whoever owns the load's ending calls either ``commit()`` or
-/// ``remove()``. Once the folder is gone, a transport that is still writing leaves nothing behind.
+/// The file is in a new folder beside the target. The owner of the load's ending calls either ``commit()`` or
+/// ``remove()``. Once the folder is removed, a transport that is still writing leaves no file.
 final class StagedFile: Sendable {
     private enum State {
         case new, made, removed
     }
 
-    /// Where the file goes.
+    /// The file that a success creates or replaces.
     let target: URL
     /// Where the transport writes it; it has the target's name, so that errors name the target.
     let url: URL

@@ -1,7 +1,7 @@
 import Foundation
 
 extension APIManager {
-    /// Begins a load: enters it into the proxy's table, asks everybody who has a say, and sends it.
+    /// Begins a load: adds it to the proxy's table, calls the hooks, and sends it.
     func begin(
         at position: LoadPosition = .start,
         indicator: (any LoadingIndicator)? = nil,

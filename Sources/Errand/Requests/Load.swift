@@ -8,7 +8,7 @@ import Foundation
     let loginRole: LoginRole
     private let method: HTTPMethod
     private let path: String
-    // What its callbacks begin belongs to the relogin to which it belongs itself.
+    // Loads that its callbacks begin are part of the same relogin.
     private let scope = ReloginScope.current
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
@@ -33,7 +33,7 @@ import Foundation
         }
     }
 
-    /// Sends the call and comes back to the main actor with its result.
+    /// Sends the call and ends the load with its result.
     func run(_ call: APICall<Manager.Response>) {
         proxy.start(call) { result in
             self.inScope { self.didFinish(result, of: call.service) }
@@ -99,15 +99,15 @@ import Foundation
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
-        let notifyObserver = manager.settle(id, outcome, response)
+        let notifyObserver = manager.record(id, outcome, response)
         if let part = manager.followUp { _ = manager.begin(at: part) }
         indicator?.hideLoading()
         notifyObserver?()
-        tell(manager, outcome.ending)
+        notify(manager, outcome.ending)
     }
 
-    private func tell(_ manager: Manager, _ ending: APIEnding) {
-        if manager.callersOnly.remove(id) == nil { manager.tellDelegate(ending) }
+    private func notify(_ manager: Manager, _ ending: APIEnding) {
+        if manager.callersOnly.remove(id) == nil { manager.notifyDelegate(ending) }
         manager.interceptor?.request(manager, didEnd: ending)
     }
 }

@@ -85,7 +85,7 @@ public struct APIService: Sendable {
 }
 
 extension APIService {
-    /// The request as it goes out.
+    /// Returns the request as it is sent.
     func adapted(_ request: HTTPRequest) async throws(APIError) -> HTTPRequest {
         guard let adapt else { return request }
         var request = request

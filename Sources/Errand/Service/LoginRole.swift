@@ -19,7 +19,7 @@ final class ReloginScope: Sendable {
         outer = Self.current?.innermostOpen
     }
 
-    /// Ends the scope, when the handler has returned: tasks that it has left behind begin loads like any other.
+    /// Ends the scope, when the handler has returned: loads that its tasks begin later are ordinary ones.
     func end() {
         hasEnded.store(true, ordering: .relaxed)
     }

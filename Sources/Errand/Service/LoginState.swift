@@ -1,4 +1,4 @@
-/// Where a service's relogin stands.
+/// The state of a ``LoginSession``.
 struct LoginState {
     /// One relogin that is under way.
     private struct Run {
@@ -37,14 +37,14 @@ struct LoginState {
         return lastRun
     }
 
-    /// Ends a relogin, and hands out who waits for it.
+    /// Ends a relogin, and returns its waiters.
     mutating func close() -> (work: Task<LoginSession.Outcome, Never>?, waiters: [LoginSession.Waiter]) {
         newcomers = []
         return (exchange(&run, with: nil)?.work, Array(exchange(&waiters, with: [:]).values))
     }
 
-    /// A login request has succeeded: there is a session again which can expire, and the relogin that failed before it answers
-    /// for nobody any more.
+    /// Records that a login request has succeeded: there is a session that can expire, and the outcome of an earlier relogin no
+    /// longer applies.
     ///
     /// - Returns: The former outcome.
     mutating func didSignIn() -> LoginSession.Outcome {

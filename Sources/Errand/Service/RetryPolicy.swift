@@ -3,7 +3,7 @@ import Foundation
 /// When a load that failed is sent again, and how long it waits before that.
 ///
 /// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2) or it has
-/// a ``BaseAPIRequest/idempotencyKey``. What a later try cannot mend is never tried again: a cancel, a deadline, and the
+/// a ``BaseAPIRequest/idempotencyKey``. What a later try cannot mend is never tried again: a cancellation, a timeout, and the
 /// errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`, `server` and
 /// `storage`.
 public struct RetryPolicy: Sendable {
@@ -14,13 +14,13 @@ public struct RetryPolicy: Sendable {
     /// How long the first wait may be; 200 ms by default.
     ///
     /// Each further wait may be twice as long. The wait itself is drawn between nothing and that ("full jitter"), so that
-    /// clients that failed together do not come back together.
+    /// clients that failed together do not retry together.
     public var baseDelay: Duration = .milliseconds(200)
     /// How long any of these waits may be; 10 s by default.
     public var maxDelay: Duration = .seconds(10)
     /// How long a server may make a load wait with `Retry-After` (RFC 9110 section 10.2.3); 60 s by default.
     ///
-    /// A longer wish is cut to this.
+    /// A longer delay is reduced to this.
     public var maxRetryAfter: Duration = .seconds(60)
     /// How many retries there may be for each request of the service in the last minute; 0.1 by default.
     ///
@@ -48,7 +48,7 @@ public struct RetryPolicy: Sendable {
 }
 
 extension RetryPolicy {
-    /// Whether a later try may mend this.
+    /// Whether a later try may succeed.
     func mayMend(_ error: APIError) -> Bool {
         switch error.type {
         case .http: error.status.map(statuses.contains) == true
@@ -57,7 +57,7 @@ extension RetryPolicy {
         }
     }
 
-    /// How long to wait before retry number `retry`, from 0, whatever the server wishes.
+    /// How long to wait before retry number `retry`, from 0, before `Retry-After` is considered.
     func delay(before retry: Int) -> Duration {
         // Not in durations, whose product of a long delay would be a number too large for them.
         let longest = min(baseDelay / .seconds(1) * Double(1 << min(max(retry, 0), 30)), maxDelay / .seconds(1))

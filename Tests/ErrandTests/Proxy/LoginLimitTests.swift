@@ -14,11 +14,11 @@ struct LoginLimitTests {
         let connections: Int
         let requests: Int
 
-        /// How many of `loads` are at the server at most, beside one that the proxy has sent before them.
+        /// How many of `loads` the proxy sends beside one that it has sent before them.
         func places(_ kind: TransportKind, for loads: Int) -> Int {
             // URLSession has no limit for all connections.
             let connections = kind == .curl ? connections : .max
-            return min(connectionsPerHost, connections, requests - 1, loads)
+            return min(min(connectionsPerHost, connections, requests) - 1, loads)
         }
 
         func makeTransport(_ kind: TransportKind) throws -> any HTTPTransport {

@@ -1,6 +1,7 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Errand
@@ -28,9 +29,10 @@ struct QueueCapacityTests {
             ($0.timeout, $0.deadline) = (.seconds(1), .seconds(1))
         }
         // Four turns of 0.4 s.
-        let requests = load(APIProxy(service: service, transport: try kind.make()), 64)
+        let transport = CountingTransport(try kind.make())
+        let requests = load(APIProxy(service: service, transport: transport), 64)
         #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 64))
-        #expect(server.totalConnections <= TransportCapacity().connectionsPerHost)
+        #expect(transport.peak == TransportCapacity().connectionsPerHost)
     }
 
     @Test(arguments: [(16, 128, 64, 256, 16), (16, 3, 64, 256, 3), (16, 128, 5, 256, 5), (16, 128, 64, 7, 7)])
@@ -94,6 +96,29 @@ struct QueueCapacityTests {
         #expect(server.totalConnections == 1)
     }
     #endif
+}
+
+/// Counts the requests that another transport carries at a time.
+private final class CountingTransport: HTTPTransport {
+    private let transport: any HTTPTransport
+    private let counts = Mutex((now: 0, peak: 0))
+
+    init(_ transport: any HTTPTransport) {
+        self.transport = transport
+    }
+
+    var capacity: TransportCapacity { transport.capacity }
+    /// The largest number.
+    var peak: Int { counts.withLock(\.peak) }
+
+    func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        counts.withLock { $0 = ($0.now + 1, max($0.peak, $0.now + 1)) }
+        defer { counts.withLock { $0.now -= 1 } }
+        return try await transport.send(request, progress: progress)
+    }
 }
 
 /// A transport of limited capacity that answers with no goods.
