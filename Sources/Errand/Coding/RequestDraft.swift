@@ -2,6 +2,13 @@ import Foundation
 
 /// Everything that one load sends, before the service adds its own: a value, from which each send is built anew.
 struct RequestDraft: Sendable {
+    /// What a load adds to the parameters of its screen, for example to request one page of a list.
+    struct Addition: Sendable {
+        let params: APIParams
+        /// A URL from the server, which replaces path and query.
+        let link: URL?
+    }
+
     var method: HTTPMethod
     var path: String
     var params: APIParams?
@@ -30,10 +37,10 @@ struct RequestDraft: Sendable {
         return request
     }
 
-    /// Adds what asks for a page.
-    mutating func add(_ page: PageWish) {
-        params = params?.merging(page.params) ?? page.params
-        link = page.link
+    /// Adds parameters, which replace others of the same name, and a link.
+    mutating func add(_ addition: Addition) {
+        params = params?.merging(addition.params) ?? addition.params
+        link = addition.link
     }
 
     /// The request's own lines win over the body's type, and that over the service's; but only the form knows its boundary.
@@ -70,6 +77,19 @@ struct RequestDraft: Sendable {
             let form = form ?? MultipartForm()
             return (try form.body(fields: params.pairs()), "multipart/form-data; boundary=\(form.boundary)")
         }
+    }
+}
+
+extension APIService {
+    /// Returns a link from the server if it has the service's origin, the only one that may receive the service's headers.
+    ///
+    /// - Throws: `security`, with both origins and no other part of their URLs.
+    fileprivate func url(following link: URL) throws(APIError) -> URL {
+        guard link.hasSameOrigin(as: baseURL) else {
+            let reason = "the link to a page leads from \(baseURL.originText) to another origin, \(link.originText)"
+            throw APIError(.security, service: self, reason: reason)
+        }
+        return link
     }
 }
 

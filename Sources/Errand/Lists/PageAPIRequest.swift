@@ -1,3 +1,5 @@
+import Observation
+
 /// A request whose answers are pages of one list: ``APIManager/reload()``, ``APIManager/loadNextPage()``, ``items``.
 ///
 /// A screen gives parameters alone; the strategy adds those of the page. A refresh beats an append; a failed refresh keeps
@@ -23,8 +25,9 @@ where Page.Item: Sendable {
     /// Not retained.
     public weak var pageObserver: (any PageListObserver)?
 
-    // Observed through `listVersion`.
+    // Observed through `observation`.
     private var list = PagedList<Item>()
+    private let observation = ListObservation()
 
     /// The items of all loaded pages, in their order.
     public var items: [Item] { observed(list.content.items) }
@@ -60,38 +63,49 @@ where Page.Item: Sendable {
     /// How many rows before an end of the list ``APIManager/itemAppeared(at:)`` asks for more; 5 by default.
     open var prefetchDistance: Int { 5 }
 
-    // MARK: A load's beginning and ending
+    override var pager: (any Pager)? { self }
 
-    override func pageStep(to part: LoadPosition) -> PageStep { list.step(to: part, isActive: proxy.isActive) }
-    override var failedPart: LoadPosition? { list.failedPart }
-    override var followUp: LoadPosition? { list.followUp }
+    /// Returns a part of the list, and registers its reader for changes.
+    private func observed<Value>(_ value: Value) -> Value {
+        observation.access()
+        return value
+    }
+}
 
-    override func loadWillBegin(
+extension PageAPIRequest: Pager {
+    var failedPart: ListPart? { list.failedPart }
+    var followUp: ListPart? { list.followUp }
+
+    func decision(for part: ListPart) -> PageLoadDecision {
+        list.decision(for: part, isActive: proxy.isActive)
+    }
+
+    func loadWillBegin(
         _ id: RequestID,
-        at part: LoadPosition,
-        of service: APIService?
-    ) throws(APIError) -> PageWish? {
+        of part: ListPart,
+        from service: APIService?
+    ) throws(APIError) -> RequestDraft.Addition {
         // Hooks: what they begin is newer than this load.
         let (strategy, maxPages) = (strategy, maxPages)
         let position = list.begin(part, id, strategy: strategy)
-        listVersion += 1
+        observation.recordChange()
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.invalidRequest, service: service, reason: "a list of no pages cannot be loaded")
         }
         if let deadEnd = list.deadEnd(of: part) { throw APIError(.decoding, service: service, reason: deadEnd) }
         do throws(PageStrategyError) {
-            return try PageWish(position, strategy)
+            return RequestDraft.Addition(params: try strategy.params(at: position), link: position.link)
         } catch {
             throw APIError(.invalidRequest, service: service, reason: error.description)
         }
     }
 
-    override func listEnds(with error: APIError, for id: RequestID) -> Bool { list.ends(with: error, for: id) }
+    func endsList(with error: APIError, of id: RequestID) -> Bool { list.ends(with: error, for: id) }
 
-    override func loadDidEnd(
+    func loadDidEnd(
         _ id: RequestID,
-        _ result: Result<any Sendable, APIError>,
-        _ response: APIResponse?
+        with result: Result<any Sendable, APIError>,
+        response: APIResponse?
     ) -> (() -> Void)? {
         let change: PageChange?
         switch result {
@@ -100,7 +114,7 @@ where Page.Item: Sendable {
         case .failure(let error):
             change = list.fail(error, for: id)
         }
-        listVersion += 1
+        observation.recordChange()
         return change.map { change in { self.notifyObserver(of: change) } }
     }
 
@@ -110,12 +124,6 @@ where Page.Item: Sendable {
         return list.accept(page, response, for: id, rules)
     }
 
-    /// A part of the list, whose reader is told when the list changes.
-    private func observed<Value>(_ value: Value) -> Value {
-        _ = listVersion
-        return value
-    }
-
     private func notifyObserver(of change: PageChange) {
         switch change {
         case .reload: pageObserver?.pageListDidReload(self)
@@ -123,4 +131,17 @@ where Page.Item: Sendable {
         case .failure(let error): pageObserver?.pageList(self, didFail: error)
         }
     }
+}
+
+/// Registers the readers of a list, and notifies them of its changes.
+///
+/// Not generic, unlike the list: in a generic class each access to an observed property creates its key path again.
+@MainActor @Observable private final class ListObservation {
+    private var changeCount = 0
+
+    /// Registers the current reader.
+    func access() { _ = changeCount }
+
+    /// Notifies the readers.
+    func recordChange() { changeCount += 1 }
 }

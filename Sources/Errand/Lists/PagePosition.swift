@@ -14,6 +14,14 @@ public enum PagePosition: Sendable, Hashable {
     case link(URL)
 }
 
+extension PagePosition {
+    /// The URL of a link.
+    var link: URL? {
+        guard case .link(let url) = self else { return nil }
+        return url
+    }
+}
+
 extension PagePosition: CustomStringConvertible, CustomReflectable {
     /// The position, without the text of a cursor, and without what is secret in a URL.
     public var description: String {

@@ -6,7 +6,7 @@ struct PagedList<Item> {
     /// The one page that is under way.
     private struct Pending {
         let id: RequestID
-        let part: LoadPosition
+        let part: ListPart
         let position: PagePosition
     }
 
@@ -15,23 +15,23 @@ struct PagedList<Item> {
     private(set) var appendState = PageLoadState.idle
     private(set) var prependState = PageLoadState.idle
     /// What is to be loaded now because of what has come.
-    private(set) var followUp: LoadPosition?
+    private(set) var followUp: ListPart?
     private var pending: Pending?
     private var refreshesAll = false
     // What a refresh of all pages has brought so far.
     private var staged = PageContent<Item>()
 
-    /// What a wish for a part of the list means now.
-    func step(to part: LoadPosition, isActive: (RequestID) -> Bool) -> PageStep {
-        if let pending, isActive(pending.id) { return .wait(for: pending.id) }
-        if content.pageCount == 0 { return .load(.start) }
+    /// Returns how to obtain a part of the list now.
+    func decision(for part: ListPart, isActive: (RequestID) -> Bool) -> PageLoadDecision {
+        if let pending, isActive(pending.id) { return .join(pending.id) }
+        if content.pageCount == 0 { return .begin(.first) }
         let position = part == .previous ? content.previous : content.next
-        return position == nil ? .stop : .load(part)
+        return position == nil ? .skip : .begin(part)
     }
 
     /// What asks again for the page that did not come; the refresh before the append, the append before what is in front.
-    var failedPart: LoadPosition? {
-        if refreshState.error != nil { return refreshesAll ? .all : .start }
+    var failedPart: ListPart? {
+        if refreshState.error != nil { return refreshesAll ? .all : .first }
         if appendState.error != nil { return .next }
         return prependState.error == nil ? nil : .previous
     }
@@ -39,16 +39,16 @@ struct PagedList<Item> {
     /// Begins a load, which takes the place of the one that is under way.
     ///
     /// - Returns: The position of the page that it asks for.
-    mutating func begin(_ part: LoadPosition, _ id: RequestID, strategy: any PageStrategy) -> PagePosition {
+    mutating func begin(_ part: ListPart, _ id: RequestID, strategy: any PageStrategy) -> PagePosition {
         let position = position(of: part) ?? strategy.start
         // Begun by a hook of this load, and newer.
         if let pending, pending.id > id { return position }
         giveUp()
         followUp = nil
-        if part != .rest { staged = PageContent() }
+        if part != .remaining { staged = PageContent() }
         pending = Pending(id: id, part: part, position: position)
         setState(of: part, to: .loading)
-        if part == .start || part == .all { refreshesAll = part == .all }
+        if part == .first || part == .all { refreshesAll = part == .all }
         if part == .all { staged = PageContent(inPlaceOf: content) }
         return position
     }
@@ -58,17 +58,17 @@ struct PagedList<Item> {
         guard let pending, pending.id == id, error.type == .http, error.status == 404 else { return false }
         return switch pending.part {
         case .next, .prefetch: content.endsWithoutNext
-        case .rest: staged.endsWithoutNext
-        case .start, .all, .previous: false
+        case .remaining: staged.endsWithoutNext
+        case .first, .all, .previous: false
         }
     }
 
     /// Why a part must not be asked for, because of what the server has sent so far.
-    func deadEnd(of part: LoadPosition) -> String? {
+    func deadEnd(of part: ListPart) -> String? {
         switch part {
         case .next, .prefetch: content.deadEnd
-        case .rest: staged.deadEnd
-        case .start, .all, .previous: nil
+        case .remaining: staged.deadEnd
+        case .first, .all, .previous: nil
         }
     }
 
@@ -83,8 +83,8 @@ struct PagedList<Item> {
         pending = nil
         let facts = PageFacts(page, at: arrived.position, response)
         switch arrived.part {
-        case .start: return restart(page, facts, rules)
-        case .all, .rest: return stage(page, facts, rules)
+        case .first: return restart(page, facts, rules)
+        case .all, .remaining: return stage(page, facts, rules)
         case .next, .prefetch: return append(page, facts, rules, mustBringRows: arrived.part == .prefetch)
         case .previous: return prepend(page, facts, rules)
         }
@@ -94,7 +94,7 @@ struct PagedList<Item> {
     mutating func end(for id: RequestID) -> PageChange? {
         guard let ended = pending, ended.id == id else { return nil }
         pending = nil
-        guard ended.part != .rest else {
+        guard ended.part != .remaining else {
             staged.end()
             return replaceByStaged()
         }
@@ -115,19 +115,19 @@ struct PagedList<Item> {
 }
 
 extension PagedList {
-    private func position(of part: LoadPosition) -> PagePosition? {
+    private func position(of part: ListPart) -> PagePosition? {
         switch part {
-        case .start: nil
+        case .first: nil
         case .all: content.first
-        case .rest: staged.next
+        case .remaining: staged.next
         case .next, .prefetch: content.next
         case .previous: content.previous
         }
     }
 
-    private mutating func setState(of part: LoadPosition, to state: PageLoadState) {
+    private mutating func setState(of part: ListPart, to state: PageLoadState) {
         switch part {
-        case .start, .all, .rest: refreshState = state
+        case .first, .all, .remaining: refreshState = state
         case .next, .prefetch: appendState = state
         case .previous: prependState = state
         }
@@ -159,7 +159,7 @@ extension PagedList {
     ) -> PageChange? where Page.Item == Item {
         staged.append(page, facts, rules)
         guard staged.pageCount >= content.pageCount || staged.next == nil else {
-            followUp = .rest
+            followUp = .remaining
             return nil
         }
         return replaceByStaged()

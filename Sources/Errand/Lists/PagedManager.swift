@@ -27,7 +27,7 @@ extension APIManager where Self: PagedManager {
     /// - Returns: The load's ID.
     @discardableResult
     public func reload() -> RequestID {
-        refresh(.start)
+        refresh(.first)
     }
 
     /// Loads all pages anew that are loaded, one after the other; together they replace the list when the last one has come.
@@ -68,9 +68,9 @@ extension APIManager where Self: PagedManager {
     /// - Returns: The load's ID; `nil` when nothing has failed.
     @discardableResult
     public func retry() -> RequestID? {
-        switch failedPart {
+        switch pager?.failedPart {
         case nil: nil
-        case .start: reload()
+        case .first: reload()
         case .all: refreshAll()
         case let part?: load(part)
         }
@@ -91,17 +91,17 @@ extension APIManager where Self: PagedManager {
         }
     }
 
-    private func refresh(_ part: LoadPosition) -> RequestID {
+    private func refresh(_ part: ListPart) -> RequestID {
         cancelAllRequests()
-        return begin(at: part)
+        return begin(loading: part)
     }
 
     @discardableResult
-    func load(_ part: LoadPosition, endsAtCaller: Bool = false) -> RequestID? {
-        switch pageStep(to: part) {
-        case .wait(let id): join(id, endsAtCaller)
-        case .load(let part): begin(at: part, endsAtCaller: endsAtCaller)
-        case .stop: nil
+    func load(_ part: ListPart, endsAtCaller: Bool = false) -> RequestID? {
+        switch pager?.decision(for: part) ?? .begin(part) {
+        case .join(let id): join(id, endsAtCaller)
+        case .begin(let part): begin(loading: part, endsAtCaller: endsAtCaller)
+        case .skip: nil
         }
     }
 }

@@ -36,9 +36,6 @@ public import Observation
     var content: (any Sendable)?
     // The loads that have begun and not ended, in that order.
     var loads: [RequestID] = []
-    // Counts the changes of PageAPIRequest's list. It stands here because in a generic class each access to an observed property
-    // makes its key path anew.
-    var listVersion = 0
     // The newest loads that have ended at all, with an answer, and well.
     @ObservationIgnored var newestEnding: RequestID?
     @ObservationIgnored var newestAnswer: RequestID?
@@ -122,21 +119,8 @@ public import Observation
     /// the load fails with `invalidRequest`.
     open func appendParts(to form: inout MultipartForm) {}
 
-    // PageAPIRequest's part of a load's beginning and ending.
-    func pageStep(to part: LoadPosition) -> PageStep { .load(part) }
-    var failedPart: LoadPosition? { nil }
-    var followUp: LoadPosition? { nil }
-    func loadWillBegin(
-        _ id: RequestID,
-        at part: LoadPosition,
-        of service: APIService?
-    ) throws(APIError) -> PageWish? { nil }
-    func listEnds(with error: APIError, for id: RequestID) -> Bool { false }
-    func loadDidEnd(
-        _ id: RequestID,
-        _ result: Result<any Sendable, APIError>,
-        _ response: APIResponse?
-    ) -> (() -> Void)? { nil }
+    // The list that the loads of this request fill; `nil` for a request without pages.
+    var pager: (any Pager)? { nil }
 }
 
 extension BaseAPIRequest {

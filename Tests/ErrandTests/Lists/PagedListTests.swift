@@ -34,7 +34,7 @@ struct PagedListTests {
     @Test func `Pages follow each other to the short one`() {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next()]
-        _ = list.begin(.start, ids[0], strategy: size3)
+        _ = list.begin(.first, ids[0], strategy: size3)
         #expect(list.refreshState.isLoading)
         accept(&list, [1, 2, 3], ids[0])
         #expect(list.content.next == .number(2))
@@ -48,10 +48,10 @@ struct PagedListTests {
     @Test func `A late page of an append that a refresh has beaten is dropped`() {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next(), .next()]
-        _ = list.begin(.start, ids[0], strategy: size3)
+        _ = list.begin(.first, ids[0], strategy: size3)
         accept(&list, [1, 2, 3], ids[0])
         _ = list.begin(.next, ids[1], strategy: size3)
-        _ = list.begin(.start, ids[2], strategy: size3)
+        _ = list.begin(.first, ids[2], strategy: size3)
         #expect(!list.appendState.isLoading)
         accept(&list, [4, 5, 6], ids[1])
         #expect(list.content.items == [1, 2, 3])
@@ -65,11 +65,11 @@ struct PagedListTests {
     @Test func `A failed refresh keeps items and position, a failed append its position`() {
         var list = PagedList<Int>()
         let ids = (0..<5).map { _ in RequestID.next() }
-        _ = list.begin(.start, ids[0], strategy: size3)
+        _ = list.begin(.first, ids[0], strategy: size3)
         accept(&list, [1, 2, 3], ids[0])
         _ = list.begin(.next, ids[1], strategy: size3)
         accept(&list, [4, 5, 6], ids[1])
-        _ = list.begin(.start, ids[2], strategy: size3)
+        _ = list.begin(.first, ids[2], strategy: size3)
         _ = list.fail(APIError(.timeout), for: ids[2])
         #expect(list.refreshState.error?.type == .timeout)
         #expect(list.content.items.count == 6)
@@ -89,7 +89,7 @@ struct PagedListTests {
         var list = PagedList<Int>()
         let ids = [RequestID.next(), .next()]
         let itemID = ItemID<Int> { $0 % 10 }
-        _ = list.begin(.start, ids[0], strategy: size3)
+        _ = list.begin(.first, ids[0], strategy: size3)
         accept(&list, [1, 2, 12], ids[0], itemID: itemID)
         _ = list.begin(.next, ids[1], strategy: size3)
         accept(&list, [2, 3, 4], ids[1], itemID: itemID)
