@@ -45,7 +45,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// These parameters and `other`'s, which win where a name stands in both.
+    /// Returns these parameters and those of `other`; a name in both has the value of `other`.
     public func merging(_ other: APIParams) -> APIParams {
         var merged = self
         merged.layers += other.layers

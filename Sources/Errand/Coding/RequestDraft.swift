@@ -47,7 +47,7 @@ struct RequestDraft: Sendable {
     private func headers(for service: APIService, _ contentType: String?) -> HTTPHeaders {
         var headers = service.commonHeaders()
         headers["Content-Type"] = contentType ?? headers["Content-Type"]
-        headers = headers.overridden(by: self.headers)
+        headers = headers.merging(self.headers)
         if case .multipart = serializer, let contentType { headers["Content-Type"] = contentType }
         if let idempotencyKey { headers["Idempotency-Key"] = idempotencyKey }
         return headers

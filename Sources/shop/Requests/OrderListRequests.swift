@@ -4,7 +4,7 @@ import Errand
 final class OrdersByNumberRequest: PageAPIRequest<PageModel<Order>>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
-    override var strategy: any PageStrategy { PageNumber(size: 50) }
+    override var strategy: any PageStrategy { .pageNumber(size: 50) }
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
@@ -12,7 +12,7 @@ final class OrdersByNumberRequest: PageAPIRequest<PageModel<Order>>, APIManager 
 final class OrdersByOffsetRequest: PageAPIRequest<PageModel<Order>>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
-    override var strategy: any PageStrategy { OffsetLimit(limit: 50) }
+    override var strategy: any PageStrategy { .offset(limit: 50) }
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
@@ -20,7 +20,7 @@ final class OrdersByOffsetRequest: PageAPIRequest<PageModel<Order>>, APIManager 
 final class OrdersByCursorRequest: PageAPIRequest<OrderFeed>, APIManager {
     let path = "/orders/feed"
     let method = HTTPMethod.get
-    override var strategy: any PageStrategy { Cursor(sizeKey: "limit", size: 50) }
+    override var strategy: any PageStrategy { .cursor(sizeKey: "limit", size: 50) }
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
@@ -28,6 +28,6 @@ final class OrdersByCursorRequest: PageAPIRequest<OrderFeed>, APIManager {
 final class OrdersByLinkRequest: PageAPIRequest<[Order]>, APIManager {
     let path = "/orders/linked"
     let method = HTTPMethod.get
-    override var strategy: any PageStrategy { LinkHeader(sizeKey: "per_page", size: 50) }
+    override var strategy: any PageStrategy { .link(sizeKey: "per_page", size: 50) }
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }

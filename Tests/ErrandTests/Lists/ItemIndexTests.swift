@@ -19,26 +19,26 @@ struct ItemIndexTests {
         for serial in UInt32(1)...(isClumsy ? 2_000 : 20_000) {
             let value = Int.random(in: 0..<(isClumsy ? 200 : 2_000), using: &random)
             if let known = set[value], Bool.random(using: &random) {
-                index.remove(hash(value), serial: known)
+                index.remove(hash: hash(value), serial: known)
                 set[value] = nil
                 continue
             }
-            let isNew = index.insert(hash(value), serial: serial) { values[$0] == value }
+            let isNew = index.insert(hash: hash(value), serial: serial) { values[$0] == value }
             #expect(isNew == (set[value] == nil))
             guard isNew else { continue }
             set[value] = serial
             values[serial] = value
         }
         for (value, serial) in set {
-            #expect(!index.insert(hash(value), serial: 1 << 31) { values[$0] == value })
-            index.remove(hash(value), serial: serial)
+            #expect(!index.insert(hash: hash(value), serial: 1 << 31) { values[$0] == value })
+            index.remove(hash: hash(value), serial: serial)
         }
     }
 
     @Test func `Taking out of an empty table does nothing`() {
         var index = ItemIndex()
-        index.remove(1, serial: 1)
-        #expect(index.insert(1, serial: 1) { _ in true })
-        #expect(!index.insert(1, serial: 2) { _ in true })
+        index.remove(hash: 1, serial: 1)
+        #expect(index.insert(hash: 1, serial: 1) { _ in true })
+        #expect(!index.insert(hash: 1, serial: 2) { _ in true })
     }
 }

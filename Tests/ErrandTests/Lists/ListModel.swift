@@ -21,9 +21,9 @@ struct ModelRules {
 
     var strategy: any PageStrategy {
         switch way {
-        case .number: PageNumber(size: Self.pageSize)
-        case .offset: OffsetLimit(limit: Self.pageSize)
-        case .cursor: Cursor(next: .header("Next"))
+        case .number: .pageNumber(size: Self.pageSize)
+        case .offset: .offset(limit: Self.pageSize)
+        case .cursor: .cursor(next: .header("Next"))
         }
     }
 

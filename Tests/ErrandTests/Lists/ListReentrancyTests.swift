@@ -106,7 +106,7 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
         var method: HTTPMethod { hook(.method, .get) }
         override var restartPolicy: RestartPolicy { hook(.restartPolicy, policy) }
         override var service: APIService? { hook(.service, nil) }
-        override var strategy: any PageStrategy { hook(.strategy, OffsetLimit(limit: 10)) }
+        override var strategy: any PageStrategy { hook(.strategy, OffsetStrategy(limit: 10)) }
         override var itemID: ItemID<Int>? { hook(.itemID, identifies ? ItemID(\.self) : nil) }
         override var maxPages: Int? { hook(.maxPages, nil) }
         override var headers: HTTPHeaders { hook(.headers, [:]) }

@@ -19,13 +19,13 @@ struct PageAPIRequestTests {
     final class Numbers: PageAPIRequest<ItemPage>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        override var strategy: any PageStrategy { PageNumber(size: 10) }
+        override var strategy: any PageStrategy { .pageNumber(size: 10) }
     }
 
     final class Offsets: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        override var strategy: any PageStrategy { OffsetLimit(limit: 10) }
+        override var strategy: any PageStrategy { .offset(limit: 10) }
         override var itemID: ItemID<Int>? { ItemID(\.self) }
     }
 
@@ -172,7 +172,7 @@ struct PageAPIRequestTests {
         final class Nothing: PageAPIRequest<[Int]>, APIManager {
             let path = "/numbers"
             let method = HTTPMethod.get
-            override var strategy: any PageStrategy { PageNumber(size: 0) }
+            override var strategy: any PageStrategy { .pageNumber(size: 0) }
         }
         let list = Nothing(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.reload()

@@ -15,7 +15,7 @@ struct PageLiveTests {
     final class Issues: PageAPIRequest<[Issue]>, APIManager {
         let path = "/repos/octokit-fixture-org/paginate-issues/issues"
         let method = HTTPMethod.get
-        override var strategy: any PageStrategy { LinkHeader(sizeKey: "per_page", size: 3) }
+        override var strategy: any PageStrategy { .link(sizeKey: "per_page", size: 3) }
         override var headers: HTTPHeaders { ["Authorization": "token 0000000000000000000000000000000000000001"] }
         override var itemID: ItemID<Issue>? { ItemID(\.number) }
     }
@@ -26,10 +26,10 @@ struct PageLiveTests {
 
         var strategy: any PageStrategy {
             switch self {
-            case .number: PageNumber(size: 3)
-            case .offset: OffsetLimit(limit: 3)
-            case .cursor: Cursor("after", next: .header("X-Next-Cursor"))
-            case .link: LinkHeader()
+            case .number: .pageNumber(size: 3)
+            case .offset: .offset(limit: 3)
+            case .cursor: .cursor("after", next: .header("X-Next-Cursor"))
+            case .link: .link
             }
         }
     }
@@ -37,7 +37,7 @@ struct PageLiveTests {
     final class LongList: PageAPIRequest<[Int]>, APIManager {
         let path = "/long"
         let method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = PageNumber()
+        var ownStrategy: any PageStrategy = .pageNumber()
         override var strategy: any PageStrategy { ownStrategy }
         override var headers: HTTPHeaders { ["X-Secret": "31d4d96e"] }
     }
@@ -95,7 +95,7 @@ struct PageLiveTests {
                 let place = request.header("Host") ?? ""
                 return .json(bytes: "[1]".utf8).adding("Link", link.replacing("HOST", with: place) + "; rel=next")
             }
-            #expect(try await list(kind, server, LinkHeader()).allItems() == [1, 2])
+            #expect(try await list(kind, server, LinkStrategy()).allItems() == [1, 2])
             #expect(server.requests.last?.target == target)
         }
     }
@@ -106,7 +106,7 @@ struct PageLiveTests {
         let server = try FixtureServer.start { _ in
             .json(bytes: "[1]".utf8).adding("Link", "<\(other.url("/long?page=2").absoluteString)>; rel=next")
         }
-        let list = try list(kind, server, LinkHeader())
+        let list = try list(kind, server, LinkStrategy())
         let error = await #expect(throws: APIError.self) { try await list.allItems() }
         #expect(error?.type == .security)
         #expect(list.items == [1])
@@ -125,10 +125,10 @@ struct PageLiveTests {
                 let next = page == nil ? target : page == "2" ? "?page=3" : target
                 return .json(bytes: "[\(page ?? "1")]".utf8).adding("Link", "<\(next)>; rel=next")
             }
-            let list = try list(kind, server, LinkHeader())
+            let list = try list(kind, server, LinkStrategy())
             let error = await #expect(throws: APIError.self) { try await list.allItems() }
             #expect(error?.type == .decoding)
-            #expect(error?.reason?.contains("given before") == true)
+            #expect(error?.reason?.contains("named before") == true)
             #expect(server.totalRequests == (target == "/long" ? 2 : 3))
         }
     }
@@ -136,12 +136,12 @@ struct PageLiveTests {
     @Test(.fault(50), arguments: TransportKind.allCases)
     func `A server that repeats its first page for ever is stopped`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .json(bytes: "[1,2,3]".utf8) }
-        for strategy in [PageNumber(size: 3), OffsetLimit(limit: 3)] as [any PageStrategy] {
+        for strategy in [PageNumberStrategy(size: 3), OffsetStrategy(limit: 3)] as [any PageStrategy] {
             server.forgetRequests()
             let list = try list(kind, server, strategy)
             let error = await #expect(throws: APIError.self) { try await list.allItems() }
             #expect(error?.type == .decoding)
-            #expect(error?.reason?.contains("again and again") == true)
+            #expect(error?.reason?.contains("repeatedly") == true)
             #expect(server.requests.count == 4)
         }
     }
@@ -161,7 +161,7 @@ struct PageLiveTests {
         final class Cursors: PageAPIRequest<CursorPage>, APIManager {
             let path = "/cursors"
             let method = HTTPMethod.get
-            override var strategy: any PageStrategy { Cursor() }
+            override var strategy: any PageStrategy { .cursor() }
         }
         let list = Cursors(proxy: try proxy(kind, server))
         #expect(try await list.allItems() == (-1..<cursors.count).map(String.init))

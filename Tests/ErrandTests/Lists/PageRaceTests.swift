@@ -13,7 +13,7 @@ struct PageRaceTests {
         let method = HTTPMethod.get
         var ownRestartPolicy = RestartPolicy.cancelPrevious
         override var restartPolicy: RestartPolicy { ownRestartPolicy }
-        override var strategy: any PageStrategy { OffsetLimit(limit: 2) }
+        override var strategy: any PageStrategy { .offset(limit: 2) }
     }
 
     let screen = Screen()

@@ -60,7 +60,7 @@ struct PageSequenceTests {
         #expect(try await pages.next() == Array(0..<10))
         _ = what == "reload" ? list.reload() : list.refreshAll()
         let error = await #expect(throws: APIError.self) { try await pages.next() }
-        #expect(error?.reason?.contains("somebody else") == true)
+        #expect(error?.reason?.contains("another load") == true)
         await list.waitUntilIdle()
         #expect(try await pages.next() == Array(10..<20))
     }

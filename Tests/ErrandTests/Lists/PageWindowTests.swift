@@ -8,7 +8,7 @@ struct PageWindowTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = OffsetLimit(limit: 10)
+        var ownStrategy: any PageStrategy = .offset(limit: 10)
         var ownLimit: Int?
         var identifies = true
         override var strategy: any PageStrategy { ownStrategy }
@@ -78,7 +78,7 @@ struct PageWindowTests {
     }
 
     @Test func `A list that opens in its middle is read in both directions`() async {
-        list.ownStrategy = OffsetLimit(limit: 10, first: 25)
+        list.ownStrategy = .offset(limit: 10, startOffset: 25)
         list.identifies = false
         await load(1)
         while list.loadPreviousPage() != nil { #expect(await screen.ending() == .success) }
@@ -92,7 +92,7 @@ struct PageWindowTests {
     }
 
     @Test func `A page in front that fails is asked for again`() async {
-        list.ownStrategy = OffsetLimit(limit: 10, first: 10)
+        list.ownStrategy = .offset(limit: 10, startOffset: 10)
         await load(1)
         server.failsNext()
         list.loadPreviousPage()

@@ -137,10 +137,10 @@ extension PagingServer.Rules {
 
     func strategy(opening: Int? = nil) -> any PageStrategy {
         switch way {
-        case .number: PageNumber(sizeKey: "size", size: asked, opening: opening)
-        case .offset: OffsetLimit(offsetKey: "start", limitKey: "size", limit: asked, first: opening ?? 0)
-        case .cursor: Cursor("start", next: .body("next"), sizeKey: "size", size: asked)
-        case .link: LinkHeader(sizeKey: "size", size: asked)
+        case .number: .pageNumber(sizeKey: "size", size: asked, startNumber: opening)
+        case .offset: .offset(offsetKey: "start", limitKey: "size", limit: asked, startOffset: opening ?? 0)
+        case .cursor: .cursor("start", next: .body("next"), sizeKey: "size", size: asked)
+        case .link: .link(sizeKey: "size", size: asked)
         }
     }
 }

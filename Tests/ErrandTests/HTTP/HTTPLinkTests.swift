@@ -39,7 +39,7 @@ struct WebLinkTests {
 
     @Test(.enabled(if: SharedData.linkHeader.exists, "no shared data"), arguments: vectors)
     func `Each vector is read as expected`(_ vector: Vector) throws {
-        let links = vector.headers.flatMap { WebLink.links(in: HTTPField("Link", $0)) }
+        let links = vector.headers.flatMap { HTTPLink.links(in: HTTPField("Link", $0)) }
             .flatMap { link in link.relations.map { (link, $0) } }
         try #require(links.count == vector.expected.count)
         for ((link, relation), expected) in zip(links, vector.expected) {
@@ -58,22 +58,22 @@ struct WebLinkTests {
     @Test func `Names, relations and several lines are read as RFC 8288 has them`() throws {
         var headers: HTTPHeaders = ["Link": #"</1>; REL="Next PREV"; rel=last;title="a\"b""#]
         headers.append("link", #"</2>;rel=next;title=plain;title*=UTF-8''%E2%82%AC"#)
-        let links = WebLink.links(in: headers)
+        let links = HTTPLink.links(in: headers)
         #expect(links.map(\.target) == ["/1", "/2"])
         #expect(links[0].relations == ["next", "prev"])
-        #expect(links[0].has("prev") && !links[0].has("last"))
+        #expect(links[0].hasRelation("prev") && !links[0].hasRelation("last"))
         #expect(links[0].title == "a\"b")
         #expect(links[1].title == "€")
     }
 
     @Test(.fault(80), arguments: ["</x>", "< /x>", "</x >", "<\t/x \t>"])
     func `Blanks around a target are no part of it`(_ value: String) {
-        #expect(WebLink.links(in: HTTPField("Link", value + ";rel=next")).map(\.target) == ["/x"])
+        #expect(HTTPLink.links(in: HTTPField("Link", value + ";rel=next")).map(\.target) == ["/x"])
     }
 
     @Test func `A target keeps the bytes of the wire`() throws {
         let bytes = Array("</".utf8) + [0xE9] + Array(">; title=\"".utf8) + [0xE9] + Array("\"".utf8)
-        let link = try #require(WebLink.links(in: HTTPField("Link", bytes: bytes)).first)
+        let link = try #require(HTTPLink.links(in: HTTPField("Link", bytes: bytes)).first)
         #expect(link.reference.bytes == [UInt8(ascii: "/"), 0xE9])
         #expect(link.target == "/é" && link.title == "é")
     }
@@ -84,6 +84,6 @@ struct WebLinkTests {
         ("</a> </b>", 1), ("</a>;rel=next,</b>", 2), ("<>;rel=next", 1), (";,=\",<\"", 0),
     ])
     func `What is malformed is left out, and the rest is read`(_ value: String, _ count: Int) {
-        #expect(WebLink.links(in: HTTPField("Link", value)).count == count)
+        #expect(HTTPLink.links(in: HTTPField("Link", value)).count == count)
     }
 }
