@@ -73,8 +73,8 @@ extension ItemStore {
         var new: [Item] = []
         for item in page.reversed() {
             let isNew = index.insert(hash: itemID.hash(item), serial: firstSerial - 1 - UInt32(new.count)) { known in
-                let isInPage = known < firstSerial
-                return itemID.areSame(isInPage ? new[Int(firstSerial - 1 - known)] : items[Int(known - firstSerial)], item)
+                guard known < firstSerial else { return itemID.areSame(items[Int(known - firstSerial)], item) }
+                return itemID.areSame(new[Int(firstSerial - 1 - known)], item)
             }
             if isNew { new.append(item) }
         }

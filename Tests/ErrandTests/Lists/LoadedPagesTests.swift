@@ -31,7 +31,8 @@ struct LoadedPagesTests {
         _ itemID: ItemID<Int>? = nil
     ) {
         let page = Page(items: items)
-        pages.append(page.items, info: info(page, at: pages.next ?? numbers.start), rules: rules(numbers, itemID: itemID))
+        let info = info(page, at: pages.next ?? numbers.start)
+        pages.append(page.items, info: info, rules: rules(numbers, itemID: itemID))
     }
 
     @Test func `A window drops its first page and can load it again`() {
@@ -117,7 +118,8 @@ struct LoadedPagesTests {
         #expect(pages.items == [0, 1, 2], "the items of the page are kept")
     }
 
-    @Test(.fault(50)) func `The fourth equal page blocks the next one, and with IDs the third page without a new item`() {
+    @Test(.fault(50))
+    func `The fourth equal page blocks the next one, and with IDs the third page without a new item`() {
         var pages = LoadedPages<Int>()
         for _ in 1...3 { append([1, 2, 3], to: &pages) }
         #expect(pages.blockedReason == nil)

@@ -130,6 +130,7 @@ extension PageStrategy where Self == CursorStrategy {
     ///   - startCursor: The cursor at which the list starts.
     ///   - sizeKey: The name of the parameter for the size.
     ///   - size: The number of items to request per page; sent if there is a `sizeKey`.
+    /// - Returns: The strategy.
     public static func cursor(
         _ cursorKey: String = "cursor",
         next: CursorStrategy.Source = .nextCursor,

@@ -81,6 +81,7 @@ extension PageStrategy where Self == LinkStrategy {
     ///   - previousRelation: The relation of the previous page.
     ///   - sizeKey: The name of the parameter for the size, in the first request.
     ///   - size: The number of items to request per page; at least 1.
+    /// - Returns: The strategy.
     public static func link(
         nextRelation: String = "next",
         previousRelation: String = "prev",

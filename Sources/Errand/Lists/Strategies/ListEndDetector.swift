@@ -12,9 +12,7 @@ struct ListEndDetector {
     /// The requested number of items per page.
     let requestedSize: Int
 
-    /// Returns whether the page is certainly the last one.
-    ///
-    /// - Parameter totalIsExact: Whether a total that is reached is sufficient.
+    /// Returns whether the page is certainly the last one; with an exact total, a total that is reached is sufficient.
     func isEnd(totalIsExact: Bool) -> Bool {
         guard page.itemCount > 0 else { return true }
         guard missing.map({ $0 > 0 }) != true else { return false }

@@ -84,6 +84,7 @@ extension PageStrategy where Self == OffsetStrategy {
     ///   - limit: The number of items to request per page; at least 1.
     ///   - startOffset: The offset at which the list starts.
     ///   - totalIsExact: Whether the list ends as soon as the server's total is reached.
+    /// - Returns: The strategy.
     public static func offset(
         offsetKey: String = "offset",
         limitKey: String = "limit",

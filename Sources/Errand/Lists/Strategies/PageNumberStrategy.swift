@@ -86,6 +86,7 @@ extension PageStrategy where Self == PageNumberStrategy {
     ///   - size: The number of items to request per page; at least 1.
     ///   - startNumber: The number of the page at which the list starts; `nil` is `first`.
     ///   - totalIsExact: Whether the list ends as soon as the server's total is reached.
+    /// - Returns: The strategy.
     public static func pageNumber(
         first: Int = 1,
         pageKey: String = "page",
