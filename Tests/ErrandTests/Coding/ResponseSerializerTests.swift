@@ -40,7 +40,7 @@ struct ResponseSerializerTests {
         #expect(failure?.type == .decoding)
         #expect(
             failure?.description
-                == "decoding, POST /goods, HTTP 204, the answer has no content, from which Array<Goods> is made: let it be optional, or Void"
+                == "decoding, POST /goods, HTTP 204, the answer has no content to decode Array<Goods> from: use an optional type, or Void"
         )
         #expect(try await result(EmptyRequest.self, "", status: 204, service: service).get() == Empty())
     }
@@ -57,7 +57,7 @@ struct ResponseSerializerTests {
             await result(TextRequest.self, body, service: service).error,
         ] {
             #expect(failure?.type == .decoding)
-            #expect(failure?.description.contains("the envelope has no \(key), from which ") == true)
+            #expect(failure?.description.contains("the envelope has no \(key) to decode ") == true)
             #expect(failure?.underlying is DecodingError)
         }
         #expect(try await result(MaybeRequest.self, body, service: service).get() == nil)
