@@ -14,8 +14,10 @@ enum FormEncoding {
     static func pairs(of tree: JSONValue) throws(APIError) -> [Pair] {
         switch tree {
         case .null: return []
-        case .object(let members): return members.sorted { $0.key < $1.key }.flatMap { pairs(of: $0.value, name: $0.key) }
-        default: throw APIError(.invalidRequest, reason: "parameters without names cannot be encoded in a query or a form")
+        case .object(let members): return sorted(members).flatMap { pairs(of: $0.value, name: $0.key) }
+        default:
+            let reason = "parameters without names cannot be encoded in a query or a form"
+            throw APIError(.invalidRequest, reason: reason)
         }
     }
 
@@ -24,10 +26,14 @@ enum FormEncoding {
         case .array(let elements):
             elements.flatMap { pairs(of: $0, name: name + "[]") }
         case .object(let members):
-            members.sorted { $0.key < $1.key }.flatMap { pairs(of: $0.value, name: "\(name)[\($0.key)]") }
+            sorted(members).flatMap { pairs(of: $0.value, name: "\(name)[\($0.key)]") }
         default:
             value.scalarText.map { [(name, $0)] } ?? []
         }
+    }
+
+    private static func sorted(_ members: [String: JSONValue]) -> [(key: String, value: JSONValue)] {
+        members.sorted { $0.key < $1.key }
     }
 
     private static func escape(_ text: String) -> String {

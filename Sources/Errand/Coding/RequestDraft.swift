@@ -1,6 +1,8 @@
 import Foundation
 
-/// Everything that one load sends, without what the service adds to it. Each send builds its request from this value.
+/// Everything that one load sends, without what the service adds to it.
+///
+/// Each send builds its request from this value.
 struct RequestDraft: Sendable {
     /// What a load adds to the parameters of its screen, for example to request one page of a list.
     struct Addition: Sendable {
