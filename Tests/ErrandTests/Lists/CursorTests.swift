@@ -35,7 +35,7 @@ struct CursorTests {
         return HTTPResponse(status: 200, headers: headers, body: Data(body.utf8))
     }
 
-    @Test func `A cursor in the body, of text or number, leads from page to page until it is missing`() async throws {
+    @Test func `A string or a number in the body is a cursor until it is missing`() async throws {
         for (first, second) in [(#""a b""#, "cursor=a+b"), ("17", "cursor=17")] {
             let (list, transport) = list(
                 CursorStrategy(next: .body("paging", "next"), sizeKey: "limit", size: 5),
@@ -59,7 +59,7 @@ struct CursorTests {
         }
     }
 
-    @Test func `A cursor of its own leads to the page in front`() async throws {
+    @Test func `A separate cursor requests the previous page`() async throws {
         var strategy = CursorStrategy("after", next: .header("X-Next"))
         strategy.previous = .header("X-Previous")
         strategy.previousCursorKey = "before"
@@ -80,19 +80,19 @@ struct CursorTests {
         )
     }
 
-    @Test(.fault(51), arguments: [0, -1, Int.min]) func `A page of no items cannot be asked for`(_ size: Int) {
+    @Test(.fault(51), arguments: [0, -1, Int.min]) func `A page size below 1 is refused`(_ size: Int) {
         #expect(throws: PageStrategyError.self) { try CursorStrategy(sizeKey: "limit", size: size).params(at: .start) }
         #expect(throws: PageStrategyError.self) { try LinkStrategy(sizeKey: "limit", size: size).params(at: .start) }
         #expect(throws: PageStrategyError.self) { try CursorStrategy().params(at: .number(1)) }
         #expect(throws: PageStrategyError.self) { try LinkStrategy().params(at: .offset(1)) }
     }
 
-    @Test(.fault(51)) func `The largest page can be asked for`() throws {
+    @Test(.fault(51)) func `The largest page size is accepted`() throws {
         #expect(try CursorStrategy(sizeKey: "limit", size: .max).params(at: .start)["limit"] as? Int == .max)
         #expect(try LinkStrategy(sizeKey: "limit", size: .max).params(at: .start)["limit"] as? Int == .max)
     }
 
-    @Test func `A link is followed as it is, with the request's headers and without its parameters`() async throws {
+    @Test func `A link is requested unchanged, with the request's headers and without its parameters`() async throws {
         let (list, transport) = list(
             LinkStrategy(sizeKey: "per_page", size: 5),
             [answer("1", "", ["Link": #"<../other/texts?page=2&sig=a%2Fb#top>; rel="prefetch next""#]), answer("2")]
@@ -105,7 +105,7 @@ struct CursorTests {
         )
     }
 
-    @Test func `A method with a body keeps it while links are followed`() async throws {
+    @Test func `A method with a body sends it with each link`() async throws {
         let (list, transport) = list(LinkStrategy(), [answer("1", "", ["Link": "<?page=2>;rel=next"]), answer("2")])
         list.method = .post
         #expect(try await list.allItems() == ["1", "2"])
@@ -145,7 +145,7 @@ struct CursorTests {
     }
 
     @Test(.fault(50), arguments: ["http://[", "http://", "http:2"])
-    func `A link that is no URL of a host fails the next load`(_ target: String) async throws {
+    func `A link that is not a URL with a host fails the next load`(_ target: String) async throws {
         let (broken, transport) = list(LinkStrategy(), [answer("1", "", ["Link": "<\(target)>; rel=next"])])
         let error = await #expect(throws: APIError.self) { try await broken.allItems() }
         #expect(error?.type == .decoding)
@@ -165,7 +165,7 @@ struct CursorTests {
         #expect(!"\(error) \(error.reason ?? "")".contains("s3cret"))
     }
 
-    @Test func `The credentials in a link are dropped`() async throws {
+    @Test func `The credentials in a link are removed`() async throws {
         let (list, other) = list(
             LinkStrategy(),
             [answer("1", "", ["Link": "<http://me:pw@shop.test/2>; rel=next"]), answer("2")]
@@ -174,7 +174,7 @@ struct CursorTests {
         #expect(other.requests.last?.url.absoluteString == "http://shop.test/2")
     }
 
-    @Test(.fault(80)) func `A strategy of its own finds links elsewhere, and resolves them alike`() throws {
+    @Test(.fault(80)) func `A custom strategy resolves links from another source in the same way`() throws {
         let response = APIResponse(HTTPResponse(status: 200), url: URL("http://shop.test/api/texts?page=1"))
         let page = PageInfo(position: .start, itemCount: 1, response: response)
         #expect(page.link(to: "?c=a|b%3D") == .link(URL("http://shop.test/api/texts?c=a%7Cb%3D")))
@@ -182,13 +182,13 @@ struct CursorTests {
         #expect(page.link(to: "http://[") == nil)
     }
 
-    @Test func `A link of something else than the answer is none`() async throws {
+    @Test func `A link with an anchor is ignored`() async throws {
         let (list, _) = list(LinkStrategy(), [answer("1", "", ["Link": ##"</2>; rel=next; anchor="#part""##])])
         #expect(try await list.allItems() == ["1"])
         #expect(list.appendState.isEnd)
     }
 
-    @Test func `The links lead back as well`() async throws {
+    @Test func `A link requests the previous page`() async throws {
         let (list, _) = list(
             LinkStrategy(),
             [answer("2", "", ["Link": "<?page=1>; rel=prev"]), answer("1", "", ["Link": "<?page=2>; rel=next"])]
@@ -198,7 +198,7 @@ struct CursorTests {
         #expect(!list.hasPrevious && !list.hasMore)
     }
 
-    @Test func `The usual page model is read in each of its forms`() throws {
+    @Test func `Each format of the page model is decoded`() throws {
         func page(_ json: String) throws -> PageModel<Int> {
             try JSONDecoder().decode(PageModel<Int>.self, from: Data(json.utf8))
         }

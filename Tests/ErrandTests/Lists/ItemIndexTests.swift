@@ -2,22 +2,22 @@ import Testing
 
 @testable import Errand
 
-@Suite("The table of the items that are there", .timeLimit(.minutes(10)))
+@Suite("The index of items", .timeLimit(.minutes(10)))
 struct ItemIndexTests {
-    /// An ID whose hash says next to nothing.
-    private struct Clumsy: Hashable {
+    /// An ID with many hash collisions.
+    private struct Colliding: Hashable {
         let value: Int
         func hash(into hasher: inout Hasher) { hasher.combine(value & 7) }
     }
 
-    @Test(arguments: [false, true]) func `does what a set does`(isClumsy: Bool) {
-        func hash(_ value: Int) -> Int { isClumsy ? Clumsy(value: value).hashValue : value.hashValue }
+    @Test(arguments: [false, true]) func `The index agrees with a set`(isColliding: Bool) {
+        func hash(_ value: Int) -> Int { isColliding ? Colliding(value: value).hashValue : value.hashValue }
         var random = SplitMix(seed: 7)
         var index = ItemIndex()
         var set: [Int: UInt32] = [:]
         var values: [UInt32: Int] = [:]
-        for serial in UInt32(1)...(isClumsy ? 2_000 : 20_000) {
-            let value = Int.random(in: 0..<(isClumsy ? 200 : 2_000), using: &random)
+        for serial in UInt32(1)...(isColliding ? 2_000 : 20_000) {
+            let value = Int.random(in: 0..<(isColliding ? 200 : 2_000), using: &random)
             if let known = set[value], Bool.random(using: &random) {
                 index.remove(hash: hash(value), serial: known)
                 set[value] = nil
@@ -35,7 +35,7 @@ struct ItemIndexTests {
         }
     }
 
-    @Test func `Taking out of an empty table does nothing`() {
+    @Test func `A removal from an empty index does nothing`() {
         var index = ItemIndex()
         index.remove(hash: 1, serial: 1)
         #expect(index.insert(hash: 1, serial: 1) { _ in true })

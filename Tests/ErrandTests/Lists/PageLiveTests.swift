@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Lists over live sockets", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("Lists over sockets", .takesTurns, .timeLimit(.minutes(10)))
 struct PageLiveTests {
     struct Issue: Decodable, Sendable {
         let number: Int
@@ -20,7 +20,7 @@ struct PageLiveTests {
         override var itemID: ItemID<Issue>? { ItemID(\.number) }
     }
 
-    /// How the long list is asked for.
+    /// The strategy of the long list.
     enum Way: CaseIterable {
         case number, offset, cursor, link
 
@@ -55,7 +55,7 @@ struct PageLiveTests {
     }
 
     @Test(.enabled(if: SharedData.octokit.exists, "no shared data"), arguments: TransportKind.allCases)
-    func `The recorded issues are walked link by link, in five pages`(_ kind: TransportKind) async throws {
+    func `The recorded issues are loaded by links, in five pages`(_ kind: TransportKind) async throws {
         let recorded = try OctokitRecording()
         let server = try recorded.serve()
         let issues = Issues(proxy: try proxy(kind, server))
@@ -68,7 +68,7 @@ struct PageLiveTests {
     }
 
     @Test(arguments: TransportKind.allCases, Way.allCases)
-    func `24 pages are walked to their end`(_ kind: TransportKind, _ way: Way) async throws {
+    func `24 pages are loaded to their end`(_ kind: TransportKind, _ way: Way) async throws {
         let server = try LongServer(count: 71).serve()
         let list = try list(kind, server, way.strategy)
         var pages = 0
@@ -83,7 +83,7 @@ struct PageLiveTests {
     }
 
     @Test(.fault(80), arguments: TransportKind.allCases)
-    func `A link reaches the server with every triplet as it was`(_ kind: TransportKind) async throws {
+    func `A link is sent with its percent-encoding unchanged`(_ kind: TransportKind) async throws {
         let links = [
             ("</items?filter[q]=a%20b&page=2>", "/items?filter%5Bq%5D=a%20b&page=2"),
             ("< ?q=a|b&c=x%3D%3D >", "/long?q=a%7Cb&c=x%3D%3D"), ("</x%20y z/../ü%2f>", "/%C3%BC%2f"),
@@ -101,7 +101,7 @@ struct PageLiveTests {
     }
 
     @Test(.fault(50), arguments: TransportKind.allCases)
-    func `A link to another origin gets no request`(_ kind: TransportKind) async throws {
+    func `A link to another origin is not requested`(_ kind: TransportKind) async throws {
         let other = try FixtureServer.start { _ in .json(bytes: "[9]".utf8) }
         let server = try FixtureServer.start { _ in
             .json(bytes: "[1]".utf8).adding("Link", "<\(other.url("/long?page=2").absoluteString)>; rel=next")
@@ -116,7 +116,7 @@ struct PageLiveTests {
     }
 
     @Test(.fault(50), arguments: TransportKind.allCases)
-    func `A link to the page itself, and one back to an earlier page, are not followed`(_ kind: TransportKind)
+    func `A link to the same page or an earlier page is not followed`(_ kind: TransportKind)
         async throws
     {
         for target in ["/long", "/long?page=2"] {
@@ -134,7 +134,7 @@ struct PageLiveTests {
     }
 
     @Test(.fault(50), arguments: TransportKind.allCases)
-    func `A server that repeats its first page for ever is stopped`(_ kind: TransportKind) async throws {
+    func `A server that repeats its first page is detected`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .json(bytes: "[1,2,3]".utf8) }
         for strategy in [PageNumberStrategy(size: 3), OffsetStrategy(limit: 3)] as [any PageStrategy] {
             server.forgetRequests()
@@ -147,7 +147,7 @@ struct PageLiveTests {
     }
 
     @Test(.fault(51), arguments: TransportKind.allCases)
-    func `A cursor comes back to the server byte by byte`(_ kind: TransportKind) async throws {
+    func `A cursor is sent back byte by byte`(_ kind: TransportKind) async throws {
         let cursors = [
             "a&b=c", "#top", "line\nbreak\r\n", "100%25", "100%", "x%3D%3D", "a|b [%5b]", "ü 壶+/==", "../",
             "\u{0}\u{7F}",
@@ -168,7 +168,7 @@ struct PageLiveTests {
     }
 }
 
-/// A page of one text, with a cursor.
+/// A page with one string and a cursor.
 struct CursorPage: PageResponse, Sendable {
     let next: String?
     let page: String
@@ -176,7 +176,7 @@ struct CursorPage: PageResponse, Sendable {
     var nextCursor: String? { next }
 }
 
-/// What GitHub answered, to be replayed by method and path.
+/// Recorded answers of GitHub, replayed by method and path.
 struct OctokitRecording: Decodable {
     struct Exchange: Decodable, Sendable {
         let method: String
@@ -192,7 +192,7 @@ struct OctokitRecording: Decodable {
         exchanges = try SharedData.octokit.json("paginate-issues/normalized-fixture.json")
     }
 
-    /// A server whose links lead to itself.
+    /// A server with its origin in the links.
     func serve() throws -> FixtureServer {
         let bodies = try exchanges.map { [UInt8](try JSONEncoder().encode($0.response)) }
         return try FixtureServer.start { [exchanges] request in
@@ -206,7 +206,7 @@ struct OctokitRecording: Decodable {
     }
 }
 
-/// The numbers from 0, three a page, in every way.
+/// Serves the numbers from 0, three a page, for each strategy.
 struct LongServer {
     let count: Int
 

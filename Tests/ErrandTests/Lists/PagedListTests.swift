@@ -101,13 +101,13 @@ struct PagedListTests {
     @Test(
         .fault(81),
         arguments: [
-            // Without a total a page is the last one when it is empty, or shorter than asked for and than another page.
+            // Without a total a page is the last one when it is empty, or shorter than requested and than another page.
             (PageInfo.sample(20), true), (.sample(19), true), (.sample(0), false), (.sample(19, largest: 20), false),
             (.sample(30, largest: 40), true),
-            // A total that is not reached promises more, whatever the size of the page.
+            // A total that is not reached means more pages, whatever the size of the page.
             (.sample(20, total: 21), true), (.sample(5, largest: 20, total: 21), true),
             (.sample(0, largest: 20, total: 99), false), (.sample(20, before: 20, total: .max), true),
-            // One that is reached, or exceeded, does not make a page the last one that is as long as the others.
+            // A page as long as the others is not the last one, even if the total is reached or exceeded.
             (.sample(20, before: 20, total: 40), true), (.sample(20, total: 3), true),
             (.sample(7, before: 40, largest: 20, total: 47), false), (.sample(7, total: 7), true),
             (.sample(7, before: 40, largest: 20, total: 46), false), (.sample(7, before: nil, largest: 20), false),
@@ -153,7 +153,7 @@ struct PagedListTests {
     }
 
     @Test(arguments: [(20, 80), (17, 83), (0, 80), (200, 0)])
-    func `The page in front is as long as those that came`(_ largest: Int, _ offset: Int) {
+    func `The previous page is as long as the largest page`(_ largest: Int, _ offset: Int) {
         let page = PageInfo.sample(0, largest: largest).at(.offset(100))
         #expect(OffsetStrategy().position(before: page) == .offset(offset))
         #expect(OffsetStrategy().position(before: page.at(.offset(0))) == nil)
