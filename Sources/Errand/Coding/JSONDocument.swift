@@ -28,7 +28,7 @@ final class JSONDocument: Sendable {
     static func decode<Value>(
         _ text: Data,
         with decoder: JSONDecoder,
-        _ read: @escaping (any Decoder) throws -> Value
+        read: @escaping (any Decoder) throws -> Value
     ) throws -> Value {
         guard let convertsNames = decoder.convertsNames else {
             return try decoder.decode(Root<Value>.self, from: text, configuration: read).value
