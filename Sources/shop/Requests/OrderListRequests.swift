@@ -1,6 +1,6 @@
 import Errand
 
-/// All orders by the numbers of their pages; whatever moves meanwhile is shown once.
+/// All orders by page number; an order that moves to another page is shown once.
 final class OrdersByNumberRequest: PageAPIRequest<PageModel<Order>>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
@@ -8,7 +8,7 @@ final class OrdersByNumberRequest: PageAPIRequest<PageModel<Order>>, APIManager 
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
-/// All orders by their number in the list.
+/// All orders by offset.
 final class OrdersByOffsetRequest: PageAPIRequest<PageModel<Order>>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
@@ -16,7 +16,7 @@ final class OrdersByOffsetRequest: PageAPIRequest<PageModel<Order>>, APIManager 
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
-/// All orders by the cursor that each page holds.
+/// All orders by the cursor of each page.
 final class OrdersByCursorRequest: PageAPIRequest<OrderFeed>, APIManager {
     let path = "/orders/feed"
     let method = HTTPMethod.get
