@@ -1,5 +1,5 @@
 extension Walk {
-    /// Scrolls to the end of the orders; none may be missing, doubled or out of order.
+    /// Scrolls to the end of the orders; none may be missing, repeated or misplaced.
     func scrollThroughOrders() async throws {
         let screen = OrdersScreen(app)
         screen.appear()
