@@ -5,7 +5,7 @@ extension HTTPResponse {
     /// An answer of JSON text.
     public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPResponse {
         let type: HTTPHeaders = ["Content-Type": "application/json"]
-        return HTTPResponse(status: status, headers: type.overridden(by: headers), body: Data(text.utf8))
+        return HTTPResponse(status: status, headers: type.merging(headers), body: Data(text.utf8))
     }
 
     /// An answer of a value as JSON, under `data` of the default envelope.

@@ -2,11 +2,11 @@ import Foundation
 
 /// The parameters of one load: a dictionary literal of `Encodable` values, or one `Encodable` object.
 ///
-/// `GET`, `HEAD` and `DELETE` put them into the query, other methods into the body. Names are sent in sorted order, so
-/// equal parameters give equal bytes. In a query or a form, nested names become `a[b]`, arrays `a[]`, `nil` is left out,
-/// a `Bool` is `true` or `false`, and a `Date` is what the service's encoder makes of it (ISO 8601 by default).
+/// `GET`, `HEAD` and `DELETE` encode them in the query, other methods in the body. Names are sent in sorted order, so that
+/// equal parameters are equal bytes. In a query or a form, nested names are `a[b]`, arrays are `a[]`, `nil` is omitted, a
+/// `Bool` is `true` or `false`, and a `Date` is encoded by the service's encoder (ISO 8601 by default).
 public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
-    /// What a parameter may be.
+    /// The type of a parameter.
     public typealias Value = any Encodable & Sendable
 
     fileprivate enum Layer: Sendable {
@@ -16,7 +16,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 
     private var layers: [Layer]
 
-    /// Creates parameters from a literal; of a name that stands in it twice the later value counts.
+    /// Creates parameters from a literal; a repeated name has its last value.
     public init(dictionaryLiteral elements: (String, Value)...) {
         layers = [.values(Dictionary(elements) { $1 })]
     }
@@ -31,7 +31,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         layers = [.object(object)]
     }
 
-    /// The value given by name; setting it wins over a member of an object, setting `nil` takes back a value given by name.
+    /// The value set by name; it replaces a member of an object, and `nil` removes the value that was set.
     public subscript(name: String) -> Value? {
         get { values[name] }
         set {
@@ -45,7 +45,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// These parameters and `other`'s, which win where a name stands in both.
+    /// Returns these parameters and those of `other`; a name in both has the value of `other`.
     public func merging(_ other: APIParams) -> APIParams {
         var merged = self
         merged.layers += other.layers
@@ -72,25 +72,25 @@ extension APIParams: CustomStringConvertible, CustomReflectable {
         return "APIParams(\(texts.joined(separator: ", ")))"
     }
 
-    /// The parameters as ``description`` has them, so that `dump` prints no more.
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["params": description]) }
 }
 
 extension APIParams {
-    /// The JSON text of these parameters.
-    func json(_ encoder: JSONEncoder) throws(APIError) -> Data {
-        guard layers.count == 1 else { return try Self.encode(tree(encoder), encoder) }
-        return try Self.encode(layers[0], encoder)
+    /// Returns the JSON text of these parameters.
+    func json(with encoder: JSONEncoder) throws(APIError) -> Data {
+        guard layers.count == 1 else { return try Self.encode(tree(with: encoder), with: encoder) }
+        return try Self.encode(layers[0], with: encoder)
     }
 
-    /// The parameters as one JSON value, an object unless they are an array or a scalar.
-    func tree(_ encoder: JSONEncoder) throws(APIError) -> JSONValue {
+    /// Returns the parameters as one JSON value: an object, or an array or a scalar if they are one.
+    func tree(with encoder: JSONEncoder) throws(APIError) -> JSONValue {
         var trees: [JSONValue] = []
         for layer in layers {
             if let tree = layer.scalarTree {
                 trees.append(tree)
             } else {
-                trees.append(try Self.tree(Self.encode(layer, encoder)))
+                trees.append(try Self.tree(of: Self.encode(layer, with: encoder)))
             }
         }
         guard trees.count != 1 else { return trees[0] }
@@ -101,21 +101,21 @@ extension APIParams {
         var members: [String: JSONValue] = [:]
         for tree in trees {
             guard case .object(let more) = tree else {
-                throw APIError(.invalidRequest, reason: "parameters without names cannot be joined with others")
+                throw APIError(.invalidRequest, reason: "parameters without names cannot be merged with others")
             }
             members.merge(more) { $1 }
         }
         return members
     }
 
-    private static func encode(_ layer: Layer, _ encoder: JSONEncoder) throws(APIError) -> Data {
+    private static func encode(_ layer: Layer, with encoder: JSONEncoder) throws(APIError) -> Data {
         switch layer {
-        case .values(let values): try encode(values.mapValues(AnyEncodable.init), encoder)
-        case .object(let object): try encode(AnyEncodable(value: object), encoder)
+        case .values(let values): try encode(values.mapValues(AnyEncodable.init), with: encoder)
+        case .object(let object): try encode(AnyEncodable(value: object), with: encoder)
         }
     }
 
-    private static func encode(_ value: some Encodable, _ encoder: JSONEncoder) throws(APIError) -> Data {
+    private static func encode(_ value: some Encodable, with encoder: JSONEncoder) throws(APIError) -> Data {
         do {
             return try encoder.encode(value)
         } catch {
@@ -123,7 +123,7 @@ extension APIParams {
         }
     }
 
-    private static func tree(_ json: Data) throws(APIError) -> JSONValue {
+    private static func tree(of json: Data) throws(APIError) -> JSONValue {
         do {
             return try JSONValue(json: json)
         } catch {
@@ -133,8 +133,7 @@ extension APIParams {
 }
 
 extension APIParams.Layer {
-    /// The layer as a JSON value without the way over its text; `nil` unless it holds nothing but scalars that no strategy
-    /// of an encoder changes.
+    /// The layer as a JSON value, without encoding; `nil` unless it contains only scalars that no encoder strategy changes.
     fileprivate var scalarTree: JSONValue? {
         guard case .values(let values) = self else { return nil }
         var members: [String: JSONValue] = [:]
@@ -157,7 +156,7 @@ extension JSONValue {
     }
 }
 
-/// Hands a value to the encoder by its own type, so that the encoder's strategies for dates and data apply.
+/// Encodes a value with its dynamic type, so that the encoder's strategies for dates and data apply.
 private struct AnyEncodable: Encodable {
     let value: APIParams.Value
 

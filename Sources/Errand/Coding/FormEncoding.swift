@@ -1,33 +1,39 @@
 import Foundation
 
-/// Name and value pairs as `application/x-www-form-urlencoded`, for queries and bodies alike.
+/// Encodes names and values as `application/x-www-form-urlencoded`, for queries and bodies.
 enum FormEncoding {
     /// One name and its value.
     typealias Pair = (name: String, value: String)
 
-    /// The WHATWG serializer (URL Standard section 5.2), in UTF-8.
+    /// Returns the text of pairs in UTF-8, by the WHATWG serializer (URL Standard section 5.2).
     static func serialize(_ pairs: [Pair]) -> String {
         pairs.map { escape($0.name) + "=" + escape($0.value) }.joined(separator: "&")
     }
 
-    /// The pairs of an object: `a[b]` for members of members, `a[]` for elements, nothing for `null`, sorted by name.
+    /// Returns the pairs of an object, sorted by name: `a[b]` for nested members, `a[]` for elements, none for `null`.
     static func pairs(of tree: JSONValue) throws(APIError) -> [Pair] {
         switch tree {
         case .null: return []
-        case .object(let members): return members.sorted { $0.key < $1.key }.flatMap { pairs($0.key, $0.value) }
-        default: throw APIError(.invalidRequest, reason: "parameters without names cannot go into a query or a form")
+        case .object(let members): return sorted(members).flatMap { pairs(of: $0.value, name: $0.key) }
+        default:
+            let reason = "parameters without names cannot be encoded in a query or a form"
+            throw APIError(.invalidRequest, reason: reason)
         }
     }
 
-    private static func pairs(_ name: String, _ value: JSONValue) -> [Pair] {
+    private static func pairs(of value: JSONValue, name: String) -> [Pair] {
         switch value {
         case .array(let elements):
-            elements.flatMap { pairs(name + "[]", $0) }
+            elements.flatMap { pairs(of: $0, name: name + "[]") }
         case .object(let members):
-            members.sorted { $0.key < $1.key }.flatMap { pairs("\(name)[\($0.key)]", $0.value) }
+            sorted(members).flatMap { pairs(of: $0.value, name: "\(name)[\($0.key)]") }
         default:
             value.scalarText.map { [(name, $0)] } ?? []
         }
+    }
+
+    private static func sorted(_ members: [String: JSONValue]) -> [(key: String, value: JSONValue)] {
+        members.sorted { $0.key < $1.key }
     }
 
     private static func escape(_ text: String) -> String {
@@ -45,7 +51,7 @@ enum FormEncoding {
 }
 
 extension JSONValue {
-    /// A scalar as it stands in a query, a form or a path; `nil` for `null`, arrays and objects.
+    /// The text of a scalar in a query, a form or a path; `nil` for `null`, arrays and objects.
     var scalarText: String? {
         switch self {
         case .string(let value): value
@@ -59,7 +65,7 @@ extension JSONValue {
 }
 
 extension UInt8 {
-    /// Whether the byte stands for itself in a form (URL Standard, application/x-www-form-urlencoded percent-encode set).
+    /// Whether the byte is not percent-encoded in a form (URL Standard, application/x-www-form-urlencoded percent-encode set).
     fileprivate var isFormSafe: Bool {
         switch self {
         case UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true

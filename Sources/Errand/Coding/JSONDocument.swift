@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// The text that a `JSONDecoder` reads, in which each ``JSONValue`` of the decoded type finds its part.
+/// A text that a `JSONDecoder` decodes, in which each ``JSONValue`` of the decoded type finds its value.
 ///
-/// A `Decoder` does not say what kind of value comes next, and `JSONDecoder` answers each wrong guess with an error that holds
-/// the coding path, at a cost that is quadratic in the depth. Therefore the text is read by ``JSONReader`` as well, once, when
-/// the first ``JSONValue`` is decoded; that and all others are taken from there by their coding paths.
+/// A `Decoder` does not expose the type of the next value, and `JSONDecoder` throws an error with the coding path for each
+/// wrong type, at a cost that is quadratic in the depth. The text is therefore parsed by ``JSONReader`` as well, once, when
+/// the first ``JSONValue`` is decoded; each ``JSONValue`` is looked up there by its coding path.
 final class JSONDocument: Sendable {
     private struct State {
-        // The decoder that is at work; it is not retained, but alive until `end()`.
+        // The current decoder. Not retained; it lives until `end()`.
         var decoder: ObjectIdentifier?
         var root: JSONValue?
     }
@@ -28,7 +28,7 @@ final class JSONDocument: Sendable {
     static func decode<Value>(
         _ text: Data,
         with decoder: JSONDecoder,
-        _ read: @escaping (any Decoder) throws -> Value
+        read: @escaping (any Decoder) throws -> Value
     ) throws -> Value {
         guard let convertsNames = decoder.convertsNames else {
             return try decoder.decode(Root<Value>.self, from: text, configuration: read).value
@@ -42,7 +42,7 @@ final class JSONDocument: Sendable {
         return try decoder.decode(Root<Value>.self, from: text, configuration: readInDocument).value
     }
 
-    /// The value that `decoder` has come to; `nil` when the text that it reads is not known.
+    /// Returns the value at the coding path of `decoder`; `nil` if it decodes another text.
     ///
     /// - Throws: `DecodingError` when the text is malformed.
     static func value(for decoder: any Decoder) throws -> JSONValue? {
@@ -68,7 +68,7 @@ extension JSONDocument {
         state.withLock { $0.decoder = nil }
     }
 
-    /// Whether `decoder` is the one that was begun with, and not that of another text inside this one.
+    /// Returns whether `decoder` decodes this text, and not another one during its decoding.
     private func isRead(by decoder: any Decoder) -> Bool {
         let object = decoder as AnyObject
         return withExtendedLifetime(object) { state.withLock { $0.decoder } == ObjectIdentifier(object) }
@@ -77,7 +77,7 @@ extension JSONDocument {
     private func value(at path: [any CodingKey]) throws -> JSONValue? {
         var value = try root()
         for key in path {
-            guard let next = child(of: value, key) else { return nil }
+            guard let next = child(of: value, for: key) else { return nil }
             value = next
         }
         return value
@@ -90,7 +90,7 @@ extension JSONDocument {
         return root
     }
 
-    private func child(of value: JSONValue, _ key: any CodingKey) -> JSONValue? {
+    private func child(of value: JSONValue, for key: any CodingKey) -> JSONValue? {
         guard case .object = value else { return key.intValue.flatMap { value[$0] } }
         if let member = value[key.stringValue] { return member }
         return convertsNames ? key.stringValue.snakeCase.flatMap { value[$0] } : nil
@@ -98,7 +98,7 @@ extension JSONDocument {
 }
 
 extension JSONDecoder {
-    /// Whether names are converted from snake case; `nil` when they are converted in an unknown way, or the text is not JSON.
+    /// Whether names are converted from snake case; `nil` for a custom conversion and for JSON5.
     fileprivate var convertsNames: Bool? {
         guard !allowsJSON5 else { return nil }
         return switch keyDecodingStrategy {
@@ -110,7 +110,7 @@ extension JSONDecoder {
 }
 
 extension String {
-    /// The name that `convertFromSnakeCase` makes this one of; `nil` where that is not certain.
+    /// The name that `convertFromSnakeCase` converts to this one; `nil` if there may be several.
     fileprivate var snakeCase: String? {
         guard let first, first.isLowercase, utf8.allSatisfy(\.isASCIIAlphanumeric) else { return nil }
         return reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A number of a JSON text (RFC 8259 §6): its digits and its power of ten.
+/// A number of a JSON text (RFC 8259 section 6), as its digits and its power of ten.
 struct JSONNumber {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let start: Int
     private var position: Int
     private var isNegative = false
-    // As many of the digits as a Decimal holds.
+    // The digits, up to the precision of `Decimal`.
     private var significand: UInt128 = 0
     private var exponent = 0
     private var isTruncated = false
 
-    /// Reads the number that begins at `position`, which moves to its end; `nil` where there is none.
+    /// Parses the number at `position`, and moves `position` to its end; `nil` if there is no number.
     init?(_ bytes: UnsafeBufferPointer<UInt8>, at position: inout Int) {
         (self.bytes, start, self.position) = (bytes, position, position)
         isNegative = take(UInt8(ascii: "-"))
@@ -39,11 +39,11 @@ struct JSONNumber {
         return digit
     }
 
-    /// Adds digits to the significand and returns how many there were.
+    /// Adds digits to the significand, and returns their number.
     private mutating func readDigits() -> Int {
         let (first, limit) = (position, UInt128.max / 10)
         while let digit = takeDigit() {
-            // Nothing but a digit that was left out has raised the exponent so far.
+            // Only an omitted digit has changed the exponent so far.
             if exponent == 0, significand < limit || significand == limit && UInt128(digit) <= UInt128.max % 10 {
                 significand = significand &* 10 &+ UInt128(digit)
             } else {
@@ -59,7 +59,7 @@ struct JSONNumber {
         if !isNegative { _ = take(UInt8(ascii: "+")) }
         let first = position
         var power = 0
-        // Far above the exponent of any number that is not 0, and far below an overflow.
+        // Larger than the exponent of any number but 0, and too small for an overflow.
         while let digit = takeDigit() { power = min(power * 10 + Int(digit), 1 << 48) }
         exponent += isNegative ? -power : power
         return position > first
@@ -67,7 +67,7 @@ struct JSONNumber {
 }
 
 extension JSONNumber {
-    /// The value: an integer if it is one that fits, else a double if that is exact, else a decimal; `nil` if out of range.
+    /// The value: an integer if it fits, or else a double if it is exact, or else a decimal; `nil` if out of range.
     var value: JSONValue? {
         if let integer { return .int(integer) }
         guard let double else { return nil }
@@ -86,7 +86,7 @@ extension JSONNumber {
 
     /// The nearest double; `nil` if that is infinite.
     private var double: Double? {
-        // With both operands exact, the one operation rounds correctly (Clinger's fast path).
+        // With exact operands, a single operation is correctly rounded (Clinger's fast path).
         guard significand <= 1 << 53, !isTruncated, Self.powers.indices.contains(abs(exponent)) else {
             return Double(text).flatMap { $0.isFinite ? $0 : nil }
         }
@@ -100,9 +100,9 @@ extension JSONNumber {
         1e20, 1e21, 1e22,
     ]
 
-    /// Whether the shortest text of `double`, the nearest one, names this number.
+    /// Returns whether the shortest text of `double`, the nearest double, is this number.
     private func isExact(_ double: Double) -> Bool {
-        // Any 15 digits survive the way through a double.
+        // A double represents any 15 digits exactly.
         if significand < 1_000_000_000_000_000, double.isNormal { return true }
         guard !isTruncated else { return false }
         var shortest = "\(double)"
@@ -112,7 +112,7 @@ extension JSONNumber {
         }
     }
 
-    /// The digits without zeros at their end.
+    /// The digits without trailing zeros.
     private var normalized: (significand: UInt128, exponent: Int) {
         var (digits, power) = (significand, exponent)
         while digits != 0 {

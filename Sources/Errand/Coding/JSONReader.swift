@@ -1,11 +1,11 @@
 import Foundation
 
-/// Reads a JSON text into a ``JSONValue`` in one pass, in time that grows with the length of the text alone.
+/// Parses a JSON text to a ``JSONValue`` in one pass, in time that grows with the length of the text alone.
 ///
-/// The containers that are open are on a stack in memory, so depth costs no stack of the thread. Accepts what `JSONDecoder`
-/// accepts: RFC 8259 in UTF-8, with or without a byte order mark, and a comma after the last element.
+/// The open containers are in an array, so that depth needs no stack space. Accepts what `JSONDecoder` accepts: RFC 8259 in
+/// UTF-8, with or without a byte order mark, and a comma after the last element.
 struct JSONReader {
-    /// How many arrays and objects may be open at once, as for `JSONDecoder` and `JSONSerialization`.
+    /// The maximum depth of arrays and objects, as for `JSONDecoder` and `JSONSerialization`.
     static let depthLimit = 512
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -17,9 +17,9 @@ struct JSONReader {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }
 
-    /// Reads a whole text.
+    /// Parses a whole text.
     ///
-    /// - Throws: `DecodingError.dataCorrupted`, which names a position and quotes nothing.
+    /// - Throws: `DecodingError.dataCorrupted` with a position and no part of the text.
     static func value(of text: Data) throws -> JSONValue {
         try text.withUnsafeBytes { bytes in
             var reader = JSONReader(bytes.assumingMemoryBound(to: UInt8.self))
@@ -42,16 +42,16 @@ struct JSONReader {
         }
     }
 
-    /// Reads a scalar or an empty container; `nil` when a container with elements has been opened.
+    /// Parses a scalar or an empty container; returns `nil` after the beginning of a container with elements.
     private mutating func beginning() throws -> JSONValue? {
         skipBlanks()
         switch peek {
         case UInt8(ascii: "["): return try begin(Container(names: nil))
         case UInt8(ascii: "{"): return try begin(Container(names: []))
         case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "t"): return try literal("true", .bool(true))
-        case UInt8(ascii: "f"): return try literal("false", .bool(false))
-        case UInt8(ascii: "n"): return try literal("null", .null)
+        case UInt8(ascii: "t"): return try literal("true", value: .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", value: .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", value: .null)
         default: return try number()
         }
     }
@@ -66,7 +66,7 @@ struct JSONReader {
         return nil
     }
 
-    /// Reads what follows an element: the next one begins (`nil`), or the container ends.
+    /// Parses what follows an element; returns the container if it ends, and `nil` if there is another element.
     private mutating func closed() throws -> JSONValue? {
         let end = open[open.count - 1].end
         skipBlanks()
@@ -81,7 +81,7 @@ struct JSONReader {
         return open.removeLast().value
     }
 
-    /// Reads the name of the next member and its colon, in an object.
+    /// Parses the name of the next member and its colon, in an object.
     private mutating func name() throws {
         let last = open.count - 1
         guard open[last].names != nil else { return }
@@ -97,8 +97,8 @@ struct JSONReader {
         return value
     }
 
-    private mutating func literal(_ word: StaticString, _ value: JSONValue) throws -> JSONValue {
-        let letters = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+    private mutating func literal(_ name: StaticString, value: JSONValue) throws -> JSONValue {
+        let letters = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         guard bytes[position...].starts(with: letters) else { throw malformed() }
         position += letters.count
         return value
@@ -106,7 +106,7 @@ struct JSONReader {
 }
 
 extension JSONReader {
-    /// An array or an object whose end has not been read.
+    /// An array or an object whose end has not been parsed.
     private struct Container {
         /// The names of an object's members; `nil` in an array.
         var names: [String]?
@@ -119,7 +119,7 @@ extension JSONReader {
         var value: JSONValue {
             guard let names else { return .array(elements) }
             var members: [String: JSONValue] = Dictionary(minimumCapacity: names.count)
-            // The first of two equal names counts, as for `JSONDecoder`.
+            // The first of two equal names is used, as by `JSONDecoder`.
             members.merge(zip(names, elements)) { first, _ in first }
             return .object(members)
         }
@@ -166,7 +166,7 @@ extension JSONReader {
         }
     }
 
-    /// Reads the digits of `\u`, and of the low surrogate after a high one.
+    /// Parses the digits of `\u`, and of the low surrogate after a high one.
     private mutating func scalar() throws -> Unicode.Scalar {
         let unit = try codeUnit()
         guard UTF16.isLeadSurrogate(unit) else { return try scalar(UInt32(unit)) }
@@ -193,7 +193,7 @@ extension JSONReader {
 }
 
 extension JSONReader {
-    /// The next byte; 0, which no text may hold outside its strings and no string unescaped, at the end.
+    /// The next byte; at the end 0, which is not valid in a JSON text.
     private var peek: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
     private mutating func take(_ byte: UInt8) -> Bool {

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Any JSON value, for answers whose shape is not known and for parameters made by hand.
+/// Any JSON value, for answers of unknown shape and for parameters.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A whole number that fits, also if it is written as `1.0` or `1e2`.
+    /// An integer in the range of `Int64`, also if it is written as `1.0` or `1e2`.
     case int(Int64)
-    /// A number that a double holds exactly as it was written.
+    /// A number that a double represents exactly as it was written.
     case double(Double)
     /// A number that needs more digits than a double has.
     case decimal(Decimal)
@@ -16,7 +16,7 @@ public enum JSONValue: Sendable, Hashable {
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object, its names as they came; the order of its members is lost.
+    /// An object with its names as received; the order of its members is not kept.
     case object([String: JSONValue])
 
     /// The member called `key` of an object; `nil` for everything else.
@@ -31,19 +31,19 @@ public enum JSONValue: Sendable, Hashable {
         return elements[index]
     }
 
-    /// The string, where this is one.
+    /// The string; `nil` for other values.
     public var string: String? {
         guard case .string(let value) = self else { return nil }
         return value
     }
 
-    /// The whole number, where this is one that fits.
+    /// The integer; `nil` for other values and outside the range of `Int`.
     public var int: Int? {
         guard case .int(let value) = self else { return nil }
         return Int(exactly: value)
     }
 
-    /// The Boolean, where this is one.
+    /// The Boolean; `nil` for other values.
     public var bool: Bool? {
         guard case .bool(let value) = self else { return nil }
         return value
@@ -51,9 +51,9 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// Reads a JSON text: RFC 8259 in UTF-8, at most 512 arrays and objects deep.
+    /// Parses a JSON text: RFC 8259 in UTF-8, at most 512 arrays and objects deep.
     ///
-    /// Takes time that grows with the length of the text alone. Of members with the same name the first one counts, as for
+    /// Takes time that grows with the length of the text alone. Of members with the same name the first one is used, as by
     /// `JSONDecoder`; a number beyond the range of `Double` is an error.
     ///
     /// - Throws: `DecodingError.dataCorrupted`, without anything of the text.
@@ -63,11 +63,11 @@ extension JSONValue {
 }
 
 extension JSONValue: Decodable {
-    /// Reads any JSON value.
+    /// Decodes any JSON value.
     ///
-    /// Fast in an answer that a service's `JSONDecoder` reads, wherever in ``APIManager/Response`` it stands. With another
-    /// decoder, a `custom` key strategy or JSON5 the kind of each value has to be guessed, which for `JSONDecoder` takes time
-    /// that grows with the square of the depth; ``init(json:)`` has no such cost.
+    /// Fast in any part of an answer that a service's `JSONDecoder` decodes. With another decoder, a `custom` key strategy or
+    /// JSON5, each type of value has to be tried, which with `JSONDecoder` takes time that grows with the square of the
+    /// depth; ``init(json:)`` has no such cost.
     public init(from decoder: any Decoder) throws {
         if let value = try JSONDocument.value(for: decoder) {
             self = value
@@ -103,7 +103,7 @@ extension JSONValue: Decodable {
 }
 
 extension JSONValue: Encodable {
-    /// Writes this value.
+    /// Encodes this value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -117,4 +117,21 @@ extension JSONValue: Encodable {
         case .object(let value): try container.encode(value)
         }
     }
+}
+
+extension JSONValue: CustomStringConvertible, CustomReflectable {
+    /// The type and the size, without names and values, which may be secrets; a `JSONEncoder` returns the whole text.
+    public var description: String {
+        switch self {
+        case .null: "null"
+        case .bool: "Boolean"
+        case .int, .double, .decimal: "number"
+        case .string(let text): "string of \(text.utf8.count) bytes"
+        case .array(let elements): "array of \(elements.count) elements"
+        case .object(let members): "object of \(members.count) members"
+        }
+    }
+
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["json": description]) }
 }

@@ -2,8 +2,8 @@ public import Foundation
 
 /// The parts of a `multipart/form-data` body (RFC 7578), from memory and from files.
 ///
-/// Files are read while they are sent, never as a whole. Names and file names are written in UTF-8 with `"` as `%22`, as
-/// browsers do; one that holds a control character is refused before a byte is sent.
+/// Files are read while they are sent, never as a whole. Names and file names are encoded in UTF-8 with `"` as `%22`, as in
+/// browsers; one with a control character is refused before a byte is sent.
 public struct MultipartForm: Sendable {
     struct Part: Sendable {
         let name: String
@@ -13,7 +13,7 @@ public struct MultipartForm: Sendable {
     }
 
     var parts: [Part] = []
-    // The same for all tries of a load, so that each sends the same bytes.
+    // Equal for all tries of a load, so that each sends the same bytes.
     let boundary: String
 
     init(boundary: String = "errand-\(UUID().uuidString)") {
@@ -25,8 +25,8 @@ public struct MultipartForm: Sendable {
     /// - Parameters:
     ///   - data: The part's bytes.
     ///   - name: The name of the form field.
-    ///   - filename: The file name the server sees; `nil` for a plain field.
-    ///   - contentType: The part's media type; `nil` leaves it out.
+    ///   - filename: The file name sent to the server; `nil` for a plain field.
+    ///   - contentType: The part's media type; `nil` omits it.
     public mutating func append(_ data: Data, name: String, filename: String? = nil, contentType: String? = nil) {
         parts.append(Part(name: name, filename: filename, contentType: contentType, content: .data(data)))
     }
@@ -36,7 +36,7 @@ public struct MultipartForm: Sendable {
     /// - Parameters:
     ///   - file: A regular file, which must not change until the load has ended.
     ///   - name: The name of the form field.
-    ///   - filename: The file name the server sees; the file's own by default.
+    ///   - filename: The file name sent to the server; the name of `file` by default.
     ///   - contentType: The part's media type; `application/octet-stream` by default.
     public mutating func append(
         file: URL,
@@ -48,7 +48,7 @@ public struct MultipartForm: Sendable {
         parts.append(Part(name: name, filename: filename, contentType: contentType, content: .file(file)))
     }
 
-    /// The body as it is sent: `fields` first, then the parts.
+    /// Returns the body: `fields` first, then the parts.
     func body(fields: [FormEncoding.Pair]) throws(APIError) -> HTTPBody {
         let fields = fields.map {
             Part(name: $0.name, filename: nil, contentType: nil, content: .data(Data($0.value.utf8)))
@@ -73,18 +73,18 @@ public struct MultipartForm: Sendable {
 
     private func checked(_ text: String) throws(APIError) -> String {
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw APIError(.invalidRequest, reason: "a multipart name, file name or type holds a control character")
+            throw APIError(.invalidRequest, reason: "a multipart name, file name or type contains a control character")
         }
         return text
     }
 }
 
 extension MultipartForm: CustomStringConvertible, CustomReflectable {
-    /// The names of the parts and what they consist of, without their contents.
+    /// The names, sizes and files of the parts, without their contents.
     public var description: String {
         "MultipartForm(\(parts.map { "\($0.name): \($0.content)" }.joined(separator: ", ")))"
     }
 
-    /// The form as ``description`` has it, so that `dump` prints no more.
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
 }

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Makes a request's ``APIManager/Response`` of an answer, off the main actor; ``automatic`` by default.
+/// Decodes an answer to a request's ``APIManager/Response``, off the main actor; ``automatic`` by default.
 public struct ResponseSerializer<Value: Sendable>: Sendable {
-    /// Where the body has to be.
+    /// Where the serializer reads the body.
     let source: BodySource
     let serialize: @Sendable (APIResponse, APIService) throws -> Value
 
@@ -14,13 +14,13 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// Creates a serializer.
     ///
     /// - Parameter serialize: Called once for each 2xx answer, off the main actor. An error that is not an ``APIError``
-    ///   becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still temporary: read it, but name
+    ///   becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still temporary: read it, but use
     ///   ``BaseAPIRequest/destination`` in the value.
     public init(_ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
         self.init(from: .either, serialize)
     }
 
-    /// The value of `response`.
+    /// Returns the value of `response`.
     ///
     /// - Throws: `loginExpired`, `http`, `server` or `decoding`.
     func value(of response: APIResponse, from service: APIService) throws(APIError) -> Value {
@@ -36,17 +36,17 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
 }
 
 extension ResponseSerializer {
-    /// Returns where the body of an answer goes, for a request that asks for `destination`.
+    /// Returns the destination of a body, for a request with `destination`.
     ///
-    /// Where that is memory and the serializer needs a file, it is a new one in the temporary folder.
+    /// If that is memory and the serializer reads a file, it is a new file in the temporary folder.
     ///
-    /// - Throws: `invalidRequest` when the value would be made of memory that stays empty.
+    /// - Throws: `invalidRequest` when the serializer reads memory and the body is written to a file.
     func destination(for destination: HTTPRequest.Destination) throws(APIError) -> HTTPRequest.Destination {
         switch (source, destination) {
         case (.file, .memory):
             return .file(FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)"))
         case (.memory, .file):
-            let reason = "the answer goes to a file, and \(Value.self) is not made of files: use DownloadedFile"
+            let reason = "the body is written to a file, from which \(Value.self) is not decoded: use DownloadedFile"
             throw APIError(.invalidRequest, reason: reason)
         default:
             return destination
@@ -55,7 +55,7 @@ extension ResponseSerializer {
 }
 
 extension ResponseSerializer {
-    /// What the type asks for when the load begins, in generic request classes too.
+    /// The serializer for the type, which is examined when the load begins, also in generic request classes.
     ///
     /// `String` is ``text``, `Data` is ``data``, ``DownloadedFile`` is ``file``, `Void` is ``nothing``, and any other
     /// `Decodable` (``JSONValue`` for JSON of unknown shape) is ``json``. Any other type fails the load with `decoding`.
@@ -74,7 +74,7 @@ extension ResponseSerializer {
         return known as? Self ?? anyJSON
     }
 
-    /// JSON, for a type of which only the run time knows whether it is `Decodable`.
+    /// JSON, for a type whose conformance to `Decodable` is examined at run time.
     private static var anyJSON: Self {
         Self(from: .memory) { response, service in
             guard let type = Value.self as? any Decodable.Type,
@@ -89,14 +89,14 @@ extension ResponseSerializer {
 }
 
 extension ResponseSerializer where Value: Decodable {
-    /// JSON, inside the service's envelope where there is one.
+    /// JSON, inside the service's envelope if there is one.
     public static var json: Self {
         Self(from: .memory) { try $1.value(of: $0, as: Value.self) }
     }
 }
 
 extension ResponseSerializer<String> {
-    /// Text: a JSON answer's data where there is an envelope, the body as UTF-8 otherwise.
+    /// Text: the data of a JSON answer with an envelope, or else the body as UTF-8.
     public static var text: Self {
         Self(from: .memory) { response, service in
             guard response.isJSON, service.envelope != nil else { return response.text }
@@ -106,7 +106,7 @@ extension ResponseSerializer<String> {
 }
 
 extension ResponseSerializer<Data> {
-    /// The body as it is; a JSON answer whose envelope tells of a failure fails.
+    /// The body, unchanged; a JSON answer whose envelope contains a failure fails.
     public static var data: Self {
         Self(from: .memory) { response, service in
             try service.checkEnvelope(of: response)
@@ -116,7 +116,7 @@ extension ResponseSerializer<Data> {
 }
 
 extension ResponseSerializer<DownloadedFile> {
-    /// The file that ``BaseAPIRequest/destination`` names; one in the temporary folder where it names none.
+    /// The file that ``BaseAPIRequest/destination`` names, or else a new one in the temporary folder.
     public static var file: Self {
         Self(from: .file) { response, service in
             try service.checkEnvelope(of: response)
@@ -129,7 +129,7 @@ extension ResponseSerializer<DownloadedFile> {
 }
 
 extension ResponseSerializer<Void> {
-    /// Nothing; a JSON answer whose envelope tells of a failure fails.
+    /// Nothing; a JSON answer whose envelope contains a failure fails.
     public static var nothing: Self {
         Self { response, service in
             try service.checkEnvelope(of: response)
@@ -137,12 +137,27 @@ extension ResponseSerializer<Void> {
     }
 }
 
-/// Where a serializer looks for the body of an answer.
+/// A file as a request's ``APIManager/Response``.
+public struct DownloadedFile: Sendable, Hashable {
+    /// The complete file that ``BaseAPIRequest/destination`` names; by default a new file in the temporary folder, which the
+    /// app moves or removes.
+    ///
+    /// Until the load has ended it is a temporary file in the same folder, which a validator and
+    /// ``APIManager/reformData(_:)`` can read.
+    public let url: URL
+
+    /// Creates an answer, for example in a test.
+    public init(url: URL) {
+        self.url = url
+    }
+}
+
+/// Where a serializer reads the body of an answer.
 enum BodySource: Sendable {
     /// In ``APIResponse/body``.
     case memory
     /// In ``APIResponse/file``.
     case file
-    /// In one of the two, or nowhere.
+    /// In one of the two, or not at all.
     case either
 }

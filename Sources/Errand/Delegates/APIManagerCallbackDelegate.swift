@@ -1,9 +1,9 @@
-/// Hears how loads end; usually the screen.
+/// Receives the endings of loads; usually the screen.
 ///
 /// Not retained.
 ///
-/// Each load ends in exactly one of the three endings, on the main actor, never before the call that began it has
-/// returned. Anything may be done inside: load again, cancel, release the request or this delegate.
+/// Each load ends in exactly one of the three endings, on the main actor, after the call that began it has returned. Any
+/// method may be called inside: load again, cancel, release the request or this delegate.
 @MainActor public protocol APIManagerCallbackDelegate: AnyObject {
     /// A load has succeeded; its answer is in ``APIManager/response``.
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest)
@@ -11,14 +11,13 @@
     /// A load has failed.
     func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError)
 
-    /// A load was cancelled, by whomever. Does nothing by default.
+    /// A load was cancelled. Does nothing by default.
     func managerCallAPIDidCancel(_ request: BaseAPIRequest)
 
-    /// Bytes of an upload or a download have moved.
+    /// Bytes of an upload or a download have been transferred.
     ///
-    /// Called any number of times before the ending, and never after it, for requests whose
-    /// ``BaseAPIRequest/reportsProgress`` is true; reports that come faster than the main actor takes them are skipped but
-    /// for the newest. Does nothing by default.
+    /// Called any number of times before the ending, for requests whose ``BaseAPIRequest/reportsProgress`` is true. If the
+    /// main actor is busy, only the newest report is delivered. Does nothing by default.
     func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress)
 }
 
@@ -27,4 +26,16 @@ extension APIManagerCallbackDelegate {
     public func managerCallAPIDidCancel(_ request: BaseAPIRequest) {}
     /// Does nothing.
     public func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress) {}
+}
+
+/// Shows that a request is loading, for example with a spinner or a line in a terminal.
+///
+/// Retained by a load until it has ended, so that each call of ``showLoading(_:)`` is followed by one of ``hideLoading()``.
+/// Several loads may share an indicator.
+@MainActor public protocol LoadingIndicator: AnyObject {
+    /// A load has begun. Called once for each load, on the main actor, inside the call that began it.
+    func showLoading(_ message: String?)
+
+    /// A load has ended, sent or not. Called once for each load, on the main actor, before the delegate receives the ending.
+    func hideLoading()
 }

@@ -1,29 +1,29 @@
-/// Stands between a request and its delegate: for logging, statistics, and a last word before sending.
+/// Observes the steps of a load, and may refuse it: for logging, statistics and last checks.
 ///
 /// Not retained.
 ///
 /// Every method is called on the main actor.
 @MainActor public protocol APIManagerInterceptor: AnyObject {
-    /// Whether a load may go on.
+    /// Returns whether a load may be sent.
     ///
-    /// Called once for each load, before anything is sent. Refusing ends the load as cancelled. True by default.
+    /// Called once for each load, before anything is sent. If it returns false, the load ends as cancelled. True by default.
     func request(_ request: BaseAPIRequest, shouldLoad params: APIParams?) -> Bool
 
-    /// An answer has come, good or bad; it is not yet judged. Does nothing by default.
+    /// An answer has been received, before it is validated; also one with an error status. Does nothing by default.
     func request(_ request: BaseAPIRequest, didReceive response: APIResponse)
 
-    /// A load is about to end: the last moment at which it can be cancelled.
+    /// A load is about to end, and can still be cancelled.
     ///
-    /// Called before the delegate, and for a cancelled load as well. A download that is about to succeed may still fail with
-    /// `storage`, when its file cannot replace the target. Does nothing by default.
+    /// Called once for each load, before the delegate, also for a cancelled one. A download that is about to succeed may still
+    /// fail with `storage`, when its file cannot replace the destination. Does nothing by default.
     func request(_ request: BaseAPIRequest, willEnd ending: APIEnding)
 
-    /// A load has ended and its delegate has been told. Does nothing by default.
+    /// A load has ended. Called once for each load, after the delegate. Does nothing by default.
     func request(_ request: BaseAPIRequest, didEnd ending: APIEnding)
 }
 
 extension APIManagerInterceptor {
-    /// True.
+    /// Returns true.
     public func request(_ request: BaseAPIRequest, shouldLoad params: APIParams?) -> Bool { true }
     /// Does nothing.
     public func request(_ request: BaseAPIRequest, didReceive response: APIResponse) {}
@@ -31,4 +31,14 @@ extension APIManagerInterceptor {
     public func request(_ request: BaseAPIRequest, willEnd ending: APIEnding) {}
     /// Does nothing.
     public func request(_ request: BaseAPIRequest, didEnd ending: APIEnding) {}
+}
+
+/// The ending of a load.
+public enum APIEnding: Sendable {
+    /// The load has succeeded.
+    case success
+    /// The load has failed, with any error but `cancelled`.
+    case failure(APIError)
+    /// The load was cancelled, or refused by ``APIManagerInterceptor/request(_:shouldLoad:)``.
+    case cancelled
 }

@@ -1,16 +1,16 @@
-/// Gives a request its parameters; usually the screen.
+/// Supplies the parameters of a request; usually the screen.
 ///
 /// Not retained.
 @MainActor public protocol APIManagerParamSource: AnyObject {
-    /// The parameters of the load that begins now.
+    /// Returns the parameters of the load that begins now.
     ///
-    /// Called once for each load, on the main actor, inside ``APIManager/loadData()``. `nil` sends none, and where they
-    /// would be the body, no body.
+    /// Called once for each load, on the main actor, inside ``APIManager/loadData()``. `nil` sends no parameters, and no body
+    /// if they would be the body.
     func params(for request: BaseAPIRequest) -> APIParams?
 
     /// Adds files and data to an upload.
     ///
-    /// Called once for each load, right after ``params(for:)``. Parts need a ``BaseAPIRequest/requestSerializer`` that is
+    /// Called once for each load, on the main actor, after ``params(for:)``. Parts need a ``BaseAPIRequest/requestSerializer`` that is
     /// `.multipart` and a method with a body; otherwise the load fails with `invalidRequest`. Adds nothing by default.
     func appendParts(to form: inout MultipartForm, for request: BaseAPIRequest)
 }

@@ -1,20 +1,20 @@
-/// Accepts or refuses what a request sends and gets.
+/// Accepts or refuses the parameters and answers of a request.
 ///
 /// Not retained.
 @MainActor public protocol APIManagerValidator: AnyObject {
-    /// Whether these parameters may be sent.
+    /// Returns whether these parameters may be sent.
     ///
     /// Called once for each load, on the main actor, after ``BaseAPIRequest/reformParams(_:)`` and before anything is sent.
-    /// Refusing ends the load with `invalidRequest`. True by default.
+    /// If it returns false, the load fails with `invalidRequest`. True by default.
     func request(_ request: BaseAPIRequest, accepts params: APIParams?) -> Bool
 
-    /// Whether this decoded answer is one to show.
+    /// Returns whether this decoded answer is valid.
     ///
-    /// Called once for each answer, on the main actor, before ``APIManager/reformData(_:)``. Refusing ends the load with
-    /// `invalidAnswer`. True by default.
+    /// Called once for each answer, on the main actor, before ``APIManager/reformData(_:)``. If it returns false, the
+    /// load fails with `invalidAnswer`. True by default.
     ///
     /// - Parameters:
-    ///   - request: The request that asked.
+    ///   - request: The request.
     ///   - content: The decoded answer, an ``APIManager/Response``.
     ///   - response: The raw answer.
     /// - Returns: Whether the load succeeds.
@@ -22,9 +22,9 @@
 }
 
 extension APIManagerValidator {
-    /// True.
+    /// Returns true.
     public func request(_ request: BaseAPIRequest, accepts params: APIParams?) -> Bool { true }
-    /// True.
+    /// Returns true.
     public func request(_ request: BaseAPIRequest, accepts content: any Sendable, in response: APIResponse) -> Bool {
         true
     }

@@ -93,8 +93,8 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         fields.removeAll { $0.isNamed(name) }
     }
 
-    /// These headers with `other`'s: a name that stands in both keeps `other`'s lines alone.
-    public func overridden(by other: HTTPHeaders) -> HTTPHeaders {
+    /// Returns these headers and those of `other`; a name in both keeps only the lines of `other`.
+    public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
         HTTPHeaders(fields.filter { other[$0.name] == nil } + other.fields)
     }
 }

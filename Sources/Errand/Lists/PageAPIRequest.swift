@@ -1,126 +1,143 @@
+import Observation
+
 /// A request whose answers are pages of one list: ``APIManager/reload()``, ``APIManager/loadNextPage()``, ``items``.
 ///
-/// A screen gives parameters alone; the strategy adds those of the page. A refresh beats an append; a failed refresh keeps
-/// the items and the position; a failed append keeps the position, and ``APIManager/retry()`` asks for that page again. The
-/// delegate, where there is one, hears of each page's ending as of any other load's, after the list has changed.
+/// A screen supplies only the parameters of the list; the ``strategy`` adds those of the page. A refresh supersedes the load
+/// of another page; a failed refresh keeps the items and the positions; after the failure of another page,
+/// ``APIManager/retry()`` loads that page again. The delegate, if there is one, receives the ending of each page, as of any
+/// other load, after the list has changed.
 ///
-/// The end of the list follows from what the server sends, never from the size that was asked for: see the strategy. A 404 behind
-/// the last page is such an end; its load succeeds, with no rows, and ``APIManager/response`` stays that of the page before.
+/// The end of the list follows from what the server sends, never from the requested size: see ``PageStrategy``. A 404 after
+/// the last page is such an end; its load succeeds without rows, and ``APIManager/response`` remains the page before.
 ///
-/// A server that leads in circles is stopped: where it names a page as the next one that it has given before, where the next
-/// page is behind a link to another origin, where four pages in a row hold the same bytes (with ``itemID``: three in a row
-/// nothing new), and where a hundred hold nothing at all, the next load fails before it is sent, with `decoding` or
-/// `security`, until the list is reloaded.
+/// A server that repeats itself is detected: the next load fails before it is sent, with `decoding` or `security`, until the
+/// list is reloaded, if
+/// - the server names a next page that it has named before,
+/// - the link to the next page has another origin than the service,
+/// - four pages in a row have the same bytes (with ``itemID``: three in a row have no new item), or
+/// - a hundred pages in a row have no item.
 @MainActor open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
 where Page.Item: Sendable {
-    /// What an answer is decoded to.
+    /// The type to which an answer is decoded.
     public typealias Response = Page
-    /// What the list is made of.
+    /// The type of an item.
     public typealias Item = Page.Item
 
-    /// Hears of the list's changes row by row.
+    /// Receives the changes of the list row by row.
     ///
     /// Not retained.
     public weak var pageObserver: (any PageListObserver)?
 
-    // Observed through `listVersion`.
     private var list = PagedList<Item>()
+    private let observation = ListObservation()
 
     /// The items of all loaded pages, in their order.
-    public var items: [Item] { observed(list.content.items) }
-    /// Where the items of the newest page stand in ``items``.
-    public var insertedRows: Range<Int> { observed(list.content.insertedRows) }
-    /// How many pages ``items`` consists of.
-    public var pageCount: Int { observed(list.content.pageCount) }
-    /// What the load of the first page, or of all pages anew, is doing.
+    public var items: [Item] { observed(list.loaded.items) }
+    /// The rows of the newest page in ``items``.
+    public var insertedRows: Range<Int> { observed(list.loaded.insertedRows) }
+    /// The number of pages in ``items``.
+    public var pageCount: Int { observed(list.loaded.pageCount) }
+    /// The state of a refresh: of the first page, or of all loaded pages.
     public var refreshState: PageLoadState { observed(list.refreshState) }
-    /// What the load of the next page is doing; `.end` when there is none.
+    /// The state of the next page; `.end` when there is none.
     public var appendState: PageLoadState { observed(list.appendState) }
-    /// What the load of the page in front of the list is doing; `.end` when there is none.
+    /// The state of the previous page; `.end` when there is none.
     public var prependState: PageLoadState { observed(list.prependState) }
-    /// How many items the server says the whole list has, where it says so.
-    public var totalCount: Int? { observed(list.content.totalCount) }
-    /// Whether there is a page behind the loaded ones; false until the first page has come.
-    public var hasMore: Bool { observed(list.content.next != nil) }
-    /// Whether there is a page in front of the loaded ones, because the list opened in its middle or ``maxPages`` dropped it.
-    public var hasPrevious: Bool { observed(list.content.previous != nil) }
+    /// The number of items in the whole list, if the server sends it.
+    public var totalCount: Int? { observed(list.loaded.totalCount) }
+    /// Whether there is a page after the loaded ones; false until the first page has been loaded.
+    public var hasMore: Bool { observed(list.loaded.next != nil) }
+    /// Whether there is a page before the loaded ones, because the list did not start at its first page or ``maxPages`` has
+    /// dropped pages.
+    public var hasPrevious: Bool { observed(list.loaded.previous != nil) }
 
     // MARK: Hooks
 
-    /// How pages are asked for; by number from 1, 20 items each, by default.
-    open var strategy: any PageStrategy { PageNumber() }
-    /// What makes an item itself, so that one that comes again on a later page is shown once; `nil`, the default, shows all.
+    /// How pages are requested; by number from 1 with 20 items each, by default.
+    open var strategy: any PageStrategy { .pageNumber() }
+    /// The identity of an item, for example `ItemID(\.id)`; `nil`, the default, shows all items.
     ///
-    /// For instance `ItemID(\.id)`. The item that came first stays.
+    /// With an identity, an item that a later page contains again is shown once; the first one remains.
     open var itemID: ItemID<Item>? { nil }
-    /// How many pages are kept, at least 1; `nil`, the default, keeps all.
+    /// The maximum number of pages in the list, at least 1; `nil`, the default, is no maximum.
     ///
-    /// With a limit the list is a window: a page that comes on one side drops one on the other, whose items may come again.
+    /// With a maximum the list is a window: a page added on one side removes one on the other side. An item of a removed page
+    /// may be added again.
     open var maxPages: Int? { nil }
-    /// How many rows before an end of the list ``APIManager/itemAppeared(at:)`` asks for more; 5 by default.
+    /// The distance in rows from an end of the list at which ``APIManager/itemAppeared(at:)`` loads a page; 5 by default.
     open var prefetchDistance: Int { 5 }
 
-    // MARK: A load's beginning and ending
+    override var pager: (any Pager)? { self }
 
-    override func pageStep(to part: LoadPosition) -> PageStep { list.step(to: part, isActive: proxy.isActive) }
-    override var failedPart: LoadPosition? { list.failedPart }
-    override var followUp: LoadPosition? { list.followUp }
+    /// Returns a part of the list, and registers its reader for changes.
+    private func observed<Value>(_ value: Value) -> Value {
+        observation.access()
+        return value
+    }
+}
 
-    override func loadWillBegin(
+extension PageAPIRequest: Pager {
+    var failedPart: ListPart? { list.failedPart }
+    var followUp: ListPart? { list.followUp }
+
+    func decision(for part: ListPart) -> PageLoadDecision {
+        list.decision(for: part, isActive: proxy.isActive)
+    }
+
+    func loadWillBegin(
         _ id: RequestID,
-        at part: LoadPosition,
-        of service: APIService?
-    ) throws(APIError) -> PageWish? {
-        // Hooks: what they begin is newer than this load.
+        of part: ListPart,
+        from service: APIService?
+    ) throws(APIError) -> RequestDraft.Addition {
+        // A load that one of these hooks begins is newer than this one.
         let (strategy, maxPages) = (strategy, maxPages)
-        let position = list.begin(part, id, strategy: strategy)
-        listVersion += 1
+        let position = list.begin(part, id: id, strategy: strategy)
+        observation.recordChange()
         guard maxPages.map({ $0 > 0 }) != false else {
-            throw APIError(.invalidRequest, service: service, reason: "a list of no pages cannot be loaded")
+            throw APIError(.invalidRequest, service: service, reason: "maxPages must be at least 1")
         }
-        if let deadEnd = list.deadEnd(of: part) { throw APIError(.decoding, service: service, reason: deadEnd) }
+        if let reason = list.blockedReason(for: part) { throw APIError(.decoding, service: service, reason: reason) }
         do throws(PageStrategyError) {
-            return try PageWish(position, strategy)
+            return RequestDraft.Addition(params: try strategy.params(at: position), link: position.link)
         } catch {
             throw APIError(.invalidRequest, service: service, reason: error.description)
         }
     }
 
-    override func listEnds(with error: APIError, for id: RequestID) -> Bool { list.ends(with: error, for: id) }
+    func endsList(with error: APIError, of id: RequestID) -> Bool { list.ends(with: error, of: id) }
 
-    override func loadDidEnd(
+    func loadDidEnd(
         _ id: RequestID,
-        _ result: Result<any Sendable, APIError>,
-        _ response: APIResponse?
+        with result: Result<any Sendable, APIError>,
+        response: APIResponse?
     ) -> (() -> Void)? {
-        let change: PageChange?
+        let change: ListChange?
         switch result {
         case .success(let content):
-            change = accept(content, response, for: id)
+            change = accept(content, in: response, of: id)
         case .failure(let error):
-            change = list.fail(error, for: id)
+            change = list.fail(id, with: error)
         }
-        listVersion += 1
-        return change.map { change in { self.notifyObserver(of: change) } }
+        observation.recordChange()
+        return change.map { change in { self.pageObserver?.notify(of: change, in: self) } }
     }
 
-    private func accept(_ content: any Sendable, _ response: APIResponse?, for id: RequestID) -> PageChange? {
-        guard let page = content as? Page, let response else { return list.end(for: id) }
-        let rules = PageRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
-        return list.accept(page, response, for: id, rules)
+    private func accept(_ content: any Sendable, in response: APIResponse?, of id: RequestID) -> ListChange? {
+        guard let page = content as? Page, let response else { return list.end(of: id) }
+        let rules = ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
+        return list.accept(page, in: response, of: id, rules: rules)
     }
+}
 
-    /// A part of the list, whose reader is told when the list changes.
-    private func observed<Value>(_ value: Value) -> Value {
-        _ = listVersion
-        return value
-    }
+/// Registers the readers of a list, and notifies them of its changes.
+///
+/// Not generic, unlike the list: in a generic class, each access to an observed property creates its key path again.
+@MainActor @Observable private final class ListObservation {
+    private var changeCount = 0
 
-    private func notifyObserver(of change: PageChange) {
-        switch change {
-        case .reload: pageObserver?.pageListDidReload(self)
-        case .rows(let inserted, let removed): pageObserver?.pageList(self, didInsert: inserted, removing: removed)
-        case .failure(let error): pageObserver?.pageList(self, didFail: error)
-        }
-    }
+    /// Registers the current reader.
+    func access() { _ = changeCount }
+
+    /// Notifies the readers.
+    func recordChange() { changeCount += 1 }
 }

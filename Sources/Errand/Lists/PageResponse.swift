@@ -1,34 +1,70 @@
 /// One page of a list, as the server sends it.
 ///
-/// An array of items is one, and so is ``PageModel``; a type of one's own tells where its items stand and what it knows of
-/// the whole list.
+/// An array of items is a page, and so is ``PageModel``. Another type conforms with its items, and with what it contains of
+/// the totals and cursors of the list.
 public protocol PageResponse: Decodable {
-    /// What the list is made of.
+    /// The type of an item.
     associatedtype Item
     /// The items of this page, in their order.
     var items: [Item] { get }
-    /// How many items the whole list has; `nil`, the default, if the page does not tell.
+    /// The number of items in the whole list; `nil`, the default, if the page does not contain it.
     var totalItems: Int? { get }
-    /// How many pages the whole list has; `nil`, the default, if the page does not tell.
+    /// The number of pages in the whole list; `nil`, the default, if the page does not contain it.
     var totalPages: Int? { get }
-    /// The cursor of the page behind this one, for ``Cursor``; `nil`, the default, if the page does not tell.
+    /// The cursor of the next page, for ``CursorStrategy``; `nil`, the default, if the page does not contain it.
     var nextCursor: String? { get }
-    /// The cursor of the page in front of this one; `nil`, the default, if the page does not tell.
+    /// The cursor of the previous page; `nil`, the default, if the page does not contain it.
     var previousCursor: String? { get }
 }
 
 extension PageResponse {
-    /// Not told.
+    /// `nil`.
     public var totalItems: Int? { nil }
-    /// Not told.
+    /// `nil`.
     public var totalPages: Int? { nil }
-    /// Not told.
+    /// `nil`.
     public var nextCursor: String? { nil }
-    /// Not told.
+    /// `nil`.
     public var previousCursor: String? { nil }
 }
 
 extension Array: PageResponse where Element: Decodable {
-    /// The array itself.
+    /// The array.
     public var items: [Element] { self }
+}
+
+/// A page in a common format: `{"list":[…],"totalPage":7,"totalRow":137}`, or with `total_count`.
+public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
+    private enum CodingKeys: String, CodingKey {
+        case list, totalPage, totalRow, totalCount, snakeTotalCount = "total_count"
+    }
+
+    /// The items of this page; empty if `list` is `null`.
+    public let items: [Item]
+    /// `totalPage`, if it is present.
+    public let totalPages: Int?
+    /// `totalRow`, or else `total_count`, if one of them is present.
+    public let totalItems: Int?
+
+    /// Decodes a page.
+    ///
+    /// - Throws: `DecodingError` when `list` is missing or one of its items cannot be decoded.
+    public init(from decoder: any Decoder) throws {
+        let page = try decoder.container(keyedBy: CodingKeys.self)
+        items = try page.decode([Item]?.self, forKey: .list) ?? []
+        totalPages = try page.decodeIfPresent(Int.self, forKey: .totalPage)
+        totalItems =
+            try page.decodeIfPresent(Int.self, forKey: .totalRow)
+            ?? page.decodeIfPresent(Int.self, forKey: .snakeTotalCount)
+            // A decoder with the snake case strategy converts the name.
+            ?? (try? page.decodeIfPresent(Int.self, forKey: .totalCount))
+    }
+}
+
+extension PageModel: CustomStringConvertible, CustomReflectable {
+    /// The number of items, without their contents.
+    public var description: String { "PageModel(\(items.count) items)" }
+
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["page": description]) }
 }

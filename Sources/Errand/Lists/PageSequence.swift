@@ -1,22 +1,22 @@
-/// The pages of a list one by one, for scripts: the next one is asked for when it is wanted, and not before.
+/// The pages of a list one by one, for scripts: each page is requested when the iteration reaches it.
 ///
-/// ``APIManager/pages`` makes it. An iteration begins with a reload of the list; each element is the items that a page has
-/// added to ``PagedManager/items``. A failure is thrown; an iterator that is asked again after that asks for the page again.
-/// Cancelling the task cancels the page that is under way.
+/// ``APIManager/pages`` returns one. An iteration starts with a reload of the list; each element contains the items that a
+/// page has added to ``PagedManager/items``. A failure is thrown; after it, the iterator requests the same page again.
+/// Cancelling the task cancels the load of the page.
 public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
     /// The items of one page.
     public typealias Element = [List.Item]
-    /// Why a page did not come.
+    /// The error of a page that could not be loaded.
     public typealias Failure = APIError
 
     let list: List
 
-    /// Begins an iteration, with nothing loaded yet.
+    /// Creates an iterator; nothing is loaded yet.
     public func makeAsyncIterator() -> Iterator {
         Iterator(list: list)
     }
 
-    /// One way through the pages.
+    /// An iteration over the pages.
     public struct Iterator: AsyncIteratorProtocol {
         let list: List
         private var hasBegun = false
@@ -25,9 +25,9 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
             self.list = list
         }
 
-        /// The next page's items; `nil` behind the last page.
+        /// Returns the next page's items; `nil` after the last page.
         ///
-        /// - Throws: Why the page did not come.
+        /// - Throws: Why the page could not be loaded.
         public mutating func next() async throws(APIError) -> [List.Item]? {
             let page = try await list.nextPage(isFirst: !hasBegun)
             hasBegun = true
@@ -37,12 +37,12 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
 }
 
 extension APIManager where Self: PagedManager {
-    /// The pages one by one, from the first; loads go to the iteration instead of the delegate.
+    /// The pages one by one, from the first; the delegate is not notified of their loads.
     public var pages: PageSequence<Self> { PageSequence(list: self) }
 
     /// Loads all pages, one after the other, and returns their items.
     ///
-    /// - Throws: Why a page did not come; what has come until then is in ``PagedManager/items``.
+    /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``.
     public func allItems() async throws(APIError) -> [Item] {
         var iterator = pages.makeAsyncIterator()
         while try await iterator.next() != nil {}
@@ -52,16 +52,16 @@ extension APIManager where Self: PagedManager {
     fileprivate func nextPage(isFirst: Bool) async throws(APIError) -> [Item]? {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         if isFirst { cancelAllRequests() }
-        guard isFirst || !refreshState.isLoading && !prependState.isLoading else { throw Self.disturbed }
+        guard isFirst || !refreshState.isLoading && !prependState.isLoading else { throw Self.interrupted }
         guard let id = isFirst ? begin(endsAtCaller: true) : load(.next, endsAtCaller: true) else { return nil }
         _ = try await ending(of: id).get()
-        guard newestEnding == id else { throw Self.disturbed }
-        // Nothing came, because the list has ended with the page before.
+        guard newestEnding == id else { throw Self.interrupted }
+        // The list has ended with the page before.
         guard !insertedRows.isEmpty || hasMore else { return nil }
         return Array(items[insertedRows])
     }
 
-    private static var disturbed: APIError {
-        APIError(.cancelled, reason: "somebody else has loaded this list meanwhile")
+    private static var interrupted: APIError {
+        APIError(.cancelled, reason: "another load of this list has interrupted the iteration")
     }
 }

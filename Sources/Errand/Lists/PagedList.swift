@@ -1,113 +1,118 @@
-/// The states of a paged list and the rules between them; it knows nothing of requests.
+/// The state machine of a paged list: its pages, the state of each side, and the page that is loading.
 ///
-/// Only the load that is `pending` may change the list, so a page of an older generation, or of a cancelled load, falls away
-/// by itself.
+/// Independent of requests. Only the load that is `pending` changes the list, so a page of a superseded or cancelled load is
+/// ignored.
 struct PagedList<Item> {
-    /// The one page that is under way.
+    /// The page that is loading.
     private struct Pending {
         let id: RequestID
-        let part: LoadPosition
+        let part: ListPart
         let position: PagePosition
     }
 
-    private(set) var content = PageContent<Item>()
+    private(set) var loaded = LoadedPages<Item>()
     private(set) var refreshState = PageLoadState.idle
     private(set) var appendState = PageLoadState.idle
     private(set) var prependState = PageLoadState.idle
-    /// What is to be loaded now because of what has come.
-    private(set) var followUp: LoadPosition?
+    /// The part to load next, because of the pages received so far.
+    private(set) var followUp: ListPart?
     private var pending: Pending?
     private var refreshesAll = false
-    // What a refresh of all pages has brought so far.
-    private var staged = PageContent<Item>()
+    // The pages that a refresh of all pages has received so far.
+    private var staged = LoadedPages<Item>()
 
-    /// What a wish for a part of the list means now.
-    func step(to part: LoadPosition, isActive: (RequestID) -> Bool) -> PageStep {
-        if let pending, isActive(pending.id) { return .wait(for: pending.id) }
-        if content.pageCount == 0 { return .load(.start) }
-        let position = part == .previous ? content.previous : content.next
-        return position == nil ? .stop : .load(part)
+    /// Returns how to obtain a part of the list now.
+    func decision(for part: ListPart, isActive: (RequestID) -> Bool) -> PageLoadDecision {
+        if let pending, isActive(pending.id) { return .join(pending.id) }
+        if loaded.pageCount == 0 { return .begin(.first) }
+        let position = part == .previous ? loaded.previous : loaded.next
+        return position == nil ? .skip : .begin(part)
     }
 
-    /// What asks again for the page that did not come; the refresh before the append, the append before what is in front.
-    var failedPart: LoadPosition? {
-        if refreshState.error != nil { return refreshesAll ? .all : .start }
+    /// The part to load again after a failure: a refresh before the next page, and that before the previous one.
+    var failedPart: ListPart? {
+        if refreshState.error != nil { return refreshesAll ? .all : .first }
         if appendState.error != nil { return .next }
         return prependState.error == nil ? nil : .previous
     }
 
-    /// Begins a load, which takes the place of the one that is under way.
+    /// Begins a load, which replaces the one that is pending.
     ///
-    /// - Returns: The position of the page that it asks for.
-    mutating func begin(_ part: LoadPosition, _ id: RequestID, strategy: any PageStrategy) -> PagePosition {
+    /// - Returns: The position of the page to request.
+    mutating func begin(_ part: ListPart, id: RequestID, strategy: any PageStrategy) -> PagePosition {
         let position = position(of: part) ?? strategy.start
-        // Begun by a hook of this load, and newer.
+        // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
-        giveUp()
+        abandonPending()
         followUp = nil
-        if part != .rest { staged = PageContent() }
+        if part != .remaining { staged = LoadedPages() }
         pending = Pending(id: id, part: part, position: position)
         setState(of: part, to: .loading)
-        if part == .start || part == .all { refreshesAll = part == .all }
-        if part == .all { staged = PageContent(inPlaceOf: content) }
+        if part == .first || part == .all { refreshesAll = part == .all }
+        if part == .all { staged = LoadedPages(replacing: loaded) }
         return position
     }
 
-    /// Whether the list ends, instead of failing, with this error of a load.
-    func ends(with error: APIError, for id: RequestID) -> Bool {
+    /// Returns whether the list ends, instead of failing, with this error of a load.
+    func ends(with error: APIError, of id: RequestID) -> Bool {
         guard let pending, pending.id == id, error.type == .http, error.status == 404 else { return false }
         return switch pending.part {
-        case .next, .prefetch: content.endsWithoutNext
-        case .rest: staged.endsWithoutNext
-        case .start, .all, .previous: false
+        case .next, .prefetch: loaded.endsWithoutNext
+        case .remaining: staged.endsWithoutNext
+        case .first, .all, .previous: false
         }
     }
 
-    /// Why a part must not be asked for, because of what the server has sent so far.
-    func deadEnd(of part: LoadPosition) -> String? {
+    /// Returns why a part must not be requested, because of the pages received so far.
+    func blockedReason(for part: ListPart) -> String? {
         switch part {
-        case .next, .prefetch: content.deadEnd
-        case .rest: staged.deadEnd
-        case .start, .all, .previous: nil
+        case .next, .prefetch: loaded.blockedReason
+        case .remaining: staged.blockedReason
+        case .first, .all, .previous: nil
         }
     }
 
-    /// A page has come.
+    /// Adds a page that has been received.
     mutating func accept<Page: PageResponse>(
         _ page: Page,
-        _ response: APIResponse,
-        for id: RequestID,
-        _ rules: PageRules<Item>
-    ) -> PageChange? where Page.Item == Item {
-        guard let arrived = pending, arrived.id == id else { return nil }
+        in response: APIResponse,
+        of id: RequestID,
+        rules: ListRules<Item>
+    ) -> ListChange? where Page.Item == Item {
+        guard let received = pending, received.id == id else { return nil }
         pending = nil
-        let facts = PageFacts(page, at: arrived.position, response)
-        switch arrived.part {
-        case .start: return restart(page, facts, rules)
-        case .all, .rest: return stage(page, facts, rules)
-        case .next, .prefetch: return append(page, facts, rules, mustBringRows: arrived.part == .prefetch)
-        case .previous: return prepend(page, facts, rules)
+        let info = PageInfo(page, at: received.position, in: response)
+        switch received.part {
+        case .first: return replace(with: page.items, info: info, rules: rules)
+        case .all, .remaining: return stage(page.items, info: info, rules: rules)
+        case .next: return append(page.items, info: info, rules: rules)
+        case .prefetch:
+            let change = append(page.items, info: info, rules: rules)
+            // Without a new row, no row can appear that would request the next page.
+            if 1..<3 ~= loaded.emptyPageRun, loaded.next != nil { followUp = .prefetch }
+            return change
+        case .previous: return prepend(page.items, info: info, rules: rules)
         }
     }
 
-    /// The server has no such page: the list ends in front of it.
-    mutating func end(for id: RequestID) -> PageChange? {
+    /// Ends the list before the requested page, which does not exist.
+    mutating func end(of id: RequestID) -> ListChange? {
         guard let ended = pending, ended.id == id else { return nil }
         pending = nil
-        guard ended.part != .rest else {
+        guard ended.part != .remaining else {
             staged.end()
             return replaceByStaged()
         }
-        content.end()
+        loaded.end()
         appendState = .end
-        return .rows(inserted: content.insertedRows, removed: 0..<0)
+        return .rows(inserted: loaded.insertedRows, removed: 0..<0)
     }
 
-    /// A page has not come; items and position stay as they are.
-    mutating func fail(_ error: APIError, for id: RequestID) -> PageChange? {
+    /// Records that a page could not be loaded; items and positions do not change.
+    mutating func fail(_ id: RequestID, with error: APIError) -> ListChange? {
         guard let failed = pending, failed.id == id else { return nil }
         pending = nil
-        staged = PageContent()
+        staged = LoadedPages()
         let isCancelled = error.type == .cancelled
         setState(of: failed.part, to: isCancelled ? .idle : .failed(error))
         return isCancelled ? nil : .failure(error)
@@ -115,98 +120,85 @@ struct PagedList<Item> {
 }
 
 extension PagedList {
-    private func position(of part: LoadPosition) -> PagePosition? {
+    private func position(of part: ListPart) -> PagePosition? {
         switch part {
-        case .start: nil
-        case .all: content.first
-        case .rest: staged.next
-        case .next, .prefetch: content.next
-        case .previous: content.previous
+        case .first: nil
+        case .all: loaded.firstPosition
+        case .remaining: staged.next
+        case .next, .prefetch: loaded.next
+        case .previous: loaded.previous
         }
     }
 
-    private mutating func setState(of part: LoadPosition, to state: PageLoadState) {
+    private mutating func setState(of part: ListPart, to state: PageLoadState) {
         switch part {
-        case .start, .all, .rest: refreshState = state
+        case .first, .all, .remaining: refreshState = state
         case .next, .prefetch: appendState = state
         case .previous: prependState = state
         }
     }
 
-    /// What is under way counts no more.
-    private mutating func giveUp() {
+    private mutating func abandonPending() {
         guard let pending else { return }
         setState(of: pending.part, to: .idle)
         self.pending = nil
     }
 
-    private mutating func restart<Page: PageResponse>(
-        _ page: Page,
-        _ facts: PageFacts,
-        _ rules: PageRules<Item>
-    ) -> PageChange where Page.Item == Item {
-        content = PageContent()
-        content.append(page, facts, rules)
-        settleAll()
+    private mutating func replace(with items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange {
+        loaded = LoadedPages()
+        loaded.append(items, info: info, rules: rules)
+        resetStates()
         return .reload
     }
 
-    /// Keeps a page of a refresh of all pages until the last one has come.
-    private mutating func stage<Page: PageResponse>(
-        _ page: Page,
-        _ facts: PageFacts,
-        _ rules: PageRules<Item>
-    ) -> PageChange? where Page.Item == Item {
-        staged.append(page, facts, rules)
-        guard staged.pageCount >= content.pageCount || staged.next == nil else {
-            followUp = .rest
+    /// Keeps a page of a refresh of all pages until the last one has been received.
+    private mutating func stage(_ items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange? {
+        staged.append(items, info: info, rules: rules)
+        guard staged.pageCount >= loaded.pageCount || staged.next == nil else {
+            followUp = .remaining
             return nil
         }
         return replaceByStaged()
     }
 
-    private mutating func replaceByStaged() -> PageChange {
-        content = staged
-        staged = PageContent()
-        settleAll()
+    private mutating func replaceByStaged() -> ListChange {
+        loaded = staged
+        staged = LoadedPages()
+        resetStates()
         return .reload
     }
 
-    private mutating func append<Page: PageResponse>(
-        _ page: Page,
-        _ facts: PageFacts,
-        _ rules: PageRules<Item>,
-        mustBringRows: Bool
-    ) -> PageChange where Page.Item == Item {
-        content.append(page, facts, rules)
-        let removed = rules.maxPages.map { content.dropFirstPages(leaving: $0, rules.itemID) } ?? 0..<0
-        appendState = content.next == nil ? .end : .idle
-        if prependState.isEnd, content.previous != nil { prependState = .idle }
-        // A row that appeared asked for this page; without new rows there is none that could ask for the next.
-        if mustBringRows, 1..<3 ~= content.barrenPages, content.next != nil { followUp = .prefetch }
-        return .rows(inserted: content.insertedRows, removed: removed)
+    private mutating func append(_ items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange {
+        loaded.append(items, info: info, rules: rules)
+        let removed = rules.maxPages.map { loaded.dropFirstPages(keeping: $0, itemID: rules.itemID) } ?? 0..<0
+        appendState = loaded.next == nil ? .end : .idle
+        if prependState.isEnd, loaded.previous != nil { prependState = .idle }
+        return .rows(inserted: loaded.insertedRows, removed: removed)
     }
 
-    private mutating func prepend<Page: PageResponse>(
-        _ page: Page,
-        _ facts: PageFacts,
-        _ rules: PageRules<Item>
-    ) -> PageChange where Page.Item == Item {
-        guard content.prepend(page, facts, rules) else {
+    private mutating func prepend(_ items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange {
+        guard loaded.prepend(items, info: info, rules: rules) else {
             followUp = .previous
             return .rows(inserted: 0..<0, removed: 0..<0)
         }
-        let count = content.insertedRows.count
-        let dropped = rules.maxPages.map { content.dropLastPages(leaving: $0, rules.itemID) } ?? count..<count
-        prependState = content.previous == nil ? .end : .idle
-        if appendState.isEnd, content.next != nil { appendState = .idle }
+        let count = loaded.insertedRows.count
+        let dropped = rules.maxPages.map { loaded.dropLastPages(keeping: $0, itemID: rules.itemID) } ?? count..<count
+        prependState = loaded.previous == nil ? .end : .idle
+        if appendState.isEnd, loaded.next != nil { appendState = .idle }
         let removed = dropped.lowerBound - count..<dropped.upperBound - count
-        return .rows(inserted: content.insertedRows, removed: removed)
+        return .rows(inserted: loaded.insertedRows, removed: removed)
     }
 
-    private mutating func settleAll() {
+    private mutating func resetStates() {
         refreshState = .idle
-        appendState = content.next == nil ? .end : .idle
-        prependState = content.previous == nil ? .end : .idle
+        appendState = loaded.next == nil ? .end : .idle
+        prependState = loaded.previous == nil ? .end : .idle
     }
+}
+
+/// The settings of a list, as its request returns them for one page.
+struct ListRules<Item> {
+    let strategy: any PageStrategy
+    let itemID: ItemID<Item>?
+    let maxPages: Int?
 }

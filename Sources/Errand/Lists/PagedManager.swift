@@ -1,40 +1,41 @@
-/// What ``PageAPIRequest`` adopts, so that its subclasses can load pages; there is nothing to adopt by hand.
+/// The protocol through which a ``PageAPIRequest`` subclass loads its pages; the superclass adopts it.
 @MainActor public protocol PagedManager: BaseAPIRequest {
-    /// What the list is made of.
+    /// The type of an item.
     associatedtype Item: Sendable
 
     /// The items of all loaded pages, in their order.
     var items: [Item] { get }
-    /// Where the items of the newest page stand in ``items``.
+    /// The rows of the newest page in ``items``.
     var insertedRows: Range<Int> { get }
-    /// What the load of the first page is doing.
+    /// The state of a refresh.
     var refreshState: PageLoadState { get }
-    /// What the load of the next page is doing.
+    /// The state of the next page.
     var appendState: PageLoadState { get }
-    /// What the load of the page in front of the list is doing.
+    /// The state of the previous page.
     var prependState: PageLoadState { get }
-    /// Whether there is a page behind the loaded ones.
+    /// Whether there is a page after the loaded ones.
     var hasMore: Bool { get }
-    /// Whether there is a page in front of the loaded ones.
+    /// Whether there is a page before the loaded ones.
     var hasPrevious: Bool { get }
-    /// How many rows before an end of the list a row that appears asks for more.
+    /// The distance in rows from an end of the list at which a row that appears loads a page.
     var prefetchDistance: Int { get }
 }
 
 extension APIManager where Self: PagedManager {
-    /// Loads the first page anew; its items replace the list when they have come.
+    /// Loads the first page, which then replaces the list.
     ///
     /// - Returns: The load's ID.
     @discardableResult
     public func reload() -> RequestID {
-        refresh(.start)
+        refresh(.first)
     }
 
-    /// Loads all pages anew that are loaded, one after the other; together they replace the list when the last one has come.
+    /// Loads all loaded pages again, one after the other; they replace the list together when the last one has been received.
     ///
-    /// Each page is asked for where the one before it ends now, so nothing is skipped or doubled after a change on the server.
-    /// Each is a load of its own, of whose ending the delegate hears; ``PagedManager/refreshState`` is `.loading` until the
-    /// last one. When one fails or is cancelled the list stays as it was; after a failure ``retry()`` begins anew.
+    /// Each page is requested at the position where the one before it ends now, so a change on the server causes no gap and
+    /// no repetition. Each is a load with an ending for the delegate; ``PagedManager/refreshState`` is `.loading` until the
+    /// last one. When one fails or is cancelled, the list does not change; after a failure, ``retry()`` starts again with the
+    /// first one.
     ///
     /// - Returns: The first load's ID.
     @discardableResult
@@ -42,46 +43,46 @@ extension APIManager where Self: PagedManager {
         refresh(.all)
     }
 
-    /// Loads the page behind the loaded ones; the first page if there is none yet.
+    /// Loads the page after the loaded ones; the first page if there is none yet.
     ///
-    /// Asking again while a page is under way sends nothing more.
+    /// Sends nothing if a page is already loading.
     ///
-    /// - Returns: The ID of the load that is under way now; `nil` at the end of the list.
+    /// - Returns: The ID of the load that runs now; `nil` at the end of the list.
     @discardableResult
     public func loadNextPage() -> RequestID? {
         load(.next)
     }
 
-    /// Loads the page in front of the loaded ones; the first page if there is none yet.
+    /// Loads the page before the loaded ones; the first page if there is none yet.
     ///
-    /// There is such a page where a list has opened in its middle and the strategy knows the way, and where
-    /// ``PageAPIRequest/maxPages`` has dropped one. Asking again while a page is under way sends nothing more.
+    /// There is such a page if the list did not start at its first page and the strategy knows the position, or if
+    /// ``PageAPIRequest/maxPages`` has dropped pages. Sends nothing if a page is already loading.
     ///
-    /// - Returns: The ID of the load that is under way now; `nil` at the beginning of the list.
+    /// - Returns: The ID of the load that runs now; `nil` at the beginning of the list.
     @discardableResult
     public func loadPreviousPage() -> RequestID? {
         load(.previous)
     }
 
-    /// Asks again for the page that did not come, the refresh before the append.
+    /// Loads the page that has failed again; if several have, the refresh first, then the next page.
     ///
     /// - Returns: The load's ID; `nil` when nothing has failed.
     @discardableResult
     public func retry() -> RequestID? {
-        switch failedPart {
+        switch pager?.failedPart {
         case nil: nil
-        case .start: reload()
+        case .first: reload()
         case .all: refreshAll()
         case let part?: load(part)
         }
     }
 
-    /// Tells the list that a row has become visible; near an end of the list, the page there is loaded.
+    /// Loads the page at an end of the list when a row near that end has become visible.
     ///
-    /// Nothing is loaded while a page is under way, or where one has failed: that is for ``retry()``. Should the page bring no
-    /// new row, up to two more are loaded at once, since no row would appear that could ask for them.
+    /// Does nothing while a page is loading, or if one has failed: use ``retry()``. If the page has no new row, up to two more
+    /// pages are loaded, because no row could appear that would load them.
     ///
-    /// - Parameter index: The row's place in ``PagedManager/items``; others are ignored.
+    /// - Parameter index: The index of the row in ``PagedManager/items``; others are ignored.
     public func itemAppeared(at index: Int) {
         guard items.indices.contains(index) else { return }
         if index >= items.count - 1 - prefetchDistance, hasMore, appendState.isIdle {
@@ -91,17 +92,49 @@ extension APIManager where Self: PagedManager {
         }
     }
 
-    private func refresh(_ part: LoadPosition) -> RequestID {
+    private func refresh(_ part: ListPart) -> RequestID {
         cancelAllRequests()
-        return begin(at: part)
+        return begin(loading: part)
     }
 
     @discardableResult
-    func load(_ part: LoadPosition, endsAtCaller: Bool = false) -> RequestID? {
-        switch pageStep(to: part) {
-        case .wait(let id): join(id, endsAtCaller)
-        case .load(let part): begin(at: part, endsAtCaller: endsAtCaller)
-        case .stop: nil
+    func load(_ part: ListPart, endsAtCaller: Bool = false) -> RequestID? {
+        switch pager?.decision(for: part) ?? .begin(part) {
+        case .join(let id): join(id, endsAtCaller)
+        case .begin(let part): begin(loading: part, endsAtCaller: endsAtCaller)
+        case .skip: nil
         }
+    }
+}
+
+/// The state of one side of a list: of its refresh, its next page, or its previous page.
+public enum PageLoadState: Sendable {
+    /// No page is loading, and there may be one to load.
+    case idle
+    /// A page is loading.
+    case loading
+    /// The last load has failed; ``APIManager/retry()`` loads the page again.
+    case failed(APIError)
+    /// The list has no more pages on this side; never the state of a refresh.
+    case end
+
+    /// Whether a page is loading.
+    public var isLoading: Bool {
+        if case .loading = self { true } else { false }
+    }
+
+    /// Whether no page is loading, nothing has failed, and there may be a page to load.
+    var isIdle: Bool {
+        if case .idle = self { true } else { false }
+    }
+
+    /// The error of the last load, if it has failed.
+    public var error: APIError? {
+        if case .failed(let error) = self { error } else { nil }
+    }
+
+    /// Whether the list has no more pages on this side.
+    public var isEnd: Bool {
+        if case .end = self { true } else { false }
     }
 }

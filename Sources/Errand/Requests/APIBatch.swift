@@ -1,4 +1,4 @@
-/// Several requests at once, with one ending.
+/// Requests that are loaded concurrently, with one ending.
 ///
 /// ```swift
 /// let batch = APIBatch(delegate: self)
@@ -7,38 +7,37 @@
 /// batch.start()                                // later: groupDidSucceed, and try goods.value
 /// ```
 ///
-/// Where no delegate is wanted, `APIBatch.values(of:)` and `APIBatch.results(of:)` are all that is needed, for requests of
-/// several classes or an array of one. A request that is cancelled alone, by its outcome or from elsewhere, is no failure of
-/// the batch: the others go on.
+/// Without a delegate, use `APIBatch.values(of:)` and `APIBatch.results(of:)`, for requests of several classes or an array of
+/// one class. A request that is cancelled alone is not a failure of the batch: the others continue.
 public final class APIBatch: APIGroup {
-    /// What a failure means for the other requests.
+    /// What a failure of one request does to the others.
     public enum FailurePolicy: Sendable {
-        /// They go on; the batch fails when all have ended, with the error that came first.
+        /// They continue; the batch fails when all have ended, with the first error.
         case waitForAll
-        /// They are cancelled; what has come is kept.
+        /// They are cancelled; the answers received before are kept.
         case failFast
     }
 
-    /// What a failure means for the other requests.
+    /// What a failure of one request does to the others.
     public let failurePolicy: FailurePolicy
 
     /// Creates a batch without requests.
     ///
     /// - Parameters:
-    ///   - failurePolicy: What a failure means for the other requests.
-    ///   - delegate: Hears how the batch ends; not retained.
+    ///   - failurePolicy: What a failure of one request does to the others.
+    ///   - delegate: Receives the ending of the batch; not retained.
     public init(_ failurePolicy: FailurePolicy = .waitForAll, delegate: (any APIGroupDelegate)? = nil) {
         self.failurePolicy = failurePolicy
         super.init(delegate: delegate)
     }
 
-    /// Adds a request; adding one to a batch that has begun is a programming error, and traps.
+    /// Adds a request; traps if the batch has begun.
     ///
-    /// - Returns: What will become of it.
+    /// - Returns: The request's outcome.
     @discardableResult
     public func add<Manager: APIManager>(_ request: Manager) -> APIOutcome<Manager.Response> {
         let outcome = APIOutcome<Manager.Response>()
-        enter { () throws(APIError) in try await outcome.load { request } }
+        append { () throws(APIError) in try await outcome.load { request } }
         return outcome
     }
 
@@ -47,7 +46,7 @@ public final class APIBatch: APIGroup {
             for step in steps { group.addTask { await Self.error(of: step) } }
             var failure: APIError?
             for await error in group {
-                noteFinished()
+                recordFinished()
                 guard let error, error.type != .cancelled, failure == nil else { continue }
                 failure = error
                 if failurePolicy == .failFast { group.cancelAll() }
@@ -68,9 +67,9 @@ public final class APIBatch: APIGroup {
 }
 
 extension APIBatch {
-    /// Loads several requests at once and returns their answers, in the order of the requests.
+    /// Loads several requests concurrently and returns their answers, in the order of the requests.
     ///
-    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task, or one of them, was.
+    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was cancelled.
     public static func values<each Manager: APIManager>(
         of request: repeat each Manager
     ) async throws(APIError) -> (repeat (each Manager).Response) {
@@ -80,7 +79,7 @@ extension APIBatch {
         return (repeat try (each outcome).value)
     }
 
-    /// Loads several requests at once and returns how each has ended, in the order of the requests.
+    /// Loads several requests concurrently and returns how each has ended, in the order of the requests.
     public static func results<each Manager: APIManager>(
         of request: repeat each Manager
     ) async -> (repeat Result<(each Manager).Response, APIError>) {
@@ -90,9 +89,9 @@ extension APIBatch {
         return (repeat (each outcome).result ?? .failure(APIError(.cancelled)))
     }
 
-    /// Loads any number of requests of one class at once and returns their answers, in the order of the requests.
+    /// Loads any number of requests of one class concurrently and returns their answers, in the order of the requests.
     ///
-    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task, or one of them, was.
+    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was cancelled.
     public static func values<Manager: APIManager>(of requests: [Manager]) async throws(APIError) -> [Manager.Response]
     {
         let batch = APIBatch(.failFast)
@@ -103,7 +102,7 @@ extension APIBatch {
         return values
     }
 
-    /// Loads any number of requests of one class at once and returns how each has ended, in the order of the requests.
+    /// Loads any number of requests of one class concurrently and returns how each has ended, in the order of the requests.
     public static func results<Manager: APIManager>(
         of requests: [Manager]
     ) async -> [Result<Manager.Response, APIError>] {

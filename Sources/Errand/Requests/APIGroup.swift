@@ -2,21 +2,21 @@ public import Observation
 
 /// Several requests with one ending: an ``APIBatch`` or an ``APIChain``.
 ///
-/// A group is given its requests, runs once, and ends once: in one method of its delegate, and at everybody who awaits
-/// ``run()``. The requests' own delegates hear nothing. A group that runs keeps itself and its requests alive; when it has
-/// ended it lets go of the requests and of everything that was to make one, and only the ``APIOutcome``s stay.
+/// A group runs once, and ends once: in one method of its delegate, and for every caller of ``run()``. The delegates of its
+/// requests are not notified. A running group retains itself and its requests; when it has ended it releases the requests and
+/// the closures that create them, and only the ``APIOutcome``s remain.
 @MainActor @Observable public class APIGroup {
     typealias Step = @MainActor () async throws(APIError) -> Void
 
-    /// Hears how the group ends.
+    /// Receives the ending of the group.
     ///
     /// Not retained.
     @ObservationIgnored public weak var delegate: (any APIGroupDelegate)?
-    /// How the group has ended; `nil` until it has, and `cancelled` where it was cancelled.
+    /// How the group has ended; `nil` until then, and `cancelled` if it was cancelled.
     public private(set) var result: Result<Void, APIError>?
-    /// How many of its requests have ended, in whatever way.
+    /// The number of its requests that have ended: succeeded, failed or cancelled.
     public private(set) var finishedCount = 0
-    /// How many requests there are.
+    /// The number of its requests.
     public private(set) var count = 0
 
     @ObservationIgnored private var steps: [Step] = []
@@ -29,17 +29,17 @@ public import Observation
     /// Whether the group has begun and not ended.
     public var isRunning: Bool { task != nil }
 
-    /// Begins, and returns; the requests begin in a moment.
+    /// Begins the group; the requests begin after this has returned.
     ///
-    /// A group that has begun already goes on as it was.
+    /// Does nothing if the group has begun.
     public func start() {
         guard task == nil, result == nil else { return }
         task = Task { await end(with: outcome()) }
     }
 
-    /// Begins, if that has not happened yet, and waits for the ending; cancelling the task cancels the group.
+    /// Begins the group, unless it has begun, and waits for its ending; cancelling the task cancels the group.
     ///
-    /// - Throws: Why the group failed; `cancelled` when it was cancelled.
+    /// - Throws: The group's error; `cancelled` when it was cancelled.
     public func run() async throws(APIError) {
         start()
         if let task {
@@ -54,23 +54,23 @@ public import Observation
 
     /// Cancels every request that has not ended; the group ends as cancelled.
     ///
-    /// A no-op where nothing runs. When this returns, neither success nor failure will be told any more.
+    /// Does nothing if the group does not run. After it has returned, neither success nor failure is delivered.
     public func cancel() {
         task?.cancel()
     }
 
-    /// Does the steps; an error is the group's failure.
+    /// Performs the steps; an error is the group's failure.
     func perform(_ steps: [Step]) async throws(APIError) {}
 
-    /// Enters a step; adding one to a group that has begun is a programming error, and traps.
-    func enter(_ step: @escaping Step) {
+    /// Adds a step; traps if the group has begun.
+    func append(_ step: @escaping Step) {
         precondition(task == nil && result == nil, "A request was added to a group that has begun")
         steps.append(step)
         count += 1
     }
 
-    /// Notes that a request has ended.
-    func noteFinished() {
+    /// Records that a request has ended.
+    func recordFinished() {
         finishedCount += 1
         guard !Task.isCancelled else { return }
         delegate?.group(self, didFinish: finishedCount, of: count)
@@ -98,22 +98,22 @@ public import Observation
     }
 }
 
-/// Hears how a group of requests ends; usually the screen.
+/// Receives the ending of a group of requests; usually the screen.
 ///
 /// Not retained.
 ///
-/// A group ends in exactly one of the three endings, on the main actor, never before ``APIGroup/start()`` has returned.
+/// A group ends in exactly one of the three endings, on the main actor, after ``APIGroup/start()`` has returned.
 @MainActor public protocol APIGroupDelegate: AnyObject {
     /// The group has succeeded; the answers are in its ``APIOutcome``s.
     func groupDidSucceed(_ group: APIGroup)
 
-    /// The group has failed; what has come is in its ``APIOutcome``s.
+    /// The group has failed; the answers received before are in its ``APIOutcome``s.
     func group(_ group: APIGroup, didFailWith error: APIError)
 
     /// The group was cancelled. Does nothing by default.
     func groupDidCancel(_ group: APIGroup)
 
-    /// One more request has ended, in whatever way; called before the group's ending. Does nothing by default.
+    /// A request has succeeded, failed or been cancelled; called before the group's ending. Does nothing by default.
     func group(_ group: APIGroup, didFinish count: Int, of total: Int)
 }
 
@@ -125,6 +125,6 @@ extension APIGroupDelegate {
 }
 
 extension APIGroup: CustomReflectable {
-    /// Nothing, because answers may be secrets; `dump` prints the class alone.
+    /// An empty mirror, because answers may be secrets; `dump` prints the class alone.
     public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
 }

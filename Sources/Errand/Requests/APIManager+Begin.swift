@@ -3,7 +3,7 @@ import Foundation
 extension APIManager {
     /// Begins a load: adds it to the proxy's table, calls the hooks, and sends it.
     func begin(
-        at position: LoadPosition = .start,
+        loading part: ListPart = .first,
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil,
         endsAtCaller: Bool = false
@@ -26,7 +26,7 @@ extension APIManager {
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
         proxy.context.loads.insert(load.entry(releasePolicy: releasePolicy, login: service?.login))
         // Before the hooks below: a load that they begin in a list is newer than this one.
-        let page = Result { () throws(APIError) in try loadWillBegin(load.id, at: position, of: service) }
+        let page = Result { () throws(APIError) in try pager?.loadWillBegin(load.id, of: part, from: service) }
         indicator?.showLoading(message)
         send(load, draft, page, to: service)
         return load.id
@@ -35,7 +35,7 @@ extension APIManager {
     private func send(
         _ load: Load<Self>,
         _ draft: RequestDraft,
-        _ page: Result<PageWish?, APIError>,
+        _ page: Result<RequestDraft.Addition?, APIError>,
         to service: APIService?
     ) {
         do throws(APIError) {
@@ -53,7 +53,7 @@ extension APIManager {
     private func call(
         for load: Load<Self>,
         _ draft: RequestDraft,
-        _ page: Result<PageWish?, APIError>,
+        _ page: Result<RequestDraft.Addition?, APIError>,
         to service: APIService?
     ) throws(APIError) -> APICall<Response>? {
         var draft = draft

@@ -6,7 +6,7 @@ extension APIManager {
         of service: APIService?
     ) -> Result<any Sendable, APIError> {
         let outcome = validate(result, of: service).map { $0 as any Sendable }
-        guard let error = outcome.error, listEnds(with: error, for: id) else { return outcome }
+        guard let error = outcome.error, pager?.endsList(with: error, of: id) == true else { return outcome }
         return .success(EndOfList(error: error))
     }
 
@@ -40,7 +40,7 @@ extension BaseAPIRequest {
     ) -> (() -> Void)? {
         forget(id)
         keep(id, result, response)
-        let notifyObserver = loadDidEnd(id, result, response)
+        let notifyObserver = pager?.loadDidEnd(id, with: result, response: response)
         let waiters = callers.filter { $0.id == id }
         callers.removeAll { $0.id == id }
         for caller in waiters { caller.continuation.resume(returning: result) }

@@ -1,30 +1,30 @@
 public import Observation
 
-/// What becomes of one request of an ``APIBatch`` or an ``APIChain``; it holds the answer, never the request.
+/// The result of one request of an ``APIBatch`` or an ``APIChain``; it retains the answer, never the request.
 @MainActor @Observable public final class APIOutcome<Response: Sendable> {
-    /// How the request has ended; `nil` until it has, and where its turn never came.
+    /// How the request has ended; `nil` until then, and if it was never loaded.
     public private(set) var result: Result<Response, APIError>?
     @ObservationIgnored private var cancelLoad: (@MainActor () -> Void)?
     private var isCancelled = false
 
     /// The answer.
     ///
-    /// - Throws: Why there is none; `cancelled` where the request has not ended.
+    /// - Throws: The request's error; `cancelled` if the request has not ended.
     public var value: Response {
         get throws(APIError) { try (result ?? .failure(APIError(.cancelled))).get() }
     }
 
-    /// Cancels this request alone, now or when its turn comes; a no-op when it has ended.
+    /// Cancels this request alone, now or when it begins; does nothing when it has ended.
     public func cancel() {
         isCancelled = true
         cancelLoad?()
     }
 
-    /// Loads the request that `make` makes, and keeps how that ends.
+    /// Loads the request that `make` returns, and records how it ends.
     func load<Manager: APIManager>(
         _ make: () throws(APIError) -> Manager
     ) async throws(APIError) where Manager.Response == Response {
-        try await take { () throws(APIError) in
+        try await record { () throws(APIError) in
             guard !self.isCancelled, !Task.isCancelled else { throw APIError(.cancelled) }
             let request = try make()
             return try await request.value { id in
@@ -33,8 +33,8 @@ public import Observation
         }
     }
 
-    /// Keeps what `answer` returns or throws.
-    func take(_ answer: () async throws(APIError) -> Response) async throws(APIError) {
+    /// Records what `answer` returns or throws.
+    func record(_ answer: () async throws(APIError) -> Response) async throws(APIError) {
         defer { cancelLoad = nil }
         do throws(APIError) {
             result = .success(try await answer())
@@ -46,6 +46,6 @@ public import Observation
 }
 
 extension APIOutcome: CustomReflectable {
-    /// Nothing, because answers may be secrets; `dump` prints the class alone.
+    /// An empty mirror, because answers may be secrets; `dump` prints the class alone.
     public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
 }

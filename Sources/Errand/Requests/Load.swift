@@ -100,7 +100,7 @@ import Foundation
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
         let notifyObserver = manager.record(id, outcome, response)
-        if let part = manager.followUp { _ = manager.begin(at: part) }
+        if let part = manager.pager?.followUp { _ = manager.begin(loading: part) }
         indicator?.hideLoading()
         notifyObserver?()
         notify(manager, outcome.ending)

@@ -97,7 +97,7 @@ struct Paging: Workload {
 private class EverythingRequest: PageAPIRequest<[Goods]>, APIManager {
     let path = Goods.listPath
     let method = HTTPMethod.get
-    override var strategy: any PageStrategy { PageNumber(size: Goods.pageSize) }
+    override var strategy: any PageStrategy { .pageNumber(size: Goods.pageSize) }
 }
 
 /// The list that shows no item twice.

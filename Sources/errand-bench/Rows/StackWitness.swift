@@ -39,5 +39,5 @@ private final class NumbersRequest: PageAPIRequest<PageModel<Int>>, APIManager {
     let path = "/numbers"
     let method = HTTPMethod.get
     // The script has a page for every number.
-    override var strategy: any PageStrategy { PageNumber(totalIsExact: true) }
+    override var strategy: any PageStrategy { .pageNumber(totalIsExact: true) }
 }

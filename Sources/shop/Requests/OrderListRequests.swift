@@ -1,26 +1,26 @@
 import Errand
 
-/// All orders by the numbers of their pages; whatever moves meanwhile is shown once.
+/// All orders by page number; an order that moves to another page is shown once.
 final class OrdersByNumberRequest: PageAPIRequest<PageModel<Order>>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
-    override var strategy: any PageStrategy { PageNumber(size: 50) }
+    override var strategy: any PageStrategy { .pageNumber(size: 50) }
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
-/// All orders by their number in the list.
+/// All orders by offset.
 final class OrdersByOffsetRequest: PageAPIRequest<PageModel<Order>>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
-    override var strategy: any PageStrategy { OffsetLimit(limit: 50) }
+    override var strategy: any PageStrategy { .offset(limit: 50) }
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
-/// All orders by the cursor that each page holds.
+/// All orders by the cursor of each page.
 final class OrdersByCursorRequest: PageAPIRequest<OrderFeed>, APIManager {
     let path = "/orders/feed"
     let method = HTTPMethod.get
-    override var strategy: any PageStrategy { Cursor(sizeKey: "limit", size: 50) }
+    override var strategy: any PageStrategy { .cursor(sizeKey: "limit", size: 50) }
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
@@ -28,6 +28,6 @@ final class OrdersByCursorRequest: PageAPIRequest<OrderFeed>, APIManager {
 final class OrdersByLinkRequest: PageAPIRequest<[Order]>, APIManager {
     let path = "/orders/linked"
     let method = HTTPMethod.get
-    override var strategy: any PageStrategy { LinkHeader(sizeKey: "per_page", size: 50) }
+    override var strategy: any PageStrategy { .link(sizeKey: "per_page", size: 50) }
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }

@@ -4,6 +4,6 @@ import Errand
 final class OrdersRequest: PageAPIRequest<OrderPage>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
-    // Whoever scrolls sees at once that a page is missing, and asks for it with a tap.
+    // The user is shown a failed page at once, and loads it again with a tap.
     override var retryPolicy: RetryPolicy? { .never }
 }

@@ -12,7 +12,7 @@ final class OrdersScreen: Screen, APIManagerParamSource, APIManagerCallbackDeleg
     /// What the customer does when a page has failed.
     func tapRetry() { list.retry() }
 
-    // The list adds the page's number and size by itself.
+    // The strategy of the list adds the number and size of the page.
     func params(for request: BaseAPIRequest) -> APIParams? { nil }
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {

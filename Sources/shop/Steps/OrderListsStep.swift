@@ -1,8 +1,9 @@
 import Errand
 
 extension Walk {
-    /// Lists all orders in each way that the shop knows; while each list is read somebody places an order, which moves all
-    /// others by one, and still none may be missing or doubled.
+    /// Loads all orders with each strategy.
+    ///
+    /// While a list is loaded an order is placed, which moves all others by one; none may be missing or repeated.
     func listOrdersInFourWays() async throws {
         var table = Table(.left("Way"), .right("Pages"), .right("Orders"), .right("Newest"), .right("Oldest"))
         let proxy = app.proxy
@@ -29,12 +30,12 @@ extension Walk {
         let expected = Array((202_600_001...202_600_137 + placed).reversed())
         try expect(
             numbers.count == expected.count,
-            "\(expected.count) orders were expected by \(way), \(numbers.count) came"
+            "\(expected.count) orders were expected by \(way), \(numbers.count) received"
         )
-        try expect(numbers == expected, "by \(way) an order is missing, doubled, or out of its place")
+        try expect(numbers == expected, "by \(way) an order is missing, repeated or misplaced")
     }
 
-    /// Scrolls through the orders until a page fails; a retry goes on with that page.
+    /// Scrolls through the orders until a page fails, and loads that page again.
     func retryPage() async throws {
         try await backstage.breakOrders(of: app.account, after: 2)
         let screen = OrdersScreen(app)
@@ -47,8 +48,8 @@ extension Walk {
         screen.tapRetry()
         try await screen.content()
         let expected = Array((202_600_001...202_600_141).reversed())
-        try expect(screen.orders.map(\.id) == expected, "an order is missing, doubled, or out of its place")
+        try expect(screen.orders.map(\.id) == expected, "an order is missing, repeated or misplaced")
         let pages = app.wire.exchanges.compactMap { $0.path.firstMatch(of: /page=(\d+)/)?.1 }
-        try expect(pages == ["1", "2", "3", "3", "4", "5", "6", "7", "8"], "the pages were asked for as \(pages)")
+        try expect(pages == ["1", "2", "3", "3", "4", "5", "6", "7", "8"], "the pages were requested as \(pages)")
     }
 }

@@ -4,16 +4,16 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Answers that are hardly JSON, or hardly text", .timeLimit(.minutes(10)))
+@MainActor @Suite("Malformed JSON and text", .timeLimit(.minutes(10)))
 struct HostileAnswerTests {
-    @Test(.fault(54)) func `JSON that parsers stumble over is a value or a decoding failure`() async {
+    @Test(.fault(54)) func `Unusual JSON is a value or a decoding failure`() async {
         await #expect(processExitsWith: .success) {
             for body in hardlyJSON { await Self.expectOneEnding(of: body) }
         }
     }
 
     @Test(.fault(54), .enabled(if: SharedData.jsonTestSuite.exists, "the conformance data is not here"))
-    func `Every file of the JSON test suite is a value or a decoding failure, and what is right is a value`() async {
+    func `Each file of the JSON test suite is a value or a decoding failure, and each valid one a value`() async {
         await #expect(processExitsWith: .success) {
             let folder = SharedData.jsonTestSuite.folder.appending(path: "test_parsing")
             let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -65,7 +65,7 @@ struct HostileAnswerTests {
             ("text/plain", [0xED, 0xA0, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}"), ("", [0x61], "a"),
         ] as [(String, [UInt8], String)]
     )
-    func `Text is UTF-8 whatever it says, with a sign for what is not, and its bytes are kept`(
+    func `Text is decoded as UTF-8 with replacement characters, and its bytes are kept`(
         _ contentType: String,
         _ bytes: [UInt8],
         _ text: String
@@ -76,7 +76,7 @@ struct HostileAnswerTests {
         #expect(request.rawResponse?.body == Data(bytes))
     }
 
-    @Test(.fault(58)) func `JSON is UTF-8 whatever it says, and fails where it is not`() async throws {
+    @Test(.fault(58)) func `JSON is decoded as UTF-8, and fails otherwise`() async throws {
         let type: HTTPHeaders = ["Content-Type": "application/json; charset=iso-8859-1"]
         let right = HTTPResponse(status: 200, headers: type, body: Data(goodsJSON([Goods(id: 1, name: "茶")]).utf8))
         let goods = try await GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in right })).value()
@@ -90,7 +90,7 @@ struct HostileAnswerTests {
     }
 }
 
-/// What a parser may recurse into, overflow at, or take for two different things.
+/// Texts with deep nesting, large numbers, and ambiguous syntax.
 private let hardlyJSON =
     [
         String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000),

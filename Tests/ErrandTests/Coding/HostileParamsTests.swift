@@ -87,7 +87,7 @@ struct HostileParamsTests {
         let server = try goodsServer()
         let proxy = try proxy(kind, server)
         #expect(await send(through: proxy) { $0.ownSerializer = .multipart } == .success)
-        // A boundary that is drawn for each load can be in no data that was there before.
+        // A random boundary for each load is not in existing data.
         var data = try await server.takeRequest().body
         for text in Self.texts {
             screen.parts = { form in
@@ -129,7 +129,7 @@ struct HostileParamsTests {
     }
 
     @Test(arguments: TransportKind.allCases, [HTTPMethod.post, .put, .patch])
-    func `Nothing at all arrives where there are no parameters`(_ kind: TransportKind, _ method: HTTPMethod)
+    func `Without parameters no byte of a body or query is sent`(_ kind: TransportKind, _ method: HTTPMethod)
         async throws
     {
         let server = try goodsServer()
@@ -194,7 +194,7 @@ extension [FormItem] {
 }
 
 extension Substring {
-    /// The bytes behind the triplets; `removingPercentEncoding` would drop a byte order mark.
+    /// Returns the decoded bytes; `removingPercentEncoding` would omit a byte order mark.
     fileprivate var percentDecoded: [UInt8] {
         var bytes: [UInt8] = []
         var rest = utf8[...]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// What decoders make of `JSONValue` within other types, with the text at hand and without.
+/// Decoding of `JSONValue` inside other types, with and without the text.
 @Suite("JSON of unknown shape inside other types", .timeLimit(.minutes(10)))
 struct JSONDocumentTests {
     private struct Leaf: Decodable, Equatable {
@@ -48,7 +48,7 @@ struct JSONDocumentTests {
             _ = try unkeyed.decode(JSONValue.self)
             nested = try unkeyed.nestedContainer(keyedBy: Key.self).decode(JSONValue.self, forKey: .one)
             base = try Base(from: container.superDecoder(forKey: .base))
-            // A text in the text has members of its own under the same names.
+            // A text inside the text has members with the same names.
             let text = Data(try container.decode(String.self, forKey: .text).utf8)
             embedded = try JSONDecoder().decode([String: JSONValue].self, from: text)["one"] ?? .null
         }
@@ -66,7 +66,7 @@ struct JSONDocumentTests {
         return Data("{\(members.joined(separator: ","))}".utf8)
     }
 
-    @Test(arguments: [nil, Envelope()]) func `Each is what a decoder finds in its place`(_ envelope: Envelope?) throws {
+    @Test(arguments: [nil, Envelope()]) func `Each value is that of its coding path`(_ envelope: Envelope?) throws {
         let service = APIService.sample { $0.envelope = envelope }
         let text = Self.text("userID", "userData")
         let everything = try decode(Everything.self, text, service)
@@ -84,7 +84,7 @@ struct JSONDocumentTests {
     }
 
     @Test(arguments: [("user_id", "user_data"), ("userID", "userData")])
-    func `Names are converted for an app's members, and never inside JSON of unknown shape`(
+    func `Names are converted for an app's members, not inside JSON of unknown shape`(
         _ id: String,
         _ data: String
     ) throws {
@@ -94,7 +94,7 @@ struct JSONDocumentTests {
         #expect(leaves[0]["some_name"]?[0].userData == .object(["a_b": .array([.int(1)])]))
     }
 
-    @Test func `A strategy that is not known is left to the decoder`() throws {
+    @Test func `A custom key strategy uses the decoder`() throws {
         let service = APIService.sample {
             $0.envelope = nil
             $0.decoder.keyDecodingStrategy = .custom { Name($0.last?.stringValue == "a" ? "b" : "a") }
@@ -106,7 +106,7 @@ struct JSONDocumentTests {
         )
     }
 
-    @Test(arguments: 0..<20) func `With the text and without it a value is the same`(_ seed: UInt64) throws {
+    @Test(arguments: 0..<20) func `A value is the same with and without the text`(_ seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let service = APIService.sample { $0.envelope = nil }
         for _ in 0..<30 {
@@ -119,7 +119,7 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test func `Another decoder guesses, and keeps the values`() throws {
+    @Test func `Another decoder decodes the same values`() throws {
         let text = Data(#"{"a":[1,-2.5,"x",null,true,18446744073709551615,{}],"b_c":{"d":[[]]}}"#.utf8)
         #expect(try JSONDecoder().decode(JSONValue.self, from: text) == JSONValue(json: text))
         let decoder = JSONDecoder()

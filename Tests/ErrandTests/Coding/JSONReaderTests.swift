@@ -3,9 +3,9 @@ import Testing
 
 @testable import Errand
 
-@Suite("A JSON text is read once, exactly, and in linear time", .timeLimit(.minutes(10)))
+@Suite("Exact parsing of JSON", .timeLimit(.minutes(10)))
 struct JSONReaderTests {
-    @Test(.fault(54), arguments: 0..<20) func `Any text has its value, whatever its shape and depth`(_ seed: UInt64)
+    @Test(.fault(54), arguments: 0..<20) func `A text of any shape and depth is parsed`(_ seed: UInt64)
         throws
     {
         var random = SplitMix(seed: seed)
@@ -40,7 +40,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test(.fault(54), arguments: 0..<20) func `A text that is cut is refused`(_ seed: UInt64) {
+    @Test(.fault(54), arguments: 0..<20) func `A truncated text is refused`(_ seed: UInt64) {
         var random = SplitMix(seed: seed)
         let text = JSONSample.array([.sample(depth: 4, using: &random)]).data
         for length in 0..<text.count {
@@ -49,7 +49,7 @@ struct JSONReaderTests {
     }
 
     @Test(.fault(54), .enabled(if: SharedData.jsonTestSuite.exists, "the conformance data is not here"))
-    func `The JSON test suite is read, but for the trailing commas that Foundation reads as well`() throws {
+    func `The JSON test suite passes, except for the trailing commas that Foundation accepts`() throws {
         let folder = SharedData.jsonTestSuite.folder.appending(path: "test_parsing")
         let lenient = ["n_array_extra_comma", "n_array_number_and_comma", "n_object_trailing_comma"].map {
             $0 + ".json"
@@ -77,7 +77,7 @@ struct JSONReaderTests {
             ("12345678901234567e150", .double(1.2345678901234567e166)),
         ] as [(String, JSONValue)]
     )
-    func `A number is whole or a double where nothing is lost`(_ text: String, _ value: JSONValue) throws {
+    func `An exact number is an integer or a double`(_ text: String, _ value: JSONValue) throws {
         #expect(try JSONValue(json: Data(text.utf8)) == value)
     }
 
@@ -97,11 +97,11 @@ struct JSONReaderTests {
         .fault(54),
         arguments: ["1e400", "-1e400", "1e99999999999999999999", "1" + String(repeating: "0", count: 100_000)]
     )
-    func `A number beyond every double is refused`(_ text: String) {
+    func `A number outside the range of doubles is refused`(_ text: String) {
         #expect(throws: DecodingError.self) { try JSONValue(json: Data("[\(text)]".utf8)) }
     }
 
-    @Test(.fault(54)) func `The first of two members of one name counts, as for a decoder`() throws {
+    @Test(.fault(54)) func `The first of two members with one name is used, as by a decoder`() throws {
         let text = Data(#"{"a":1,"b":2,"a":"c","\u0061":3}"#.utf8)
         #expect(try JSONValue(json: text) == .object(["a": .int(1), "b": .int(2)]))
         #expect(try JSONDecoder().decode([String: JSONValue].self, from: text) == ["a": .int(1), "b": .int(2)])
@@ -130,7 +130,7 @@ struct JSONReaderTests {
     }
 
     @Test(.fault(84), arguments: [1, 2, 511, 512, 513, 100_000])
-    func `As many containers may be open as for Foundation`(_ depth: Int) {
+    func `The maximum depth is that of Foundation`(_ depth: Int) {
         for (begin, end) in [("[", "]"), (#"{"a":"#, "}"), (#"[{"a":"#, "}]")] {
             let count = depth / begin.filter { "[{".contains($0) }.count
             let text = String(repeating: begin, count: count) + "1" + String(repeating: end, count: count)

@@ -6,7 +6,7 @@ import Testing
 
 @MainActor @Suite("JSON of unknown shape costs no more than other JSON", .takesTurns, .timeLimit(.minutes(10)))
 struct JSONTimeTests {
-    /// How often the time of `JSONSerialization` is allowed: that is built with optimization, and these sources perhaps not.
+    /// The allowed multiple of the time of `JSONSerialization`, which is optimized, while these sources may not be.
     private static let limit = _isDebugAssertConfiguration() ? 40.0 : 2
 
     private static let shapes: [(String, String)] = [("[", "]"), (#"{"a":"#, "}"), (#"[1,{"a":"#, "},true]")]
@@ -26,7 +26,7 @@ struct JSONTimeTests {
         }
     }
 
-    @Test(.fault(84), arguments: [4, 64, 500, 510]) func `At every depth a text is read in linear time`(_ depth: Int)
+    @Test(.fault(84), arguments: [4, 64, 500, 510]) func `A text of any depth is parsed in linear time`(_ depth: Int)
         throws
     {
         for text in Self.texts(depth: depth) {
@@ -36,7 +36,7 @@ struct JSONTimeTests {
         }
     }
 
-    @Test(.fault(84), arguments: [nil, Envelope()]) func `So is a whole answer, and the data of an envelope`(
+    @Test(.fault(84), arguments: [nil, Envelope()]) func `An answer and an envelope are decoded in linear time`(
         _ envelope: Envelope?
     ) throws {
         let service = APIService.sample { $0.envelope = envelope }
@@ -57,7 +57,7 @@ struct JSONTimeTests {
     }
 
     @Test(.fault(84), arguments: [JSONDecoder.KeyDecodingStrategy.useDefaultKeys, .convertFromSnakeCase])
-    func `So is what an app's own type leaves open`(_ strategy: JSONDecoder.KeyDecodingStrategy) throws {
+    func `A value in a custom type is decoded in linear time`(_ strategy: JSONDecoder.KeyDecodingStrategy) throws {
         let service = APIService.sample {
             $0.envelope = nil
             $0.decoder.keyDecodingStrategy = strategy

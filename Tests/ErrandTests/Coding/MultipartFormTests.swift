@@ -14,7 +14,7 @@ struct MultipartFormTests {
         }.joined()
     }
 
-    @Test func `Fields come first, then parts from memory and from files`() throws {
+    @Test func `Fields are first, then parts from memory and from files`() throws {
         let file = try TemporaryFile(Data("from a file".utf8))
         var form = MultipartForm()
         form.append(Data("from memory".utf8), name: "note", contentType: "text/plain")
@@ -41,7 +41,7 @@ struct MultipartFormTests {
 
                 """
         )
-        #expect(body.pieces.contains(.file(file.url)), "a file is named, not read")
+        #expect(body.pieces.contains(.file(file.url)), "a file is not read")
     }
 
     @Test func `A quote in a name is escaped as browsers do`() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A draft becomes a request", .timeLimit(.minutes(10)))
+@Suite("Requests from drafts", .timeLimit(.minutes(10)))
 struct RequestDraftTests {
     private func url(_ path: String, _ params: APIParams? = nil, base: String = "http://shop.test/api") throws
         -> String
@@ -23,11 +23,11 @@ struct RequestDraftTests {
         ("/a/../b/./c", "http://shop.test/api/a/../b/./c"), ("a:b", "http://shop.test/api/a:b"),
         ("@evil.example", "http://shop.test/api/@evil.example"),
     ])
-    func `A path stands below the base URL whatever it holds`(_ path: String, _ expected: String) throws {
+    func `Any path is appended to the base URL`(_ path: String, _ expected: String) throws {
         #expect(try url(path) == expected)
     }
 
-    @Test func `Parameters join a query that is there`() throws {
+    @Test func `Parameters are appended to an existing query`() throws {
         #expect(try url("/a?b=c", ["d": 1]) == "http://shop.test/api/a?b=c&d=1")
         #expect(try url("/a", ["d": 1], base: "http://shop.test/?key=k#top") == "http://shop.test/a?key=k&d=1")
         #expect(try url("/a", [:]) == "http://shop.test/api/a")
@@ -38,11 +38,11 @@ struct RequestDraftTests {
         (#"\evil"#, "%5Cevil"), ("?x=", "%3Fx%3D"), ("#", "%23"), ("a b", "a%20b"), ("苹果", "%E8%8B%B9%E6%9E%9C"),
         ("a\r\nb", "a%0D%0Ab"), ("\u{0}", "%00"), ("{id}", "%7Bid%7D"), (";v=1", "%3Bv%3D1"),
     ])
-    func `A path parameter stays one segment`(_ value: String, _ segment: String) throws {
+    func `A path parameter is encoded as one segment`(_ value: String, _ segment: String) throws {
         #expect(try url("/o/{id}/lines", ["id": value, "q": 1]) == "http://shop.test/api/o/\(segment)/lines?q=1")
     }
 
-    @Test(arguments: ["", ".", ".."]) func `A path parameter that is no segment is refused`(_ value: String) {
+    @Test(arguments: ["", ".", ".."]) func `An empty path parameter and dot segments are refused`(_ value: String) {
         #expect(throws: APIError.self) { try url("/o/{id}", ["id": value]) }
     }
 
@@ -52,7 +52,7 @@ struct RequestDraftTests {
         #expect(secret?.description.contains("s3cret") == false)
     }
 
-    @Test func `A URL may stand in a path's query`() throws {
+    @Test func `A path's query may contain a URL`() throws {
         let path = "/authorize?redirect_uri=https://app.test/back"
         #expect(try url(path) == "http://shop.test/api" + path)
     }
@@ -87,7 +87,7 @@ struct RequestDraftTests {
     }
 
     @Test(arguments: [HTTPMethod.post, .put, .patch], [RequestSerializer.json, .form, .multipart])
-    func `Without parameters there is no body and no type of one`(
+    func `Without parameters there is no body and no Content-Type`(
         _ method: HTTPMethod,
         _ serializer: RequestSerializer
     ) throws {
@@ -98,11 +98,11 @@ struct RequestDraftTests {
         #expect(request.body.isEmpty)
         #expect(request.headers["Content-Type"] == nil)
         let typed = try draft.request(for: .sample { $0.commonHeaders = { ["Content-Type": "text/x"] } })
-        #expect(typed.headers["Content-Type"] == "text/x", "what the app says itself is sent")
+        #expect(typed.headers["Content-Type"] == "text/x", "the app's Content-Type is sent")
         #expect(try !draft.request(for: .sample { $0.commonParams = { ["v": 1] } }).body.isEmpty)
     }
 
-    @Test func `Empty parameters, and those that have all gone to the path, are an empty object`() throws {
+    @Test func `Empty parameters, and those that are all in the path, are an empty object`() throws {
         for (path, params) in [("/g", [:]), ("/g/{id}", ["id": 5])] as [(String, APIParams)] {
             let request = try RequestDraft(method: .post, path: path, params: params).request(for: .sample())
             #expect(request.body == .data(Data("{}".utf8)))
@@ -110,7 +110,7 @@ struct RequestDraftTests {
         }
     }
 
-    @Test func `A raw body leaves the parameters to the query`() throws {
+    @Test func `With a raw body the parameters are in the query`() throws {
         var draft = RequestDraft(method: .put, path: "/g", params: ["a": 1])
         draft.serializer = .raw(.data(Data("<x/>".utf8)), contentType: "text/xml")
         let request = try draft.request(for: .sample())
@@ -119,7 +119,7 @@ struct RequestDraftTests {
         #expect(request.url.query == "a=1")
     }
 
-    @Test func `The body's type wins over the service's, and the request's own over both, but for a form's boundary`()
+    @Test func `The body's type replaces the service's, and the request's replaces both, except for a form's boundary`()
         throws
     {
         let service = APIService.sample { $0.commonHeaders = { ["Content-Type": "application/json"] } }
@@ -138,7 +138,7 @@ struct RequestDraftTests {
         #expect(try draft.request(for: service).headers.values("Content-Type") == ["application/json"])
     }
 
-    @Test func `Common headers and parameters are asked for at each send, and the request's own win`() throws {
+    @Test func `Common headers and parameters are read at each send, and replaced by the request's`() throws {
         let tokens = Counter()
         let service = APIService.sample {
             $0.commonHeaders = { ["X-Token": "t\(tokens.next())", "Accept": "*/*"] }
@@ -154,7 +154,7 @@ struct RequestDraftTests {
         #expect(first.body == .data(Data(#"{"page":2,"v":1}"#.utf8)))
     }
 
-    @Test func `A draft built twice gives the same bytes, multipart too`() throws {
+    @Test func `Two requests from a draft have the same bytes, also with multipart`() throws {
         var draft = RequestDraft(method: .post, path: "/g", params: ["b": 1, "a": 2])
         draft.serializer = .multipart
         var form = MultipartForm()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Answers become the request's type, by the envelope", .timeLimit(.minutes(10)))
+@MainActor @Suite("Decoding of answers and envelopes", .timeLimit(.minutes(10)))
 struct ResponseSerializerTests {
     private func result<Request: APIManager>(
         _ type: Request.Type,
@@ -22,7 +22,7 @@ struct ResponseSerializerTests {
         }
     }
 
-    @Test func `A decodable stands under data`() async throws {
+    @Test func `A decodable is read from data`() async throws {
         let goods = try await result(GoodsRequest.self, #"{"errcode":200,"msg":"","data":[{"id":1,"name":"茶"}]}"#).get()
         #expect(goods == [Goods(id: 1, name: "茶")])
     }
@@ -31,7 +31,7 @@ struct ResponseSerializerTests {
         #expect(try await result(GoodsRequest.self, #"{"errcode":"200","data":[]}"#).get().isEmpty)
     }
 
-    @Test(arguments: [Envelope(), nil]) func `An answer without content is nil where that may be`(
+    @Test(arguments: [Envelope(), nil]) func `An answer without content is nil if the type is optional`(
         _ envelope: Envelope?
     ) async throws {
         let service = APIService.sample { $0.envelope = envelope }
@@ -40,13 +40,13 @@ struct ResponseSerializerTests {
         #expect(failure?.type == .decoding)
         #expect(
             failure?.description
-                == "decoding, POST /goods, HTTP 204, the answer has no content, from which Array<Goods> is made: let it be optional, or Void"
+                == "decoding, POST /goods, HTTP 204, the answer has no content to decode Array<Goods> from: use an optional type, or Void"
         )
         #expect(try await result(EmptyRequest.self, "", status: 204, service: service).get() == Empty())
     }
 
     @Test(arguments: ["data", "result"])
-    func `Data that is missing is an error that names its key, unless it may be missing`(
+    func `Missing data is an error with its key, unless the type is optional`(
         _ key: String
     ) async throws {
         let service = APIService.sample { $0.envelope?.dataKey = key }
@@ -57,7 +57,7 @@ struct ResponseSerializerTests {
             await result(TextRequest.self, body, service: service).error,
         ] {
             #expect(failure?.type == .decoding)
-            #expect(failure?.description.contains("the envelope has no \(key), from which ") == true)
+            #expect(failure?.description.contains("the envelope has no \(key) to decode ") == true)
             #expect(failure?.underlying is DecodingError)
         }
         #expect(try await result(MaybeRequest.self, body, service: service).get() == nil)
@@ -86,7 +86,7 @@ struct ResponseSerializerTests {
         ("{\"s3cret\"", "application/json", "the answer is malformed JSON (application/json)"),
         ("<", "", "the answer is not JSON (another Content-Type, begins with <)"),
     ])
-    func `An answer that is not JSON says what it is, and quotes nothing else`(
+    func `An answer that is not JSON is described without other text`(
         _ body: String,
         _ contentType: String,
         _ reason: String
@@ -104,7 +104,7 @@ struct ResponseSerializerTests {
         }
     }
 
-    @Test func `In a generic class the type decides, too`() async throws {
+    @Test func `A generic class uses the serializer of the type`() async throws {
         #expect(try await result(GenericRequest<String>.self, "plain", contentType: "text/plain").get() == "plain")
         #expect(try await result(GenericRequest<String>.self, #"{"errcode":200,"data":"inside"}"#).get() == "inside")
         let pdf = try await result(GenericRequest<Data>.self, "%PDF", contentType: "application/pdf").get()
@@ -116,7 +116,7 @@ struct ResponseSerializerTests {
         #expect(await result(GenericRequest<Data>.self, #"{"errcode":9}"#).error?.type == .server)
     }
 
-    @Test func `In a class that is generic over any type, it decides where the class says so`() async throws {
+    @Test func `A class that is generic over any type uses automatic`() async throws {
         try await result(OpenRequest<Void>.self, "anything", contentType: "text/plain").get()
         #expect(try await result(OpenRequest<String>.self, "plain", contentType: "text/plain").get() == "plain")
         #expect(try await result(OpenRequest<[Goods]>.self, goodsJSON([])).get() == [])
@@ -128,7 +128,7 @@ struct ResponseSerializerTests {
         #expect(failure?.description == "decoding, POST /goods, HTTP 200, \(reason)")
     }
 
-    @Test func `What a serializer of one's own throws brings the answer along`() async {
+    @Test func `An error of a custom serializer contains the answer`() async {
         let failure = await result(PickyRequest.self, "[]").error
         #expect(failure?.type == .server)
         #expect(failure?.code == 7)
@@ -201,7 +201,7 @@ struct ResponseSerializerTests {
         #expect(await result(GoodsRequest.self, #"{"err_code":200}"#, service: service).error?.type == .server)
     }
 
-    @Test func `Text, data, nothing and JSON of any shape need no type of one's own`() async throws {
+    @Test func `Text, data, nothing and JSON of any shape need no custom type`() async throws {
         #expect(try await result(TextRequest.self, "plain", contentType: "text/plain").get() == "plain")
         #expect(try await result(TextRequest.self, #"{"errcode":200,"data":"inside"}"#).get() == "inside")
         #expect(try await result(DataRequest.self, "%PDF", contentType: "application/pdf").get() == Data("%PDF".utf8))
@@ -212,7 +212,7 @@ struct ResponseSerializerTests {
         #expect(value["a"] == .array([.int(1), .double(2.5), .string("x"), .null, .bool(true)]))
     }
 
-    @Test func `A business failure is seen where text, data or nothing is expected`() async {
+    @Test func `A business failure is detected if text, data or nothing is expected`() async {
         let body = #"{"errcode":9,"msg":"no"}"#
         #expect(await result(TextRequest.self, body).error?.type == .server)
         #expect(await result(DataRequest.self, body).error?.type == .server)

@@ -19,7 +19,7 @@ struct DelegateTests {
         return request
     }
 
-    @Test func `The interceptor hears each step of a load in its order`() async {
+    @Test func `The interceptor receives the steps of a load in order`() async {
         let request = request()
         request.loadData()
         _ = await screen.ending()
@@ -27,7 +27,7 @@ struct DelegateTests {
         #expect(interceptor.calls == [.shouldLoad, .didReceive(200), .willEnd("success"), .didEnd("success")])
     }
 
-    @Test(.fault(76)) func `An interceptor that refuses ends the load as cancelled, with nothing on the wire`() async {
+    @Test(.fault(76)) func `A load that the interceptor refuses ends as cancelled, and nothing is sent`() async {
         let request = request()
         interceptor.allowsLoad = false
         request.loadData(indicator: indicator)
@@ -40,7 +40,7 @@ struct DelegateTests {
         #expect(screen.events.count == 1)
     }
 
-    @Test func `A validator that refuses parameters ends the load with invalidRequest`() async {
+    @Test func `A load whose parameters the validator refuses fails with invalidRequest`() async {
         let request = request()
         validator.acceptsParams = { _ in false }
         request.loadData(indicator: indicator)
@@ -49,7 +49,7 @@ struct DelegateTests {
         #expect(indicator.isBalanced)
     }
 
-    @Test func `A validator that refuses an answer ends the load with invalidAnswer`() async {
+    @Test func `A load whose answer the validator refuses fails with invalidAnswer`() async {
         let request = request()
         validator.acceptsContent = { _ in false }
         request.loadData()
@@ -58,7 +58,7 @@ struct DelegateTests {
         #expect(request.rawResponse?.status == 200)
     }
 
-    @Test func `reformParams and reformData change what is sent and what is shown`() async {
+    @Test func `reformParams and reformData change parameters and answers`() async {
         let request = request()
         request.reform = { $0?.merging(["page": 2]) }
         request.reformGoods = { $0 + [Goods(id: 9, name: "z")] }
@@ -82,7 +82,7 @@ struct DelegateTests {
         #expect(indicator.isBalanced)
     }
 
-    @Test func `Progress reaches the delegate of a request that wants it, and never after the ending`() async {
+    @Test func `The delegate receives progress before the ending, if the request reports it`() async {
         let gate = Latch()
         let moving = ProgressTransport(gate)
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))

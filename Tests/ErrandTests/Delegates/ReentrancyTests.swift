@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Anything may be done inside any callback", .timeLimit(.minutes(10)))
+@MainActor @Suite("Any method may be called inside any callback", .timeLimit(.minutes(10)))
 struct ReentrancyTests {
     /// Every kind of callback on the main actor that a load has, in the order of its life.
     enum Callback: CaseIterable, Sendable {
@@ -18,7 +18,7 @@ struct ReentrancyTests {
         ]
     }
 
-    /// What a screen does in it.
+    /// The method called inside.
     enum Deed: CaseIterable, Sendable {
         case cancelThis, cancelAll, loadAgain, loadAnother, dropDelegate
     }
@@ -44,7 +44,7 @@ struct ReentrancyTests {
     }
 
     @Test(.fault(74), .fault(72), arguments: Callback.allCases)
-    func `A request that is released is gone, and its load has ended`(in callback: Callback) async {
+    func `A request can be released, and its load ends`(in callback: Callback) async {
         let stage = Stage(callback) { $0.request = nil }
         weak let request = stage.request
         stage.begin()
@@ -52,25 +52,25 @@ struct ReentrancyTests {
         #expect(request == nil)
         #expect(stage.proxy.activeRequests.isEmpty)
         #expect(stage.shown == 1 && stage.hidden == 1)
-        #expect(stage.endings <= 1, "whoever has let go may hear of it, but once")
+        #expect(stage.endings <= 1, "at most one ending is delivered")
         #expect(stage.hasActed, "the callback was never called")
     }
 
     @Test(arguments: Callback.beforeDelegate)
-    func `A load that is cancelled before its delegate is told ends as cancelled`(in callback: Callback) async {
+    func `A load that is cancelled before its ending is delivered ends as cancelled`(in callback: Callback) async {
         let stage = Stage(callback) { $0.request?.cancelAllRequests() }
         stage.begin()
         await stage.settle()
         #expect(stage.screen.events == [.cancel])
     }
 
-    /// What a service is asked off the main actor, where loads can be cancelled.
+    /// The closures of a service, which are called off the main actor.
     enum Question: CaseIterable, Sendable {
         case commonHeaders, commonParams, adapt
     }
 
     @Test(.fault(74), arguments: Question.allCases)
-    func `All may be cancelled while a service is asked for what is common`(_ question: Question) async {
+    func `All loads can be cancelled while the service adds its parameters and headers`(_ question: Question) async {
         let transport = ScriptedTransport()
         let proxy = APIProxy(fake: transport)
         proxy.defaultService = .sample {
@@ -99,7 +99,7 @@ struct ReentrancyTests {
     }
 }
 
-/// A request whose every callback comes here, and what is done in one of them, once.
+/// Receives every callback of a request, and calls a method in one of them, once.
 @MainActor private final class Stage: APIManagerCallbackDelegate, APIManagerParamSource, LoadingIndicator {
     typealias Callback = ReentrancyTests.Callback
 
@@ -113,7 +113,7 @@ struct ReentrancyTests {
     private(set) var hasActed = false
     private let interceptor = InterceptorSpy()
     private let validator = ValidatorSpy()
-    private let heard = Latch()
+    private let progressed = Latch()
     private let callback: Callback
     private let deed: @MainActor (Stage) -> Void
 
@@ -121,7 +121,7 @@ struct ReentrancyTests {
         self.callback = callback
         self.deed = deed
         let answer = callback == .failure ? HTTPResponse(status: 500) : .json(goodsJSON([]))
-        proxy = APIProxy(service: .sample(), transport: HeardTransport(answer: answer, heard: heard))
+        proxy = APIProxy(service: .sample(), transport: PausedTransport(answer: answer, progressed: progressed))
         another = TextRequest(proxy: proxy)
         request = GoodsRequest(delegate: self, paramSource: self, proxy: proxy)
         request?.interceptor = interceptor
@@ -136,7 +136,7 @@ struct ReentrancyTests {
         if callback == .cancelled { proxy.cancelAllRequests() }
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until no load runs.
     func settle() async {
         for _ in 0..<3 {
             while !proxy.activeRequests.isEmpty { await Task.yield() }
@@ -200,14 +200,14 @@ struct ReentrancyTests {
 
     func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress) {
         act(.progress)
-        heard.open()
+        progressed.open()
     }
 }
 
-/// Reports half of an answer, and gives it when that has been heard.
-private struct HeardTransport: HTTPTransport {
+/// Reports half of an answer, and returns it when the delegate has received the report.
+private struct PausedTransport: HTTPTransport {
     let answer: HTTPResponse
-    let heard: Latch
+    let progressed: Latch
 
     func send(
         _ request: HTTPRequest,
@@ -215,7 +215,7 @@ private struct HeardTransport: HTTPTransport {
     ) async throws(TransportError) -> HTTPResponse {
         guard let progress else { return answer }
         progress(TransferProgress(.download, completedBytes: 50, totalBytes: 100))
-        try await heard.wait()
+        try await progressed.wait()
         return answer
     }
 }

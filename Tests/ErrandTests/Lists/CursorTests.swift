@@ -9,7 +9,7 @@ struct CursorTests {
     final class Texts: PageAPIRequest<[String]>, APIManager {
         let path = "/texts"
         var method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = Cursor()
+        var ownStrategy: any PageStrategy = .cursor()
         override var strategy: any PageStrategy { ownStrategy }
     }
 
@@ -35,10 +35,10 @@ struct CursorTests {
         return HTTPResponse(status: 200, headers: headers, body: Data(body.utf8))
     }
 
-    @Test func `A cursor in the body, of text or number, leads from page to page until it is missing`() async throws {
+    @Test func `A string or a number in the body is a cursor until it is missing`() async throws {
         for (first, second) in [(#""a b""#, "cursor=a+b"), ("17", "cursor=17")] {
             let (list, transport) = list(
-                Cursor(next: .body("paging", "next"), sizeKey: "limit", size: 5),
+                CursorStrategy(next: .body("paging", "next"), sizeKey: "limit", size: 5),
                 [answer("1", #","paging":{"next":\#(first)}"#), answer("2", #","paging":{"next":null}"#)]
             )
             #expect(try await list.allItems() == ["1", "2"])
@@ -50,7 +50,7 @@ struct CursorTests {
         let empty = HTTPResponse(status: 200, headers: ["X-Next": "c"], body: Data(#"{"errcode":200,"data":[]}"#.utf8))
         for last in [HTTPHeaders(), ["X-Next": ""]] {
             let (list, transport) = list(
-                Cursor("after", next: .header("X-Next"), first: ""),
+                CursorStrategy("after", next: .header("X-Next"), startCursor: ""),
                 [answer("1", "", ["X-Next": "b"]), empty, answer("2", "", last)]
             )
             #expect(try await list.allItems() == ["1", "2"])
@@ -59,10 +59,10 @@ struct CursorTests {
         }
     }
 
-    @Test func `A cursor of its own leads to the page in front`() async throws {
-        var strategy = Cursor("after", next: .header("X-Next"))
+    @Test func `A separate cursor requests the previous page`() async throws {
+        var strategy = CursorStrategy("after", next: .header("X-Next"))
         strategy.previous = .header("X-Previous")
-        strategy.previousParameter = "before"
+        strategy.previousCursorKey = "before"
         let (list, transport) = list(
             strategy,
             [answer("2", "", ["X-Previous": "p1"]), answer("1", "", ["X-Previous": "p0"]), answer("0")]
@@ -80,21 +80,21 @@ struct CursorTests {
         )
     }
 
-    @Test(.fault(51), arguments: [0, -1, Int.min]) func `A page of no items cannot be asked for`(_ size: Int) {
-        #expect(throws: PageStrategyError.self) { try Cursor(sizeKey: "limit", size: size).params(at: .start) }
-        #expect(throws: PageStrategyError.self) { try LinkHeader(sizeKey: "limit", size: size).params(at: .start) }
-        #expect(throws: PageStrategyError.self) { try Cursor().params(at: .number(1)) }
-        #expect(throws: PageStrategyError.self) { try LinkHeader().params(at: .offset(1)) }
+    @Test(.fault(51), arguments: [0, -1, Int.min]) func `A page size below 1 is refused`(_ size: Int) {
+        #expect(throws: PageStrategyError.self) { try CursorStrategy(sizeKey: "limit", size: size).params(at: .start) }
+        #expect(throws: PageStrategyError.self) { try LinkStrategy(sizeKey: "limit", size: size).params(at: .start) }
+        #expect(throws: PageStrategyError.self) { try CursorStrategy().params(at: .number(1)) }
+        #expect(throws: PageStrategyError.self) { try LinkStrategy().params(at: .offset(1)) }
     }
 
-    @Test(.fault(51)) func `The largest page can be asked for`() throws {
-        #expect(try Cursor(sizeKey: "limit", size: .max).params(at: .start)["limit"] as? Int == .max)
-        #expect(try LinkHeader(sizeKey: "limit", size: .max).params(at: .start)["limit"] as? Int == .max)
+    @Test(.fault(51)) func `The largest page size is accepted`() throws {
+        #expect(try CursorStrategy(sizeKey: "limit", size: .max).params(at: .start)["limit"] as? Int == .max)
+        #expect(try LinkStrategy(sizeKey: "limit", size: .max).params(at: .start)["limit"] as? Int == .max)
     }
 
-    @Test func `A link is followed as it is, with the request's headers and without its parameters`() async throws {
+    @Test func `A link is requested unchanged, with the request's headers and without its parameters`() async throws {
         let (list, transport) = list(
-            LinkHeader(sizeKey: "per_page", size: 5),
+            LinkStrategy(sizeKey: "per_page", size: 5),
             [answer("1", "", ["Link": #"<../other/texts?page=2&sig=a%2Fb#top>; rel="prefetch next""#]), answer("2")]
         )
         #expect(try await list.allItems() == ["1", "2"])
@@ -105,8 +105,8 @@ struct CursorTests {
         )
     }
 
-    @Test func `A method with a body keeps it while links are followed`() async throws {
-        let (list, transport) = list(LinkHeader(), [answer("1", "", ["Link": "<?page=2>;rel=next"]), answer("2")])
+    @Test func `A method with a body sends it with each link`() async throws {
+        let (list, transport) = list(LinkStrategy(), [answer("1", "", ["Link": "<?page=2>;rel=next"]), answer("2")])
         list.method = .post
         #expect(try await list.allItems() == ["1", "2"])
         #expect(
@@ -127,7 +127,7 @@ struct CursorTests {
     )
     func `A link to another origin is refused, and nothing is sent`(_ target: String) async throws {
         let (list, transport) = list(
-            LinkHeader(),
+            LinkStrategy(),
             base: "https://shop.test/api",
             [answer("1", "", ["Link": "<\(target)>; rel=next"]), answer("2")]
         )
@@ -145,8 +145,8 @@ struct CursorTests {
     }
 
     @Test(.fault(50), arguments: ["http://[", "http://", "http:2"])
-    func `A link that is no URL of a host fails the next load`(_ target: String) async throws {
-        let (broken, transport) = list(LinkHeader(), [answer("1", "", ["Link": "<\(target)>; rel=next"])])
+    func `A link that is not a URL with a host fails the next load`(_ target: String) async throws {
+        let (broken, transport) = list(LinkStrategy(), [answer("1", "", ["Link": "<\(target)>; rel=next"])])
         let error = await #expect(throws: APIError.self) { try await broken.allItems() }
         #expect(error?.type == .decoding)
         #expect(transport.requests.count == 1)
@@ -156,7 +156,7 @@ struct CursorTests {
     @Test(.fault(50)) func `A refused link is described without user info, path and query`() async throws {
         let target = "https://me:s3cret@evil.test:8443/s3cret?s3cret#s3cret"
         let (list, _) = list(
-            LinkHeader(),
+            LinkStrategy(),
             base: "https://shop.test/api",
             [answer("1", "", ["Link": "<\(target)>; rel=next"])]
         )
@@ -165,32 +165,32 @@ struct CursorTests {
         #expect(!"\(error) \(error.reason ?? "")".contains("s3cret"))
     }
 
-    @Test func `The credentials in a link are dropped`() async throws {
+    @Test func `The credentials in a link are removed`() async throws {
         let (list, other) = list(
-            LinkHeader(),
+            LinkStrategy(),
             [answer("1", "", ["Link": "<http://me:pw@shop.test/2>; rel=next"]), answer("2")]
         )
         #expect(try await list.allItems() == ["1", "2"])
         #expect(other.requests.last?.url.absoluteString == "http://shop.test/2")
     }
 
-    @Test(.fault(80)) func `A strategy of its own finds links elsewhere, and resolves them alike`() throws {
+    @Test(.fault(80)) func `A custom strategy resolves links from another source in the same way`() throws {
         let response = APIResponse(HTTPResponse(status: 200), url: URL("http://shop.test/api/texts?page=1"))
-        let page = PageFacts(position: .start, itemCount: 1, response: response)
+        let page = PageInfo(position: .start, itemCount: 1, response: response)
         #expect(page.link(to: "?c=a|b%3D") == .link(URL("http://shop.test/api/texts?c=a%7Cb%3D")))
         #expect(page.link(to: "http://shop.test/x/../y%20 z") == .link(URL("http://shop.test/y%20%20z")))
         #expect(page.link(to: "http://[") == nil)
     }
 
-    @Test func `A link of something else than the answer is none`() async throws {
-        let (list, _) = list(LinkHeader(), [answer("1", "", ["Link": ##"</2>; rel=next; anchor="#part""##])])
+    @Test func `A link with an anchor is ignored`() async throws {
+        let (list, _) = list(LinkStrategy(), [answer("1", "", ["Link": ##"</2>; rel=next; anchor="#part""##])])
         #expect(try await list.allItems() == ["1"])
         #expect(list.appendState.isEnd)
     }
 
-    @Test func `The links lead back as well`() async throws {
+    @Test func `A link requests the previous page`() async throws {
         let (list, _) = list(
-            LinkHeader(),
+            LinkStrategy(),
             [answer("2", "", ["Link": "<?page=1>; rel=prev"]), answer("1", "", ["Link": "<?page=2>; rel=next"])]
         )
         for _ in 1...2 { _ = await list.ending(of: try #require(list.loadPreviousPage())) }
@@ -198,7 +198,7 @@ struct CursorTests {
         #expect(!list.hasPrevious && !list.hasMore)
     }
 
-    @Test func `The usual page model is read in each of its forms`() throws {
+    @Test func `Each format of the page model is decoded`() throws {
         func page(_ json: String) throws -> PageModel<Int> {
             try JSONDecoder().decode(PageModel<Int>.self, from: Data(json.utf8))
         }

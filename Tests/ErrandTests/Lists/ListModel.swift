@@ -1,8 +1,8 @@
 @testable import Errand
 
-/// How the model's list is asked for and shown.
+/// The settings of the model's list.
 struct ModelRules {
-    /// How a page knows whether there is another one.
+    /// The strategy of the list.
     enum Way: CaseIterable {
         case number, offset, cursor
     }
@@ -21,25 +21,25 @@ struct ModelRules {
 
     var strategy: any PageStrategy {
         switch way {
-        case .number: PageNumber(size: Self.pageSize)
-        case .offset: OffsetLimit(limit: Self.pageSize)
-        case .cursor: Cursor(next: .header("Next"))
+        case .number: .pageNumber(size: Self.pageSize)
+        case .offset: .offset(limit: Self.pageSize)
+        case .cursor: .cursor(next: .header("Next"))
         }
     }
 
-    /// Whether a page behind this one is asked for.
-    func hasPage(behind start: Int, sent: Int, largest: Int, of total: Int) -> Bool {
+    /// Returns whether the page after this one is requested.
+    func hasPage(after start: Int, sent: Int, largest: Int, of total: Int) -> Bool {
         switch way {
         case .cursor: start + Self.pageSize < total
         case .number, .offset: sent > 0 && (sent == Self.pageSize || sent == largest)
         }
     }
 
-    /// Where the page behind this one starts.
-    func start(behind start: Int, sent: Int) -> Int { start + (way == .offset ? sent : Self.pageSize) }
+    /// Returns the start of the page after this one.
+    func start(after start: Int, sent: Int) -> Int { start + (way == .offset ? sent : Self.pageSize) }
 }
 
-/// What a list should be, as simply as possible: pages by the number of items in front of them, in an array.
+/// A simple model of a list: an array of pages, each with the number of items before it.
 struct ListModel {
     struct Page {
         let start: Int
@@ -53,7 +53,7 @@ struct ListModel {
         var newest: [Int] = []
         var repeats = 0
         var isDead = false
-        /// The starts of the pages in front.
+        /// The starts of the previous pages.
         var front: [Int] = []
         var sentBefore = 0
         var largest = 0
@@ -74,8 +74,8 @@ struct ListModel {
             repeats = isRepeat ? repeats + 1 : 0
             newest = page
             largest = max(largest, page.count)
-            let hasPage = rules.hasPage(behind: start, sent: page.count, largest: largest, of: server.count)
-            next = hasPage ? rules.start(behind: start, sent: page.count) : nil
+            let hasPage = rules.hasPage(after: start, sent: page.count, largest: largest, of: server.count)
+            next = hasPage ? rules.start(after: start, sent: page.count) : nil
             isDead = repeats == 3
             guard hasPage || !page.isEmpty || pages.isEmpty else { return }
             let isFirst = sentBefore + pages.reduce(0) { $0 + $1.sent } == 0
@@ -131,8 +131,8 @@ struct ListModel {
         if part == .refreshAll { failed.remove(.refresh) }
     }
 
-    /// What a wish for the next or the previous page begins; `nil` for nothing.
-    func wish(_ part: Part) -> Part? {
+    /// Returns what a request for the next or the previous page begins; `nil` for nothing.
+    func partToLoad(for part: Part) -> Part? {
         guard loading == nil else { return nil }
         if content.pages.isEmpty { return .refresh }
         return (part == .append ? content.next : content.previous) == nil ? nil : part
@@ -141,10 +141,10 @@ struct ListModel {
     /// What a retry begins; `nil` for nothing.
     var retry: Part? {
         if let refresh = [Part.refresh, .refreshAll].first(where: failed.contains) { return refresh }
-        return [Part.append, .prepend].first(where: failed.contains).flatMap(wish)
+        return [Part.append, .prepend].first(where: failed.contains).flatMap(partToLoad)
     }
 
-    /// What is under way comes to its end; the server fails its request number `failure`.
+    /// Ends the load that runs; the server fails its request number `failure`.
     mutating func settle(_ server: [Int], failure: Int?) {
         guard let part = loading else { return }
         loading = nil

@@ -4,30 +4,30 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A list never differs from its model", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("A list always agrees with its model", .takesTurns, .timeLimit(.minutes(10)))
 struct ListModelTests {
-    /// The numbers in the server's list; every answer is made when the main actor has time for it.
+    /// The server's list of numbers, which answers on the main actor.
     @MainActor final class Server {
         var numbers: [Int] = []
         var failure: Int?
         private var lastNumber = 0
         private var requests = 0
 
-        /// Puts so many new numbers in.
+        /// Inserts new numbers.
         func insert(_ count: Int, at place: Int) {
             if numbers.isEmpty { lastNumber = 0 }
             numbers.insert(contentsOf: lastNumber + 1..<lastNumber + 1 + count, at: place)
             lastNumber += count
         }
 
-        /// Counts failures from here.
+        /// Fails the request with this number, counted from now.
         func expect(failure: Int?) {
             self.failure = failure
             requests = 0
         }
 
         func answer(_ request: HTTPRequest) -> HTTPResponse {
-            // Nobody waits for the answer to a load that was cancelled.
+            // The answer to a cancelled load is not used.
             guard !Task.isCancelled else { return HTTPResponse(status: 500) }
             defer { requests += 1 }
             guard requests != failure else { return HTTPResponse(status: 503) }
@@ -60,7 +60,7 @@ struct ListModelTests {
         override var maxPages: Int? { rules.maxPages }
     }
 
-    /// One run of list and model side by side.
+    /// A run of random actions on a list and its model.
     @MainActor final class Run {
         private enum Action: CaseIterable {
             case reload, refreshAll, next, previous, retry, cancel, insert, delete, settle, fail
@@ -84,7 +84,7 @@ struct ListModelTests {
             server.insert(Int.random(in: 0...14, using: &random), at: 0)
         }
 
-        /// Does some random things; false when the list is not what the model is.
+        /// Performs random actions; returns false when the list differs from the model.
         func holds() async -> Bool {
             for _ in 0..<Int.random(in: 2...10, using: &random) {
                 let action = Action.allCases.randomElement(using: &random) ?? .next
@@ -95,13 +95,13 @@ struct ListModelTests {
             return isEqual || report()
         }
 
-        /// Does it to the list and to the model; false when the list says something else than the model.
+        /// Performs an action on the list and the model; returns false when their results differ.
         private func take(_ action: Action) async -> Bool {
             switch action {
             case .reload: return expect(.refresh, from: list.reload())
             case .refreshAll: return expect(.refreshAll, from: list.refreshAll())
-            case .next: return expect(model.wish(.append), from: list.loadNextPage())
-            case .previous: return expect(model.wish(.prepend), from: list.loadPreviousPage())
+            case .next: return expect(model.partToLoad(for: .append), from: list.loadNextPage())
+            case .previous: return expect(model.partToLoad(for: .prepend), from: list.loadPreviousPage())
             case .retry: return expect(model.retry, from: list.retry())
             case .cancel:
                 list.cancelAllRequests()
@@ -116,7 +116,7 @@ struct ListModelTests {
 
         private var place: Int { Int.random(in: 0...server.numbers.count, using: &random) }
 
-        /// Whether the list began what it should have; where it begins nothing, it tells of what is under way.
+        /// Returns whether the list has begun the expected load; otherwise it returns the ID of the load that runs.
         private func expect(_ part: ListModel.Part?, from id: RequestID?) -> Bool {
             guard let part else { return id == nil || model.loading != nil && id == list.loads.last }
             model.begin(part)
@@ -127,7 +127,7 @@ struct ListModelTests {
             server.expect(failure: failure)
             model.settle(server.numbers, failure: failure)
             while let id = list.loads.last { _ = await list.ending(of: id) }
-            // The ending of a load that was cancelled comes by itself.
+            // A cancelled load still ends.
             while [list.refreshState, list.appendState, list.prependState].contains(where: \.isLoading) {
                 await Task.yield()
             }

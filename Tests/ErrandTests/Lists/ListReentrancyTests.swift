@@ -3,21 +3,21 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Anything may be done to a list inside any hook", .timeLimit(.minutes(10)))
+@MainActor @Suite("Any method of a list may be called inside any hook", .timeLimit(.minutes(10)))
 struct ListReentrancyTests {
-    /// Every place on the main actor at which a list calls the app.
+    /// The hooks and callbacks of a list on the main actor.
     enum Hook: CaseIterable {
         case restartPolicy, service, path, method, strategy, maxPages, itemID
         case showLoading, params, reformParams, headers, shouldLoad, validatesParams
         case didReceive, validatesContent, reformData, willEnd, hideLoading, observer, ending, didEnd
     }
 
-    /// What an app does there.
+    /// The method called inside.
     enum Deed: CaseIterable {
         case reload, refreshAll, loadData, loadNextPage, loadPreviousPage, retry, cancel, cancelProxy, reloadAndCancel
     }
 
-    /// What is under way.
+    /// The load that runs.
     enum Outer: CaseIterable {
         case first, reload, refreshAll, next, failing
     }
@@ -42,7 +42,7 @@ struct ListReentrancyTests {
         }
     }
 
-    @Test(.fault(90)) func `A reload inside params(for:) is the list`() async {
+    @Test(.fault(90)) func `A reload inside params(for:) supersedes the load`() async {
         let stage = ListStage(.cancelPrevious)
         stage.act(in: .params) { $0.reload() }
         stage.list.reload()
@@ -52,7 +52,7 @@ struct ListReentrancyTests {
         #expect(stage.server.queries.count == 1)
     }
 
-    @Test(.fault(90)) func `A load that is cancelled inside params(for:) asks no other hook`() async {
+    @Test(.fault(90)) func `A load that is cancelled inside params(for:) calls no other hook`() async {
         let stage = ListStage(.cancelPrevious)
         let interceptor = InterceptorSpy()
         stage.act(in: .params) { $0.cancelAllRequests() }
@@ -63,7 +63,7 @@ struct ListReentrancyTests {
         #expect(stage.server.queries.isEmpty)
     }
 
-    @Test(.fault(90)) func `A page asked for when the indicator hides is the next one`() async {
+    @Test(.fault(90)) func `A page requested when the indicator hides is the next one`() async {
         let stage = ListStage(.cancelPrevious)
         stage.act(in: .hideLoading) { $0.loadNextPage() }
         stage.list.loadData(indicator: stage)
@@ -71,7 +71,7 @@ struct ListReentrancyTests {
         #expect(stage.list.items == Array(0..<20))
     }
 
-    @Test(.fault(90)) func `An observer that cancels leaves nothing under way`() async {
+    @Test(.fault(90)) func `After a cancel inside the observer no load runs`() async {
         let stage = ListStage(.cancelPrevious)
         stage.list.identifies = true
         stage.list.reload()
@@ -85,7 +85,7 @@ struct ListReentrancyTests {
     }
 }
 
-/// A list whose every hook comes here, and what is done in one of them, once.
+/// Receives every hook of a list, and calls a method of the list in one of them, once.
 @MainActor
 private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource, LoadingIndicator,
     PageListObserver
@@ -106,7 +106,7 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
         var method: HTTPMethod { hook(.method, .get) }
         override var restartPolicy: RestartPolicy { hook(.restartPolicy, policy) }
         override var service: APIService? { hook(.service, nil) }
-        override var strategy: any PageStrategy { hook(.strategy, OffsetLimit(limit: 10)) }
+        override var strategy: any PageStrategy { hook(.strategy, OffsetStrategy(limit: 10)) }
         override var itemID: ItemID<Int>? { hook(.itemID, identifies ? ItemID(\.self) : nil) }
         override var maxPages: Int? { hook(.maxPages, nil) }
         override var headers: HTTPHeaders { hook(.headers, [:]) }
@@ -159,7 +159,7 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
         (self.place, self.deed, hasActed) = (place, deed, false)
     }
 
-    /// Prepares the list, begins a load, and waits until nothing is under way.
+    /// Prepares the list, begins a load, and waits until no load runs.
     func run(_ outer: ListReentrancyTests.Outer, _ hook: Hook, _ deed: ListReentrancyTests.Deed) async throws {
         if outer != .first {
             for _ in 1...2 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A paged request neither skips nor doubles a page", .timeLimit(.minutes(10)))
+@MainActor @Suite("A list neither skips nor repeats a page", .timeLimit(.minutes(10)))
 struct PageAPIRequestTests {
     struct ItemPage: PageResponse, Sendable {
         enum CodingKeys: String, CodingKey {
@@ -19,13 +19,13 @@ struct PageAPIRequestTests {
     final class Numbers: PageAPIRequest<ItemPage>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        override var strategy: any PageStrategy { PageNumber(size: 10) }
+        override var strategy: any PageStrategy { .pageNumber(size: 10) }
     }
 
     final class Offsets: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        override var strategy: any PageStrategy { OffsetLimit(limit: 10) }
+        override var strategy: any PageStrategy { .offset(limit: 10) }
         override var itemID: ItemID<Int>? { ItemID(\.self) }
     }
 
@@ -36,7 +36,7 @@ struct PageAPIRequestTests {
         Numbers(delegate: screen, paramSource: screen, proxy: APIProxy(fake: server.transport))
     }
 
-    @Test func `A list is walked from its first page to its end`() async {
+    @Test func `A list is loaded from its first page to its end`() async {
         let list = numbers()
         #expect(!list.hasMore)
         list.reload()
@@ -52,7 +52,7 @@ struct PageAPIRequestTests {
         #expect(server.queries == (1...4).map { "page=\($0)&pageSize=10&shop=7" })
     }
 
-    @Test func `A plain array pages by offset, and shows no item twice`() async {
+    @Test func `A list of arrays by offset shows no item twice`() async {
         let list = Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.loadNextPage()
         #expect(await screen.ending() == .success)
@@ -73,7 +73,7 @@ struct PageAPIRequestTests {
         #expect(list.hasMore)
     }
 
-    @Test(.fault(49)) func `Asking a hundred times while a page is under way sends one request`() async {
+    @Test(.fault(49)) func `A hundred calls while a page is loading send one request`() async {
         let list = numbers()
         list.reload()
         let reloading = list.loadNextPage()
@@ -86,7 +86,7 @@ struct PageAPIRequestTests {
         #expect(list.items.count == 20)
     }
 
-    @Test(.fault(48)) func `When page 3 fails its position is kept, and retry asks for page 3 alone`() async {
+    @Test(.fault(48)) func `After a failure of page 3 a retry loads only page 3`() async {
         let list = numbers()
         for _ in 0..<2 {
             list.loadNextPage()
@@ -124,7 +124,7 @@ struct PageAPIRequestTests {
         #expect(list.items == Array(0..<10))
     }
 
-    @Test(.fault(49)) func `A refresh beats an append, whose late page is dropped`() async {
+    @Test(.fault(49)) func `A refresh supersedes the next page, which is ignored`() async {
         let list = numbers()
         list.reload()
         #expect(await screen.ending() == .success)
@@ -139,7 +139,7 @@ struct PageAPIRequestTests {
         #expect(list.items == Array(0..<20))
     }
 
-    @Test func `A cancelled page may be asked for again`() async {
+    @Test func `A cancelled page can be loaded again`() async {
         let list = numbers()
         list.reload()
         #expect(await screen.ending() == .success)
@@ -168,11 +168,11 @@ struct PageAPIRequestTests {
         #expect(list.loadNextPage() == nil)
     }
 
-    @Test func `A strategy that makes no sense fails the load before it is sent`() async {
+    @Test func `An invalid strategy fails the load before it is sent`() async {
         final class Nothing: PageAPIRequest<[Int]>, APIManager {
             let path = "/numbers"
             let method = HTTPMethod.get
-            override var strategy: any PageStrategy { PageNumber(size: 0) }
+            override var strategy: any PageStrategy { .pageNumber(size: 0) }
         }
         let list = Nothing(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.reload()

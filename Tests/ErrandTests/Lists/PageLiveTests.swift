@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Lists over live sockets", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("Lists over sockets", .takesTurns, .timeLimit(.minutes(10)))
 struct PageLiveTests {
     struct Issue: Decodable, Sendable {
         let number: Int
@@ -15,21 +15,21 @@ struct PageLiveTests {
     final class Issues: PageAPIRequest<[Issue]>, APIManager {
         let path = "/repos/octokit-fixture-org/paginate-issues/issues"
         let method = HTTPMethod.get
-        override var strategy: any PageStrategy { LinkHeader(sizeKey: "per_page", size: 3) }
+        override var strategy: any PageStrategy { .link(sizeKey: "per_page", size: 3) }
         override var headers: HTTPHeaders { ["Authorization": "token 0000000000000000000000000000000000000001"] }
         override var itemID: ItemID<Issue>? { ItemID(\.number) }
     }
 
-    /// How the long list is asked for.
+    /// The strategy of the long list.
     enum Way: CaseIterable {
         case number, offset, cursor, link
 
         var strategy: any PageStrategy {
             switch self {
-            case .number: PageNumber(size: 3)
-            case .offset: OffsetLimit(limit: 3)
-            case .cursor: Cursor("after", next: .header("X-Next-Cursor"))
-            case .link: LinkHeader()
+            case .number: .pageNumber(size: 3)
+            case .offset: .offset(limit: 3)
+            case .cursor: .cursor("after", next: .header("X-Next-Cursor"))
+            case .link: .link
             }
         }
     }
@@ -37,7 +37,7 @@ struct PageLiveTests {
     final class LongList: PageAPIRequest<[Int]>, APIManager {
         let path = "/long"
         let method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = PageNumber()
+        var ownStrategy: any PageStrategy = .pageNumber()
         override var strategy: any PageStrategy { ownStrategy }
         override var headers: HTTPHeaders { ["X-Secret": "31d4d96e"] }
     }
@@ -55,7 +55,7 @@ struct PageLiveTests {
     }
 
     @Test(.enabled(if: SharedData.octokit.exists, "no shared data"), arguments: TransportKind.allCases)
-    func `The recorded issues are walked link by link, in five pages`(_ kind: TransportKind) async throws {
+    func `The recorded issues are loaded by links, in five pages`(_ kind: TransportKind) async throws {
         let recorded = try OctokitRecording()
         let server = try recorded.serve()
         let issues = Issues(proxy: try proxy(kind, server))
@@ -68,7 +68,7 @@ struct PageLiveTests {
     }
 
     @Test(arguments: TransportKind.allCases, Way.allCases)
-    func `24 pages are walked to their end`(_ kind: TransportKind, _ way: Way) async throws {
+    func `24 pages are loaded to their end`(_ kind: TransportKind, _ way: Way) async throws {
         let server = try LongServer(count: 71).serve()
         let list = try list(kind, server, way.strategy)
         var pages = 0
@@ -83,7 +83,7 @@ struct PageLiveTests {
     }
 
     @Test(.fault(80), arguments: TransportKind.allCases)
-    func `A link reaches the server with every triplet as it was`(_ kind: TransportKind) async throws {
+    func `A link is sent with its percent-encoding unchanged`(_ kind: TransportKind) async throws {
         let links = [
             ("</items?filter[q]=a%20b&page=2>", "/items?filter%5Bq%5D=a%20b&page=2"),
             ("< ?q=a|b&c=x%3D%3D >", "/long?q=a%7Cb&c=x%3D%3D"), ("</x%20y z/../ü%2f>", "/%C3%BC%2f"),
@@ -95,18 +95,18 @@ struct PageLiveTests {
                 let place = request.header("Host") ?? ""
                 return .json(bytes: "[1]".utf8).adding("Link", link.replacing("HOST", with: place) + "; rel=next")
             }
-            #expect(try await list(kind, server, LinkHeader()).allItems() == [1, 2])
+            #expect(try await list(kind, server, LinkStrategy()).allItems() == [1, 2])
             #expect(server.requests.last?.target == target)
         }
     }
 
     @Test(.fault(50), arguments: TransportKind.allCases)
-    func `A link to another origin gets no request`(_ kind: TransportKind) async throws {
+    func `A link to another origin is not requested`(_ kind: TransportKind) async throws {
         let other = try FixtureServer.start { _ in .json(bytes: "[9]".utf8) }
         let server = try FixtureServer.start { _ in
             .json(bytes: "[1]".utf8).adding("Link", "<\(other.url("/long?page=2").absoluteString)>; rel=next")
         }
-        let list = try list(kind, server, LinkHeader())
+        let list = try list(kind, server, LinkStrategy())
         let error = await #expect(throws: APIError.self) { try await list.allItems() }
         #expect(error?.type == .security)
         #expect(list.items == [1])
@@ -116,7 +116,7 @@ struct PageLiveTests {
     }
 
     @Test(.fault(50), arguments: TransportKind.allCases)
-    func `A link to the page itself, and one back to an earlier page, are not followed`(_ kind: TransportKind)
+    func `A link to the same page or an earlier page is not followed`(_ kind: TransportKind)
         async throws
     {
         for target in ["/long", "/long?page=2"] {
@@ -125,29 +125,29 @@ struct PageLiveTests {
                 let next = page == nil ? target : page == "2" ? "?page=3" : target
                 return .json(bytes: "[\(page ?? "1")]".utf8).adding("Link", "<\(next)>; rel=next")
             }
-            let list = try list(kind, server, LinkHeader())
+            let list = try list(kind, server, LinkStrategy())
             let error = await #expect(throws: APIError.self) { try await list.allItems() }
             #expect(error?.type == .decoding)
-            #expect(error?.reason?.contains("given before") == true)
+            #expect(error?.reason?.contains("named before") == true)
             #expect(server.totalRequests == (target == "/long" ? 2 : 3))
         }
     }
 
     @Test(.fault(50), arguments: TransportKind.allCases)
-    func `A server that repeats its first page for ever is stopped`(_ kind: TransportKind) async throws {
+    func `A server that repeats its first page is detected`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .json(bytes: "[1,2,3]".utf8) }
-        for strategy in [PageNumber(size: 3), OffsetLimit(limit: 3)] as [any PageStrategy] {
+        for strategy in [PageNumberStrategy(size: 3), OffsetStrategy(limit: 3)] as [any PageStrategy] {
             server.forgetRequests()
             let list = try list(kind, server, strategy)
             let error = await #expect(throws: APIError.self) { try await list.allItems() }
             #expect(error?.type == .decoding)
-            #expect(error?.reason?.contains("again and again") == true)
+            #expect(error?.reason?.contains("repeatedly") == true)
             #expect(server.requests.count == 4)
         }
     }
 
     @Test(.fault(51), arguments: TransportKind.allCases)
-    func `A cursor comes back to the server byte by byte`(_ kind: TransportKind) async throws {
+    func `A cursor is sent back byte by byte`(_ kind: TransportKind) async throws {
         let cursors = [
             "a&b=c", "#top", "line\nbreak\r\n", "100%25", "100%", "x%3D%3D", "a|b [%5b]", "ü 壶+/==", "../",
             "\u{0}\u{7F}",
@@ -161,14 +161,14 @@ struct PageLiveTests {
         final class Cursors: PageAPIRequest<CursorPage>, APIManager {
             let path = "/cursors"
             let method = HTTPMethod.get
-            override var strategy: any PageStrategy { Cursor() }
+            override var strategy: any PageStrategy { .cursor() }
         }
         let list = Cursors(proxy: try proxy(kind, server))
         #expect(try await list.allItems() == (-1..<cursors.count).map(String.init))
     }
 }
 
-/// A page of one text, with a cursor.
+/// A page with one string and a cursor.
 struct CursorPage: PageResponse, Sendable {
     let next: String?
     let page: String
@@ -176,7 +176,7 @@ struct CursorPage: PageResponse, Sendable {
     var nextCursor: String? { next }
 }
 
-/// What GitHub answered, to be replayed by method and path.
+/// Recorded answers of GitHub, replayed by method and path.
 struct OctokitRecording: Decodable {
     struct Exchange: Decodable, Sendable {
         let method: String
@@ -192,7 +192,7 @@ struct OctokitRecording: Decodable {
         exchanges = try SharedData.octokit.json("paginate-issues/normalized-fixture.json")
     }
 
-    /// A server whose links lead to itself.
+    /// A server with its origin in the links.
     func serve() throws -> FixtureServer {
         let bodies = try exchanges.map { [UInt8](try JSONEncoder().encode($0.response)) }
         return try FixtureServer.start { [exchanges] request in
@@ -206,7 +206,7 @@ struct OctokitRecording: Decodable {
     }
 }
 
-/// The numbers from 0, three a page, in every way.
+/// Serves the numbers from 0, three a page, for each strategy.
 struct LongServer {
     let count: Int
 

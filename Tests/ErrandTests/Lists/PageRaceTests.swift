@@ -6,14 +6,14 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Lists whose answers overtake each other", .timeLimit(.minutes(10)))
+@MainActor @Suite("Lists with answers in another order than their requests", .timeLimit(.minutes(10)))
 struct PageRaceTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
         var ownRestartPolicy = RestartPolicy.cancelPrevious
         override var restartPolicy: RestartPolicy { ownRestartPolicy }
-        override var strategy: any PageStrategy { OffsetLimit(limit: 2) }
+        override var strategy: any PageStrategy { .offset(limit: 2) }
     }
 
     let screen = Screen()
@@ -29,7 +29,7 @@ struct PageRaceTests {
         }
     }
 
-    /// A list whose nth request is answered with `[10n, 10n + 1]` when its gate opens; without a gate at once.
+    /// Returns a list whose nth request is answered with `[10n, 10n + 1]` when its gate opens, or at once without a gate.
     private func list(_ policy: RestartPolicy, _ gates: [Latch?]) -> Numbers {
         self.gates.set(gates)
         let list = Numbers(delegate: screen, proxy: APIProxy(fake: transport))
@@ -37,7 +37,7 @@ struct PageRaceTests {
         return list
     }
 
-    @Test(.fault(20)) func `Under cancelPrevious the newer reload is the list`() async {
+    @Test(.fault(20)) func `With cancelPrevious the list is that of the newer reload`() async {
         let gates = [Latch(), Latch()]
         let list = list(.cancelPrevious, gates)
         list.loadData()
@@ -49,7 +49,7 @@ struct PageRaceTests {
         #expect(list.items == [20, 21])
     }
 
-    @Test(.fault(20)) func `Under ignoreNew the running reload is the list`() async {
+    @Test(.fault(20)) func `With ignoreNew the list is that of the running reload`() async {
         let gates = [Latch(), Latch()]
         let list = list(.ignoreNew, gates)
         #expect(list.loadData() == list.loadData())
@@ -61,7 +61,7 @@ struct PageRaceTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(.fault(20)) func `Under concurrent an older reload that comes late changes nothing`() async {
+    @Test(.fault(20)) func `With concurrent a late answer to an older reload changes nothing`() async {
         let gates = [Latch(), Latch()]
         let list = list(.concurrent, gates)
         list.loadData()
@@ -78,7 +78,7 @@ struct PageRaceTests {
         #expect(!list.refreshState.isLoading)
     }
 
-    @Test(.fault(20), .fault(49)) func `Under concurrent a late append changes nothing after a reload`() async {
+    @Test(.fault(20), .fault(49)) func `With concurrent a late next page changes nothing after a reload`() async {
         let gates = [nil, Latch(), Latch()]
         let list = list(.concurrent, gates)
         list.reload()
@@ -95,7 +95,7 @@ struct PageRaceTests {
         #expect(list.pageCount == 1)
     }
 
-    @Test func `Whoever observes the items hears of the next page`() async {
+    @Test func `A reader of the items is notified of the next page`() async {
         let list = list(.cancelPrevious, [])
         list.reload()
         #expect(await screen.ending() == .success)
@@ -107,11 +107,11 @@ struct PageRaceTests {
         }
         list.loadNextPage()
         #expect(await screen.ending() == .success)
-        #expect(changes.next() == 2, "one change was heard of before")
+        #expect(changes.next() == 2, "there was one change before")
         #expect(list.items == [10, 11, 20, 21])
     }
 
-    @Test func `The items are never copied while pages come`() async throws {
+    @Test func `The items are not copied when a page is added`() async throws {
         let list = list(.cancelPrevious, [])
         var pages = list.pages.makeAsyncIterator()
         var addresses: Set<UnsafeRawPointer> = []
@@ -119,11 +119,11 @@ struct PageRaceTests {
             _ = try await pages.next()
             list.items.withUnsafeBytes { addresses.formUnion($0.baseAddress.map { [$0] } ?? []) }
         }
-        // An array that grows by doubling moves ten times; one that is copied for each page moves each time.
+        // An array that doubles its capacity moves ten times; a copied array moves with each page.
         #expect(addresses.count < 20)
     }
 
-    @Test func `A list that is released while a page is under way is gone, and its load is cancelled`() async {
+    @Test func `A list that is released while a page is loading cancels its load`() async {
         let gate = Latch()
         var list: Numbers? = list(.cancelPrevious, [nil, gate])
         weak let gone = list
@@ -137,7 +137,7 @@ struct PageRaceTests {
     }
 }
 
-/// The gates of requests by their number, from 1.
+/// The gates of requests by their numbers from 1.
 private final class Gates: Sendable {
     private let gates = Mutex<[Latch?]>([])
 

@@ -13,14 +13,14 @@ struct PageSequenceTests {
         list = PageAPIRequestTests.Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
     }
 
-    @Test func `All items of all pages`() async throws {
+    @Test func `All items of all pages are loaded`() async throws {
         #expect(try await list.allItems() == Array(0..<35))
-        #expect(try await list.allItems() == Array(0..<35), "each time from the first page on")
+        #expect(try await list.allItems() == Array(0..<35), "each iteration starts with the first page")
         #expect(server.queries.count == 8)
         #expect(screen.events.isEmpty)
     }
 
-    @Test func `A page is asked for when it is wanted, and not before`() async throws {
+    @Test func `A page is requested when the iteration reaches it`() async throws {
         var pages: [[Int]] = []
         for try await page in list.pages {
             pages.append(page)
@@ -32,7 +32,7 @@ struct PageSequenceTests {
         #expect(!list.isLoading)
     }
 
-    @Test func `An iterator that is asked again after a failure asks for that page again`() async throws {
+    @Test func `After a failure the iterator requests the same page`() async throws {
         var pages = list.pages.makeAsyncIterator()
         server.failsNext()
         await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .http }
@@ -47,7 +47,7 @@ struct PageSequenceTests {
         #expect(try await pages.next() == nil)
     }
 
-    @Test func `A page brings what is not there yet`() async throws {
+    @Test func `An element contains only new items`() async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         server.insertInFront()
@@ -55,17 +55,17 @@ struct PageSequenceTests {
     }
 
     @Test(arguments: ["reload", "refreshAll"])
-    func `A page that somebody else asks for is not the next one`(_ what: String) async throws {
+    func `Another load of the list interrupts the iteration`(_ what: String) async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         _ = what == "reload" ? list.reload() : list.refreshAll()
         let error = await #expect(throws: APIError.self) { try await pages.next() }
-        #expect(error?.reason?.contains("somebody else") == true)
+        #expect(error?.reason?.contains("another load") == true)
         await list.waitUntilIdle()
         #expect(try await pages.next() == Array(10..<20))
     }
 
-    @Test func `A delegate that joins a page which a script waits for hears of it`() async throws {
+    @Test func `A delegate that joins the load of an iteration is notified`() async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         let id = list.load(.next, endsAtCaller: true)
@@ -74,7 +74,7 @@ struct PageSequenceTests {
         #expect(server.queries.count == 2)
     }
 
-    @Test func `Cancelling the task cancels the page that is under way`() async {
+    @Test func `Cancelling the task cancels the load`() async {
         let latch = Latch()
         let (sent, news) = AsyncStream.makeStream(of: Void.self)
         let transport = ScriptedTransport { _ throws(TransportError) in
@@ -90,11 +90,11 @@ struct PageSequenceTests {
         #expect(list.proxy.activeRequests.isEmpty)
     }
 
-    @Test func `Ten thousand pages grow no stack`() async throws {
+    @Test func `Ten thousand pages need no stack`() async throws {
         let server = NumberServer(count: 100_000)
         let list = PageAPIRequestTests.Offsets(proxy: APIProxy(fake: server.transport))
         #expect(try await list.allItems().count == 100_000)
         #expect(list.pageCount == 10_000)
-        #expect(server.queries.count == 10_001, "the last answer is empty, and no page")
+        #expect(server.queries.count == 10_001, "the last answer is empty")
     }
 }

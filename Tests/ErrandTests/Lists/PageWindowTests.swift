@@ -3,12 +3,12 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A list as a window, and all of it anew", .timeLimit(.minutes(10)))
+@MainActor @Suite("Windows of pages, and refreshes of all pages", .timeLimit(.minutes(10)))
 struct PageWindowTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = OffsetLimit(limit: 10)
+        var ownStrategy: any PageStrategy = .offset(limit: 10)
         var ownLimit: Int?
         var identifies = true
         override var strategy: any PageStrategy { ownStrategy }
@@ -17,7 +17,7 @@ struct PageWindowTests {
         override var prefetchDistance: Int { 2 }
     }
 
-    /// Does to a table of rows what it hears of.
+    /// Applies the changes of a list to rows.
     final class Table: PageListObserver {
         private(set) var rows: [Int] = []
         private(set) var failures: [APIErrorType] = []
@@ -55,7 +55,7 @@ struct PageWindowTests {
         }
     }
 
-    @Test func `A window moves down and up again, and a table follows it row by row`() async {
+    @Test func `A window moves down and up, and a table is updated row by row`() async {
         list.ownLimit = 2
         await load(5)
         #expect(list.items == Array(30..<45))
@@ -77,8 +77,8 @@ struct PageWindowTests {
         #expect(table.changes == 10)
     }
 
-    @Test func `A list that opens in its middle is read in both directions`() async {
-        list.ownStrategy = OffsetLimit(limit: 10, first: 25)
+    @Test func `A list that starts at an offset is loaded in both directions`() async {
+        list.ownStrategy = .offset(limit: 10, startOffset: 25)
         list.identifies = false
         await load(1)
         while list.loadPreviousPage() != nil { #expect(await screen.ending() == .success) }
@@ -91,8 +91,8 @@ struct PageWindowTests {
         )
     }
 
-    @Test func `A page in front that fails is asked for again`() async {
-        list.ownStrategy = OffsetLimit(limit: 10, first: 10)
+    @Test func `A previous page that fails can be loaded again`() async {
+        list.ownStrategy = .offset(limit: 10, startOffset: 10)
         await load(1)
         server.failsNext()
         list.loadPreviousPage()
@@ -112,7 +112,7 @@ struct PageWindowTests {
         #expect(server.queries.isEmpty)
     }
 
-    @Test func `All pages anew replace the list at once, with nothing skipped or doubled`() async {
+    @Test func `A refresh of all pages replaces the list at once, without gaps and repetitions`() async {
         list.identifies = false
         await load(3)
         for _ in 0..<5 { server.insertInFront() }
@@ -126,7 +126,7 @@ struct PageWindowTests {
         }
         #expect(await screen.endings(3) == [.success, .success, .success])
         screen.onEvent = nil
-        #expect(counts == [1, 1, 6], "the list changes with the last page alone")
+        #expect(counts == [1, 1, 6], "the list changes only with the last page")
         #expect(list.items == [0, 0, 0, 0, 0] + Array(0..<25))
         #expect(list.pageCount == 3)
         #expect(table.rows == list.items)
@@ -135,7 +135,7 @@ struct PageWindowTests {
         #expect(list.items == [0, 0, 0, 0, 0] + Array(0..<45))
     }
 
-    @Test func `When one of all pages fails the list stays, and retry begins with the first of them`() async {
+    @Test func `A refresh with a failed page does not change the list, and a retry starts again`() async {
         await load(3)
         server.insertInFront()
         server.failsNext("offset=10")
@@ -150,7 +150,7 @@ struct PageWindowTests {
         #expect(server.queries.suffix(3).first == "limit=10&offset=0")
     }
 
-    @Test func `A refresh of all pages can be cancelled and beaten by a reload`() async {
+    @Test func `A refresh of all pages can be cancelled, and superseded by a reload`() async {
         await load(3)
         screen.onEvent = { request, event in
             if event == .success { request.cancelAllRequests() }
@@ -171,7 +171,7 @@ struct PageWindowTests {
         #expect(list.pageCount == 1)
     }
 
-    @Test func `A window is refreshed where it is`() async {
+    @Test func `A refresh of a window starts at its first page`() async {
         list.ownLimit = 2
         await load(4)
         list.refreshAll()
@@ -183,7 +183,7 @@ struct PageWindowTests {
         #expect(list.items == Array(10..<30))
     }
 
-    @Test func `A row near the end asks for the next page, one in the middle does not`() async {
+    @Test func `A row near the end loads the next page, one in the middle does not`() async {
         await load(1)
         for row in [-1, 0, 5, 6, 10, 99] { list.itemAppeared(at: row) }
         #expect(!list.isLoading)
@@ -194,10 +194,10 @@ struct PageWindowTests {
         list.itemAppeared(at: 19)
         #expect(await screen.ending() == .failure(.http))
         list.itemAppeared(at: 19)
-        #expect(!list.isLoading, "what has failed is for retry")
+        #expect(!list.isLoading, "a failed page is loaded by a retry")
     }
 
-    @Test func `A row near the beginning asks for the page that the window has dropped`() async {
+    @Test func `A row near the beginning loads the dropped page`() async {
         list.ownLimit = 2
         await load(3)
         list.itemAppeared(at: 3)
@@ -207,7 +207,7 @@ struct PageWindowTests {
         #expect(list.items == Array(0..<20))
     }
 
-    @Test func `Where a page brings nothing new, the one behind it is loaded for the row that asked`() async {
+    @Test func `After a page without new items the next one is loaded for the same row`() async {
         await load(1)
         for number in (-10..<0).reversed() { server.insertInFront(number) }
         list.itemAppeared(at: 9)
@@ -216,7 +216,7 @@ struct PageWindowTests {
         #expect(!list.isLoading)
     }
 
-    @Test func `An observer may do anything`() async {
+    @Test func `Any method may be called inside an observer`() async {
         final class Restless: PageListObserver {
             var rounds = 0
             func pageListDidReload(_ request: BaseAPIRequest) {

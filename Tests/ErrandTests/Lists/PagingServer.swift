@@ -4,13 +4,13 @@ import Synchronization
 
 @testable import Errand
 
-/// A server with its own ideas about the size of a page, its totals, and requests past the end.
+/// A server that deviates in page sizes, totals, and answers after the end.
 final class PagingServer: Sendable {
-    /// What becomes of the size that was asked for.
+    /// How the server uses the requested size.
     enum Size: CaseIterable {
         case honoured, capped, ignored, roundedUp, roundedDown
 
-        func effective(_ asked: Int, _ own: Int) -> Int {
+        func effective(requested asked: Int, own: Int) -> Int {
             switch self {
             case .honoured: asked
             case .capped: min(asked, own)
@@ -21,17 +21,17 @@ final class PagingServer: Sendable {
         }
     }
 
-    /// What an answer says of the whole list.
+    /// The totals in an answer.
     enum Total: CaseIterable {
         case none, items, pages, pagesOfAskedSize, both
     }
 
-    /// How it answers a request for a page that is not there.
+    /// The answer to a request for a page after the end.
     enum PastEnd: CaseIterable {
         case empty, notFound, lastPage
     }
 
-    /// What happens to the end of the list while it is read.
+    /// How the end of the list changes while it is loaded.
     enum Change: CaseIterable {
         case none, grows, shrinks
     }
@@ -42,7 +42,7 @@ final class PagingServer: Sendable {
         var ownSize = 5
         var asked = 5
         var total = Total.none
-        /// By how much each total is wrong.
+        /// The error of each total.
         var error = 0
         var pastEnd = PastEnd.empty
         var change = Change.none
@@ -66,7 +66,7 @@ final class PagingServer: Sendable {
     }
 
     var count: Int { state.withLock(\.count) }
-    /// How many items there were behind the newest page that had any.
+    /// The number of items after the newest page that was not empty.
     var remaining: Int { state.withLock(\.remaining) }
     var served: Int { state.withLock(\.served) }
     var requests: Int { state.withLock(\.requests) }
@@ -79,7 +79,7 @@ final class PagingServer: Sendable {
         return state.withLock { state in
             change(&state)
             state.requests += 1
-            let size = rules.size.effective(number("size") ?? rules.asked, rules.ownSize)
+            let size = rules.size.effective(requested: number("size") ?? rules.asked, own: rules.ownSize)
             var start = number("start") ?? ((number("page") ?? 1) - 1) * size
             if start >= state.count, start > 0 {
                 if rules.pastEnd == .notFound { return HTTPResponse(status: 404) }
@@ -127,20 +127,20 @@ extension PagingServer.Rules {
         change =
             Int.random(in: 0..<3, using: &random) > 0
             ? .none : PagingServer.Change.allCases.randomElement(using: &random) ?? .none
-        // The last page again is the end where the total says so; without one it is a server that repeats itself.
+        // A repeated last page is the end if the total is reached; without a total it is a faulty server.
         if pastEnd == .lastPage, way != .number || ![.items, .both].contains(total) { pastEnd = .notFound }
-        // A total that was right when it was sent promises what has gone since.
+        // A total includes items that have been removed since it was sent.
         if change == .shrinks { pastEnd = .empty }
-        // What is added to a page that has been read is on no page to come.
+        // An item added to a page that has been loaded is on no later page.
         if change == .grows, way == .number { change = .none }
     }
 
     func strategy(opening: Int? = nil) -> any PageStrategy {
         switch way {
-        case .number: PageNumber(sizeKey: "size", size: asked, opening: opening)
-        case .offset: OffsetLimit(offsetKey: "start", limitKey: "size", limit: asked, first: opening ?? 0)
-        case .cursor: Cursor("start", next: .body("next"), sizeKey: "size", size: asked)
-        case .link: LinkHeader(sizeKey: "size", size: asked)
+        case .number: .pageNumber(sizeKey: "size", size: asked, startNumber: opening)
+        case .offset: .offset(offsetKey: "start", limitKey: "size", limit: asked, startOffset: opening ?? 0)
+        case .cursor: .cursor("start", next: .body("next"), sizeKey: "size", size: asked)
+        case .link: .link(sizeKey: "size", size: asked)
         }
     }
 }

@@ -11,7 +11,7 @@ struct PagingServerTests {
     final class Numbers: PageAPIRequest<PageModel<Int>>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = PageNumber()
+        var ownStrategy: any PageStrategy = .pageNumber()
         var limit: Int?
         override var strategy: any PageStrategy { ownStrategy }
         override var maxPages: Int? { limit }
@@ -117,8 +117,8 @@ struct PagingServerTests {
                 count: count
             )
             for strategy in [
-                PageNumber(sizeKey: "size", size: size, totalIsExact: true),
-                OffsetLimit(offsetKey: "start", limitKey: "size", limit: size, totalIsExact: true),
+                PageNumberStrategy(sizeKey: "size", size: size, totalIsExact: true),
+                OffsetStrategy(offsetKey: "start", limitKey: "size", limit: size, totalIsExact: true),
             ] as [any PageStrategy] {
                 let (list, before) = (list(server), server.requests)
                 list.ownStrategy = strategy

@@ -6,9 +6,9 @@ import Foundation
 enum Sabotage: String, CaseIterable {
     case garbledName = "2 (Goods list) did not hold: 龙井茶叶 明前特级 250g is not among the goods"
     case wrongTotal = "3 (Cart) did not hold: the cart's total is not the sum of its lines"
-    case missingOrder = "4 (Orders, page by page) did not hold: 137 orders were expected, 136 came"
+    case missingOrder = "4 (Orders, page by page) did not hold: 137 orders were expected, 136 received"
     case missingLink =
-        "5 (Orders in four ways, one placed meanwhile) did not hold: 140 orders were expected by link, 50 came"
+        "5 (Orders in four ways, one placed meanwhile) did not hold: 140 orders were expected by link, 50 received"
     case soundPages = "6 (A page that fails, and its retry) did not hold: a request did not fail"
     case otherPicture = "7 (Avatar upload) did not hold: the server got other bytes"
     case shortInvoice = "8 (Invoice download) did not hold: the invoice has 9 bytes"

@@ -22,7 +22,7 @@ struct SentinelTests {
         let path = "/secrets?token=s3cret"
         let method = HTTPMethod.post
         let own = "s3cret"
-        override var strategy: any PageStrategy { Cursor("s", next: .header("X-Next"), first: "s3cret") }
+        override var strategy: any PageStrategy { .cursor("s", next: .header("X-Next"), startCursor: "s3cret") }
         override var headers: HTTPHeaders { SentinelTests.headers }
     }
 
@@ -85,7 +85,7 @@ struct SentinelTests {
     private func holders() async throws -> [String: [Any]] {
         let answer = HTTPResponse(status: 200, headers: Self.headers, body: Data(#"{"list":["s3cret"]}"#.utf8))
         let response = APIResponse(answer, url: Self.url, redirects: [Self.url])
-        let facts = PageFacts(
+        let page = PageInfo(
             position: .link(Self.url),
             itemCount: 1,
             nextCursor: Self.secret,
@@ -96,11 +96,11 @@ struct SentinelTests {
         values.merge(wire(answer)) { $1 }
         values.merge(parameters()) { $1 }
         values["APIResponse"] = [response]
-        values["PageFacts"] = [facts]
+        values["PageInfo"] = [page]
         values["PagePosition"] = [PagePosition.link(Self.url), PagePosition.cursor(Self.secret, parameter: "next")]
-        values["Cursor"] = [Cursor(first: Self.secret)]
-        values["WebLink"] = [
-            WebLink(
+        values["CursorStrategy"] = [CursorStrategy(startCursor: Self.secret)]
+        values["HTTPLink"] = [
+            HTTPLink(
                 reference: HTTPField("Link", Self.url.absoluteString),
                 parameters: ["rel": "next", "title": Self.secret]
             )
@@ -112,7 +112,7 @@ struct SentinelTests {
 
     private func wrongCursor() -> PageStrategyError? {
         do throws(PageStrategyError) {
-            _ = try PageNumber().params(at: .cursor(Self.secret, parameter: "next"))
+            _ = try PageNumberStrategy().params(at: .cursor(Self.secret, parameter: "next"))
             return nil
         } catch {
             return error
@@ -222,7 +222,8 @@ struct SentinelTests {
         "DownloadedFile",
         "Envelope", "ErrorMessages", "Event", "FailurePolicy", "Generation", "HTTPLimits", "HTTPMethod", "ItemID",
         "Kind",
-        "LinkHeader", "ManualClock", "OffsetLimit", "Outcome", "PageExpectation", "PageNumber", "PublicSuffixSource",
+        "LinkStrategy", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
+        "PublicSuffixSource",
         "Reachability", "ReachabilityStatus", "ReleasePolicy", "RequestID", "QueueLimits", "RequestPriority",
         "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",
         "TransferProgress", "URLSessionTransport", "CurlTransport", "Version",

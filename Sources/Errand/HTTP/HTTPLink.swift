@@ -1,68 +1,93 @@
+import Foundation
+
 /// One link of a `Link` header (RFC 8288 section 3).
-public struct WebLink: Sendable {
-    /// The target as it was written, absolute or relative, without the blanks around it.
+public struct HTTPLink: Sendable {
+    /// The target as received, absolute or relative, without surrounding whitespace.
     public var target: String { reference.value }
-    /// The target with the bytes of the wire.
+    /// The target with the bytes received.
     let reference: HTTPField
-    /// The parameters by their names in lower case; of a name that stands there twice the first counts.
+    /// The parameters by their names in lower case; if a name is repeated, the first value.
     public let parameters: [String: String]
 
-    /// What the target is to the answer: the words of `rel`, in lower case.
+    /// The relations of the target to the answer: the tokens of `rel`, in lower case.
     public var relations: [String] {
         (parameters["rel"] ?? "").lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
     }
 
-    /// The title, that of any language (`title*`, RFC 8187) before the plain one.
+    /// The title; that of `title*` (RFC 8187), if there is one, replaces the plain one.
     public var title: String? {
         parameters["title*"].flatMap { ExtendedValue($0)?.text } ?? parameters["title"]
     }
 
-    /// Whether the target is that to the answer; relations ignore case.
-    public func has(_ relation: String) -> Bool {
+    /// Returns whether the target has the relation, in any case.
+    public func hasRelation(_ relation: String) -> Bool {
         relations.contains(relation.lowercased())
     }
 }
 
-extension WebLink {
-    /// The links of every `Link` line, in their order; what is malformed is left out.
-    public static func links(in headers: HTTPHeaders) -> [WebLink] {
+extension HTTPLink {
+    /// Returns the links of all `Link` headers in their order, without malformed ones.
+    public static func links(in headers: HTTPHeaders) -> [HTTPLink] {
         headers.fields(named: "Link").flatMap(links)
     }
 
-    /// The links of one line (RFC 8288 appendix B.2), folded or not.
-    static func links(in field: HTTPField) -> [WebLink] {
-        var parser = WebLinkParser(field)
-        var links: [WebLink] = []
+    /// Returns the links of one header field (RFC 8288 appendix B.2), folded or not.
+    static func links(in field: HTTPField) -> [HTTPLink] {
+        var parser = LinkParser(field)
+        var links: [HTTPLink] = []
         while let link = parser.next() { links.append(link) }
         return links
     }
 }
 
-extension WebLink: CustomStringConvertible, CustomReflectable {
-    /// The target without user, password, fragment and the values of its query, and the relations.
+extension HTTPLink: CustomStringConvertible, CustomReflectable {
+    /// The relations and the target, without user, password, fragment and the values of its query.
     public var description: String { "<\(Redaction.url(target))>; rel=\(relations)" }
 
-    /// The link as ``description`` has it, so that `dump` prints no more.
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["link": description]) }
 }
 
-/// Reads links from left to right.
-private struct WebLinkParser {
+/// The value of a header parameter with its character set and language: `UTF-8'de'n%C3%A4chstes` (RFC 8187).
+struct ExtendedValue {
+    /// The name of the character set in lower case.
+    let charset: String
+    /// The language tag; empty if there is none.
+    let language: String
+    /// The value, percent-encoded as received.
+    let encoded: String
+
+    init?(_ value: String) {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty else { return nil }
+        charset = parts[0].lowercased()
+        language = String(parts[1])
+        encoded = String(parts[2])
+    }
+
+    /// The text; `nil` for any character set but UTF-8, the only one that RFC 8187 requires.
+    var text: String? {
+        charset == "utf-8" ? encoded.removingPercentEncoding : nil
+    }
+}
+
+/// Parses the links of one header field.
+private struct LinkParser {
     private var rest: ArraySlice<UInt8>
 
     init(_ field: HTTPField) {
         rest = Self.unfolded(field.bytes)[...]
     }
 
-    /// The next link; what is none is passed over.
-    mutating func next() -> WebLink? {
+    /// Returns the next link, and skips malformed ones.
+    mutating func next() -> HTTPLink? {
         while true {
             skip { $0.isSpaceOrTab || $0 == UInt8(ascii: ",") }
             guard !rest.isEmpty else { return nil }
             if take("<"), let target = take(until: ">") {
-                return WebLink(reference: HTTPField("Link", bytes: target), parameters: parameters())
+                return HTTPLink(reference: HTTPField("Link", bytes: target), parameters: parameters())
             }
-            // In a value that is none, its quotes still hide commas.
+            // Commas in the quotes of a malformed value separate no links.
             _ = parameters()
         }
     }
@@ -121,12 +146,12 @@ private struct WebLinkParser {
         rest = rest.drop(while: isSkipped)
     }
 
-    /// Part of the value as text; the bytes are UTF-8 or ISO 8859-1, as in any header.
+    /// Returns bytes of the value as text, in UTF-8 or ISO 8859-1 as in any header.
     private static func text(_ bytes: some Collection<UInt8>) -> String {
         HTTPField("Link", bytes: bytes).value
     }
 
-    /// Without line folds (RFC 9112 section 5.2), which may stand anywhere, even in a URL.
+    /// Returns the bytes without line folds (RFC 9112 section 5.2), which are possible anywhere, even in a URL.
     private static func unfolded(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: \.isLineBreak) else { return bytes }
         var isFold = false

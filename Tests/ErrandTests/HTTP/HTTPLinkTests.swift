@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Link headers", .timeLimit(.minutes(10)))
 struct WebLinkTests {
-    /// One case of the shared data; a link with several relations stands there once for each.
+    /// One case of the shared data, in which a link occurs once for each of its relations.
     struct Vector: Decodable, Sendable, CustomTestStringConvertible {
         struct Reference: Decodable, Sendable {
             enum CodingKeys: String, CodingKey {
@@ -38,8 +38,8 @@ struct WebLinkTests {
     }
 
     @Test(.enabled(if: SharedData.linkHeader.exists, "no shared data"), arguments: vectors)
-    func `Each vector is read as expected`(_ vector: Vector) throws {
-        let links = vector.headers.flatMap { WebLink.links(in: HTTPField("Link", $0)) }
+    func `Each vector is parsed as expected`(_ vector: Vector) throws {
+        let links = vector.headers.flatMap { HTTPLink.links(in: HTTPField("Link", $0)) }
             .flatMap { link in link.relations.map { (link, $0) } }
         try #require(links.count == vector.expected.count)
         for ((link, relation), expected) in zip(links, vector.expected) {
@@ -55,25 +55,25 @@ struct WebLinkTests {
         }
     }
 
-    @Test func `Names, relations and several lines are read as RFC 8288 has them`() throws {
+    @Test func `Names, relations and several headers are parsed by RFC 8288`() throws {
         var headers: HTTPHeaders = ["Link": #"</1>; REL="Next PREV"; rel=last;title="a\"b""#]
         headers.append("link", #"</2>;rel=next;title=plain;title*=UTF-8''%E2%82%AC"#)
-        let links = WebLink.links(in: headers)
+        let links = HTTPLink.links(in: headers)
         #expect(links.map(\.target) == ["/1", "/2"])
         #expect(links[0].relations == ["next", "prev"])
-        #expect(links[0].has("prev") && !links[0].has("last"))
+        #expect(links[0].hasRelation("prev") && !links[0].hasRelation("last"))
         #expect(links[0].title == "a\"b")
         #expect(links[1].title == "€")
     }
 
     @Test(.fault(80), arguments: ["</x>", "< /x>", "</x >", "<\t/x \t>"])
-    func `Blanks around a target are no part of it`(_ value: String) {
-        #expect(WebLink.links(in: HTTPField("Link", value + ";rel=next")).map(\.target) == ["/x"])
+    func `A target has no surrounding whitespace`(_ value: String) {
+        #expect(HTTPLink.links(in: HTTPField("Link", value + ";rel=next")).map(\.target) == ["/x"])
     }
 
-    @Test func `A target keeps the bytes of the wire`() throws {
+    @Test func `A target keeps the bytes received`() throws {
         let bytes = Array("</".utf8) + [0xE9] + Array(">; title=\"".utf8) + [0xE9] + Array("\"".utf8)
-        let link = try #require(WebLink.links(in: HTTPField("Link", bytes: bytes)).first)
+        let link = try #require(HTTPLink.links(in: HTTPField("Link", bytes: bytes)).first)
         #expect(link.reference.bytes == [UInt8(ascii: "/"), 0xE9])
         #expect(link.target == "/é" && link.title == "é")
     }
@@ -83,7 +83,7 @@ struct WebLinkTests {
         ("</a>; rel=\"next", 1), ("oops, </a>; rel=next", 1), (#"x; y="<,>", </a>"#, 1), ("</a>;rel=\"\\", 1),
         ("</a> </b>", 1), ("</a>;rel=next,</b>", 2), ("<>;rel=next", 1), (";,=\",<\"", 0),
     ])
-    func `What is malformed is left out, and the rest is read`(_ value: String, _ count: Int) {
-        #expect(WebLink.links(in: HTTPField("Link", value)).count == count)
+    func `Malformed links are skipped`(_ value: String, _ count: Int) {
+        #expect(HTTPLink.links(in: HTTPField("Link", value)).count == count)
     }
 }

@@ -1,0 +1,120 @@
+import Foundation
+
+extension APIService {
+    /// Returns the failure for a status other than 2xx, with the code and message of an envelope in the body; or `nil`.
+    func failure(of response: APIResponse) -> APIError? {
+        guard !response.isSuccess else { return nil }
+        let head = envelope.flatMap { try? decoder.decode(EnvelopeHead.self, from: response.body, configuration: $0) }
+        let isExpired =
+            loginExpiredStatuses.contains(response.status)
+            || head.map { envelope?.loginExpiredCodes.contains($0.code) == true } == true
+        return error(isExpired ? .loginExpired : .http, head: head, response: response)
+    }
+
+    /// Returns the value in the JSON of an answer: under the envelope's data key, or the whole if there is no envelope.
+    ///
+    /// - Throws: ``APIError`` for the envelope's code, for an answer that is not JSON, and for a missing value under the data
+    ///   key; `DecodingError` for JSON of another shape.
+    func value<Value: Decodable>(of response: APIResponse, as type: Value.Type) throws -> Value {
+        guard !response.body.isEmpty else { return try valueOfNothing() }
+        guard let envelope else { return try decode(response) { try $0.singleValueContainer().decode(type) } }
+        switch try decode(response, with: { try EnvelopeContent<Value>(from: $0, configuration: envelope) }) {
+        case .success(let value): return value
+        case .successWithoutData(let error): return try valueWithoutData(in: envelope, error: error)
+        case .failure(let head): throw businessError(head: head, envelope: envelope, response: response)
+        }
+    }
+
+    private func decode<Value>(
+        _ response: APIResponse,
+        with read: @escaping (any Decoder) throws -> Value
+    ) throws -> Value {
+        var isJSON = false
+        do {
+            return try JSONDocument.decode(response.body, with: decoder) {
+                isJSON = true
+                return try read($0)
+            }
+        } catch let error as DecodingError where !isJSON {
+            throw APIError(.decoding, service: self, reason: response.notJSONReason, underlying: error)
+        }
+    }
+
+    /// Returns the value of an answer without content, such as a 204: that of `null`, if the type has one.
+    private func valueOfNothing<Value: Decodable>() throws -> Value {
+        do {
+            return try decodeNull()
+        } catch let error as DecodingError {
+            let reason = "the answer has no content to decode \(Value.self) from: use an optional type, or Void"
+            throw APIError(.decoding, service: self, reason: reason, underlying: error)
+        }
+    }
+
+    /// Returns the value of an envelope without data: `nil` for an optional, and the value of a type of size 0.
+    private func valueWithoutData<Value: Decodable>(in envelope: Envelope, error: DecodingError) throws -> Value {
+        guard Value.self is any ExpressibleByNilLiteral.Type || MemoryLayout<Value>.size == 0 else {
+            let reason = "the envelope has no \(envelope.dataKey) to decode \(Value.self) from"
+            throw APIError(.decoding, service: self, reason: reason, underlying: error)
+        }
+        return try decodeNull()
+    }
+
+    private func decodeNull<Value: Decodable>() throws -> Value {
+        try decoder.decode(Value.self, from: Data("null".utf8))
+    }
+
+    /// Throws the failure in the envelope of a JSON answer, if there is one.
+    func checkEnvelope(of response: APIResponse) throws(APIError) {
+        guard let envelope, response.isJSON else { return }
+        guard
+            let head = try? decoder.decode(EnvelopeHead.self, from: response.body, configuration: envelope),
+            !envelope.successCodes.contains(head.code)
+        else { return }
+        throw businessError(head: head, envelope: envelope, response: response)
+    }
+
+    private func businessError(head: EnvelopeHead, envelope: Envelope, response: APIResponse) -> APIError {
+        let isExpired = envelope.loginExpiredCodes.contains(head.code)
+        return error(isExpired ? .loginExpired : .server, head: head, response: response)
+    }
+
+    private func error(_ type: APIErrorType, head: EnvelopeHead?, response: APIResponse) -> APIError {
+        APIError(type, service: self, serverMessage: head?.message, code: head?.code, response: response)
+    }
+}
+
+extension APIResponse {
+    /// Describes an answer that should be JSON and is not, for an error.
+    ///
+    /// Quotes only the media types and markup of the lists below, because other text may contain secrets.
+    var notJSONReason: String {
+        let type = headers["Content-Type"].map { Self.mediaType($0) ?? "another Content-Type" } ?? "no Content-Type"
+        guard let markup = Self.markup.first(where: begins) else { return "the answer is malformed JSON (\(type))" }
+        return "the answer is not JSON (\(type), begins with \(markup))"
+    }
+
+    private static func mediaType(_ field: String) -> String? {
+        let type = field.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        return mediaTypes.first { $0 == type }
+    }
+
+    private func begins(with markup: String) -> Bool {
+        let start = body.prefix(256).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
+        return String(decoding: start.prefix(markup.utf8.count), as: UTF8.self).lowercased() == markup.lowercased()
+    }
+
+    // A text is listed before its prefixes.
+    private static let markup = [
+        "<!DOCTYPE html", "<!DOCTYPE", "<html", "<head", "<body", "<?xml", "<rss", "<feed", "<svg", "<soap:Envelope",
+        "<",
+    ]
+
+    private static let mediaTypes = [
+        "text/html", "text/plain", "text/xml", "text/css", "text/csv", "text/javascript", "text/event-stream",
+        "application/json", "application/problem+json", "application/vnd.api+json", "application/xml",
+        "application/xhtml+xml", "application/soap+xml", "application/problem+xml", "application/rss+xml",
+        "application/atom+xml", "application/javascript", "application/octet-stream", "application/pdf",
+        "application/zip", "application/gzip", "application/x-www-form-urlencoded", "application/x-protobuf",
+        "multipart/form-data", "image/gif", "image/jpeg", "image/png", "image/svg+xml", "image/webp",
+    ]
+}

@@ -1,0 +1,83 @@
+/// The items of a list in their order; with an ``ItemID``, each item once.
+struct ItemStore<Item> {
+    private(set) var items: [Item] = []
+    private var index = ItemIndex()
+    private var firstSerial: UInt32 = 1 << 31
+
+    /// Adds the new ones of these items at the end.
+    mutating func append(_ page: [Item], itemID: ItemID<Item>?) {
+        guard let itemID else { return items += page }
+        Self.append(page, to: &items, index: &index, firstSerial: firstSerial, itemID: itemID)
+    }
+
+    /// Adds the new ones of these items at the beginning.
+    mutating func prepend(_ page: [Item], itemID: ItemID<Item>?) {
+        guard let itemID else { return items.insert(contentsOf: page, at: 0) }
+        let new = Self.newItems(of: page, before: items, index: &index, firstSerial: firstSerial, itemID: itemID)
+        firstSerial -= UInt32(new.count)
+        items.insert(contentsOf: new.reversed(), at: 0)
+    }
+
+    /// Removes the first items.
+    mutating func removeFirst(_ count: Int, itemID: ItemID<Item>?) {
+        removeFromIndex(0..<count, itemID: itemID)
+        items.removeFirst(count)
+        firstSerial += UInt32(count)
+    }
+
+    /// Removes the last items.
+    mutating func removeLast(_ count: Int, itemID: ItemID<Item>?) {
+        removeFromIndex(items.count - count..<items.count, itemID: itemID)
+        items.removeLast(count)
+    }
+}
+
+extension ItemStore {
+    private mutating func removeFromIndex(_ rows: Range<Int>, itemID: ItemID<Item>?) {
+        guard let itemID else { return }
+        for row in rows { index.remove(hash: itemID.hash(items[row]), serial: firstSerial + UInt32(row)) }
+    }
+
+    // Static, because the index reads the items while it changes, and another reference to the items would copy them.
+    private static func append(
+        _ page: [Item],
+        to items: inout [Item],
+        index: inout ItemIndex,
+        firstSerial: UInt32,
+        itemID: ItemID<Item>
+    ) {
+        // In runs between the items that are not new; usually there is one run.
+        var run = page.startIndex
+        for position in page.indices {
+            let serial = firstSerial + UInt32(items.count + position - run)
+            let isNew = index.insert(hash: itemID.hash(page[position]), serial: serial) { known in
+                let row = Int(known - firstSerial)
+                return itemID.areSame(row < items.count ? items[row] : page[run + row - items.count], page[position])
+            }
+            guard !isNew else { continue }
+            items += page[run..<position]
+            run = position + 1
+        }
+        items += page[run...]
+    }
+
+    /// Returns the new ones of these items, the last one first.
+    private static func newItems(
+        of page: [Item],
+        before items: [Item],
+        index: inout ItemIndex,
+        firstSerial: UInt32,
+        itemID: ItemID<Item>
+    ) -> [Item] {
+        // From the last item to the first, because serial numbers decrease towards the beginning.
+        var new: [Item] = []
+        for item in page.reversed() {
+            let isNew = index.insert(hash: itemID.hash(item), serial: firstSerial - 1 - UInt32(new.count)) { known in
+                guard known < firstSerial else { return itemID.areSame(items[Int(known - firstSerial)], item) }
+                return itemID.areSame(new[Int(firstSerial - 1 - known)], item)
+            }
+            if isNew { new.append(item) }
+        }
+        return new
+    }
+}

@@ -1,0 +1,143 @@
+/// Pages by a cursor that the server sends with each page for the next one: `cursor=YWZ0ZXI6MjA=`.
+///
+/// The first request has no cursor. The list ends with a page that has no cursor, or an empty one; an empty page alone does
+/// not end it, nor does a total. A cursor is sent back byte by byte, encoded for the query or the body. A cursor that the
+/// server has sent before is not requested again: the next load fails with `decoding`.
+public struct CursorStrategy: PageStrategy {
+    /// The name of the parameter for the cursor.
+    public var cursorKey: String
+    /// Where a page contains the cursor of the next page.
+    public var next: Source
+    /// The name of the parameter for the cursor of a previous page; `nil`, the default, is ``cursorKey``.
+    public var previousCursorKey: String?
+    /// Where a page contains the cursor of the previous page; `nil`, the default, if it contains none.
+    public var previous: Source?
+    /// The cursor at which the list starts; `nil`, the default, sends none.
+    public var startCursor: String?
+    /// The name of the parameter for the size; `nil`, the default, sends none.
+    public var sizeKey: String?
+    /// The number of items to request per page; at least 1.
+    public var size: Int
+
+    /// Creates the strategy.
+    ///
+    /// - Parameters:
+    ///   - cursorKey: The name of the parameter for the cursor.
+    ///   - next: Where a page contains the cursor of the next page.
+    ///   - startCursor: The cursor at which the list starts.
+    ///   - sizeKey: The name of the parameter for the size.
+    ///   - size: The number of items to request per page; sent if there is a `sizeKey`.
+    public init(
+        _ cursorKey: String = "cursor",
+        next: Source = .nextCursor,
+        startCursor: String? = nil,
+        sizeKey: String? = nil,
+        size: Int = 20
+    ) {
+        self.cursorKey = cursorKey
+        self.next = next
+        self.startCursor = startCursor
+        self.sizeKey = sizeKey
+        self.size = size
+    }
+
+    /// The start of the list, or ``startCursor``.
+    public var start: PagePosition {
+        startCursor.map { .cursor($0, parameter: cursorKey) } ?? .start
+    }
+
+    /// Returns the cursor, if there is one, and the size.
+    public func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
+        guard sizeKey == nil || size > 0 else {
+            throw PageStrategyError("a page of \(size) items cannot be requested")
+        }
+        var params: APIParams = [:]
+        if let sizeKey { params[sizeKey] = size }
+        switch position {
+        case .start: break
+        case .cursor(let cursor, let parameter): params[parameter] = cursor
+        default: throw PageStrategyError("no cursor: \(position)")
+        }
+        return params
+    }
+
+    /// Returns the cursor of the next page, unless it is empty.
+    public func position(after page: PageInfo) -> PagePosition? {
+        position(of: next.read(page), parameter: cursorKey)
+    }
+
+    /// Returns the cursor of the previous page, unless it is empty.
+    public func position(before page: PageInfo) -> PagePosition? {
+        position(of: previous?.read(page), parameter: previousCursorKey ?? cursorKey)
+    }
+
+    private func position(of cursor: String?, parameter: String) -> PagePosition? {
+        guard let cursor, !cursor.isEmpty else { return nil }
+        return .cursor(cursor, parameter: parameter)
+    }
+}
+
+extension CursorStrategy {
+    /// Where a page contains a cursor.
+    public struct Source: Sendable {
+        let read: @Sendable (PageInfo) -> String?
+
+        /// Creates a source from a function.
+        ///
+        /// - Parameter read: Returns the cursor, or `nil` at the end of the list. Called once for each page, on the main
+        ///   actor.
+        public init(_ read: @escaping @Sendable (PageInfo) -> String?) {
+            self.read = read
+        }
+
+        /// The decoded page's ``PageResponse/nextCursor``.
+        public static var nextCursor: Source { Source { $0.nextCursor } }
+
+        /// The decoded page's ``PageResponse/previousCursor``.
+        public static var previousCursor: Source { Source { $0.previousCursor } }
+
+        /// A header of the answer.
+        public static func header(_ name: String) -> Source {
+            Source { $0.response.headers[name] }
+        }
+
+        /// A string or a number in the answer's JSON, for example `.body("paging", "next")`.
+        ///
+        /// Parses the whole body, including its envelope, a second time; the page's type need not contain the cursor.
+        public static func body(_ path: String...) -> Source {
+            Source { page in
+                let body = try? JSONValue(json: page.response.body)
+                return path.reduce(body) { $0?[$1] }?.scalarText
+            }
+        }
+    }
+}
+
+extension CursorStrategy: CustomStringConvertible, CustomReflectable {
+    /// The name of the parameter, without ``startCursor``.
+    public var description: String { "CursorStrategy(\(cursorKey))" }
+
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["strategy": description]) }
+}
+
+extension PageStrategy where Self == CursorStrategy {
+    /// Pages by a cursor that the server sends with each page for the next one: `cursor=YWZ0ZXI6MjA=`.
+    ///
+    /// - Parameters:
+    ///   - cursorKey: The name of the parameter for the cursor.
+    ///   - next: Where a page contains the cursor of the next page.
+    ///   - startCursor: The cursor at which the list starts.
+    ///   - sizeKey: The name of the parameter for the size.
+    ///   - size: The number of items to request per page; sent if there is a `sizeKey`.
+    /// - Returns: The strategy.
+    public static func cursor(
+        _ cursorKey: String = "cursor",
+        next: CursorStrategy.Source = .nextCursor,
+        startCursor: String? = nil,
+        sizeKey: String? = nil,
+        size: Int = 20
+    ) -> Self {
+        Self(cursorKey, next: next, startCursor: startCursor, sizeKey: sizeKey, size: size)
+    }
+}

@@ -1,0 +1,50 @@
+/// Detects the end of a list from the items received and the totals of the server, for strategies that calculate positions.
+///
+/// Servers cap, ignore and round the requested size, and their totals may be wrong by one. The end therefore follows from the
+/// items received: a total that is not reached means that there are more, but a total that is reached ends the list only
+/// together with a page that is shorter than another.
+struct ListEndDetector {
+    let page: PageInfo
+    /// The number of items received up to the end of the page; `nil` if it is not known.
+    let receivedItems: Int?
+    /// The number of pages up to this one; `nil` if the server's number of pages has no meaning.
+    let receivedPages: Int?
+    /// The requested number of items per page.
+    let requestedSize: Int
+
+    /// Returns whether the page is certainly the last one; with an exact total, a total that is reached is sufficient.
+    func isEnd(totalIsExact: Bool) -> Bool {
+        guard page.itemCount > 0 else { return true }
+        guard missing.map({ $0 > 0 }) != true else { return false }
+        return totalIsExact && missing != nil || page.itemCount < requestedSize && page.itemCount < page.largestPage
+    }
+
+    /// What is expected after the page.
+    var expectation: PageExpectation {
+        if let missing { return missing > 1 ? .more : .end }
+        // A second page of the same length means that the server uses another size than the requested one.
+        let isFirst = (page.itemsBefore ?? 0) == 0
+        return isFirst && page.itemCount < requestedSize && page.totalItems == nil ? .end : .unknown
+    }
+
+    /// The number of items, or else pages, missing according to the server's total; `nil` if it is not known.
+    private var missing: Int? {
+        if let total = page.totalItems, let receivedItems { return total.subtractingClamped(receivedItems) }
+        // The server may have calculated its number of pages from the requested size.
+        guard let total = page.totalPages, let receivedPages, page.largestPage <= requestedSize else { return nil }
+        return total.subtractingClamped(receivedPages)
+    }
+}
+
+extension Int {
+    /// Returns the sum; `Int.max` if it overflows.
+    func addingClamped(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+
+    fileprivate func subtractingClamped(_ other: Int) -> Int {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (self < 0 ? .min : .max) : difference
+    }
+}

@@ -1,0 +1,103 @@
+/// Pages by the number of items before them: `offset=40&limit=20`.
+///
+/// The next offset counts the received items, whatever the limit was. The list ends as with ``PageNumberStrategy``: with an
+/// empty page; with a page that is shorter than ``limit`` and shorter than an earlier page, after the total has been reached
+/// if the server sends one; and with a 404 for a page that no total promises.
+public struct OffsetStrategy: PageStrategy {
+    /// The name of the parameter for the offset.
+    public var offsetKey: String
+    /// The name of the parameter for the limit.
+    public var limitKey: String
+    /// The number of items to request per page; at least 1.
+    public var limit: Int
+    /// The offset at which the list starts; 0 by default, and never below.
+    public var startOffset: Int
+    /// Whether the list ends as soon as the server's total is reached; false by default.
+    ///
+    /// If the total is too small, items are missing. If this is false, the list requests one page more when its last page is
+    /// as long as the others, or the only one.
+    public var totalIsExact: Bool
+
+    /// Creates the strategy.
+    public init(
+        offsetKey: String = "offset",
+        limitKey: String = "limit",
+        limit: Int = 20,
+        startOffset: Int = 0,
+        totalIsExact: Bool = false
+    ) {
+        self.offsetKey = offsetKey
+        self.limitKey = limitKey
+        self.limit = limit
+        self.startOffset = startOffset
+        self.totalIsExact = totalIsExact
+    }
+
+    /// The offset at which the list starts.
+    public var start: PagePosition { .offset(max(0, startOffset)) }
+
+    /// Returns the offset and the limit.
+    public func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
+        guard limit > 0 else { throw PageStrategyError("a page of \(limit) items cannot be requested") }
+        guard case .offset(let offset) = position else { throw PageStrategyError("no offset: \(position)") }
+        return [offsetKey: offset, limitKey: limit]
+    }
+
+    /// Returns the offset after the page's items, unless the page is the last.
+    public func position(after page: PageInfo) -> PagePosition? {
+        guard case .offset(let offset) = page.position else { return nil }
+        let (next, overflow) = offset.addingReportingOverflow(page.itemCount)
+        guard !overflow, !detector(for: page, offset: offset).isEnd(totalIsExact: totalIsExact) else { return nil }
+        return .offset(next)
+    }
+
+    /// Returns `.end` if the total is reached, or if the page is shorter than ``limit`` and there is no total.
+    public func expectation(after page: PageInfo) -> PageExpectation {
+        guard case .offset(let offset) = page.position else { return .more }
+        return detector(for: page, offset: offset).expectation
+    }
+
+    /// Returns an offset that is lower by the largest number of items received in one page.
+    ///
+    /// The list ignores those items of the previous page that it has already.
+    public func position(before page: PageInfo) -> PagePosition? {
+        guard case .offset(let offset) = page.position, offset > 0 else { return nil }
+        return .offset(max(0, offset - (page.largestPage > 0 ? page.largestPage : limit)))
+    }
+
+    private func detector(for page: PageInfo, offset: Int) -> ListEndDetector {
+        ListEndDetector(
+            page: page,
+            receivedItems: offset.addingClamped(page.itemCount),
+            receivedPages: nil,
+            requestedSize: limit
+        )
+    }
+}
+
+extension PageStrategy where Self == OffsetStrategy {
+    /// Pages by the number of items before them: `offset=40&limit=20`.
+    ///
+    /// - Parameters:
+    ///   - offsetKey: The name of the parameter for the offset.
+    ///   - limitKey: The name of the parameter for the limit.
+    ///   - limit: The number of items to request per page; at least 1.
+    ///   - startOffset: The offset at which the list starts.
+    ///   - totalIsExact: Whether the list ends as soon as the server's total is reached.
+    /// - Returns: The strategy.
+    public static func offset(
+        offsetKey: String = "offset",
+        limitKey: String = "limit",
+        limit: Int = 20,
+        startOffset: Int = 0,
+        totalIsExact: Bool = false
+    ) -> Self {
+        Self(
+            offsetKey: offsetKey,
+            limitKey: limitKey,
+            limit: limit,
+            startOffset: startOffset,
+            totalIsExact: totalIsExact
+        )
+    }
+}

@@ -1,0 +1,93 @@
+/// What a strategy knows of a page that has been received.
+public struct PageInfo: Sendable {
+    /// The position of the page.
+    public let position: PagePosition
+    /// The number of items that the server sent in the page.
+    public let itemCount: Int
+    /// The number of items in the whole list, if the page contains it.
+    public let totalItems: Int?
+    /// The number of pages in the whole list, if the page contains it.
+    public let totalPages: Int?
+    /// The cursor of the next page, if the page contains it.
+    public let nextCursor: String?
+    /// The cursor of the previous page, if the page contains it.
+    public let previousCursor: String?
+    /// The raw answer.
+    public let response: APIResponse
+    /// The number of items that the server sent in all pages before this one, repeated items included; `nil` if the list
+    /// did not start at its first page and has not received that page.
+    public internal(set) var itemsBefore: Int?
+    /// The largest number of items that the server sent in one page of this list, this page included.
+    public internal(set) var largestPage: Int
+
+    /// Creates the information about a page, to test a custom strategy.
+    ///
+    /// - Parameters:
+    ///   - position: The position of the page.
+    ///   - itemCount: The number of items that the server sent in the page.
+    ///   - itemsBefore: The number of items in all pages before this one; `nil`, the default, if it is not known.
+    ///   - largestPage: The number of items in the largest page of the list; `nil`, the default, if that is this page.
+    ///   - totalItems: The number of items in the whole list, if the page contains it.
+    ///   - totalPages: The number of pages in the whole list, if the page contains it.
+    ///   - nextCursor: The cursor of the next page, if the page contains it.
+    ///   - previousCursor: The cursor of the previous page, if the page contains it.
+    ///   - response: The raw answer.
+    public init(
+        position: PagePosition,
+        itemCount: Int,
+        itemsBefore: Int? = nil,
+        largestPage: Int? = nil,
+        totalItems: Int? = nil,
+        totalPages: Int? = nil,
+        nextCursor: String? = nil,
+        previousCursor: String? = nil,
+        response: APIResponse
+    ) {
+        self.position = position
+        self.itemCount = itemCount
+        self.itemsBefore = itemsBefore
+        self.largestPage = max(itemCount, largestPage ?? 0)
+        self.totalItems = totalItems
+        self.totalPages = totalPages
+        self.nextCursor = nextCursor
+        self.previousCursor = previousCursor
+        self.response = response
+    }
+}
+
+extension PageInfo {
+    init(_ page: some PageResponse, at position: PagePosition, in response: APIResponse) {
+        self.init(
+            position: position,
+            itemCount: page.items.count,
+            totalItems: page.totalItems,
+            totalPages: page.totalPages,
+            nextCursor: page.nextCursor,
+            previousCursor: page.previousCursor,
+            response: response
+        )
+    }
+
+    /// Returns the position of a page whose URL the answer contains, for a strategy that reads another source than `Link`.
+    ///
+    /// Keeps the percent-encoding of the text. `URL(string:)` encodes it a second time if the text contains an illegal
+    /// character, and the server would receive another cursor than it sent.
+    ///
+    /// - Parameter reference: An absolute URL, or one relative to the answer's (RFC 3986 section 4.1).
+    /// - Returns: `nil` when it is not a URL.
+    public func link(to reference: String) -> PagePosition? {
+        link(to: reference.utf8)
+    }
+
+    func link(to reference: some Collection<UInt8>) -> PagePosition? {
+        URLReference(reference)?.resolved(against: response.url).map(PagePosition.link)
+    }
+}
+
+extension PageInfo: CustomStringConvertible, CustomReflectable {
+    /// The position, the number of items and the answer, without cursors.
+    public var description: String { "\(position), \(itemCount) items, \(response)" }
+
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["page": description]) }
+}

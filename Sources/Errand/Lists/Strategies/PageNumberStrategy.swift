@@ -1,0 +1,107 @@
+/// Pages by number and size: `page=1&pageSize=20`.
+///
+/// The list ends with an empty page; with a page that is shorter than ``size`` and shorter than an earlier page, after the
+/// total has been reached if the server sends one; and with a 404 for a page that no total promises. The requested size
+/// alone decides nothing, because a server may cap, ignore or round it. If the last page is as long as the others, or the
+/// only one, the list therefore requests one more page; ``totalIsExact`` avoids that request.
+public struct PageNumberStrategy: PageStrategy {
+    /// The number of the first page; 1 by default.
+    public var first: Int
+    /// The name of the parameter for the number.
+    public var pageKey: String
+    /// The name of the parameter for the size.
+    public var sizeKey: String
+    /// The number of items to request per page; at least 1.
+    public var size: Int
+    /// The number of the page at which the list starts; `nil`, the default, is ``first``.
+    public var startNumber: Int?
+    /// Whether the list ends as soon as the server's total of items, or else of pages, is reached; false by default.
+    ///
+    /// If the total is too small, items are missing.
+    public var totalIsExact: Bool
+
+    /// Creates the strategy.
+    public init(
+        first: Int = 1,
+        pageKey: String = "page",
+        sizeKey: String = "pageSize",
+        size: Int = 20,
+        startNumber: Int? = nil,
+        totalIsExact: Bool = false
+    ) {
+        self.first = first
+        self.pageKey = pageKey
+        self.sizeKey = sizeKey
+        self.size = size
+        self.startNumber = startNumber
+        self.totalIsExact = totalIsExact
+    }
+
+    /// The page at which the list starts.
+    public var start: PagePosition { .number(startNumber ?? first) }
+
+    /// Returns the number and the size.
+    public func params(at position: PagePosition) throws(PageStrategyError) -> APIParams {
+        guard size > 0 else { throw PageStrategyError("a page of \(size) items cannot be requested") }
+        guard case .number(let number) = position else { throw PageStrategyError("no page number: \(position)") }
+        return [pageKey: number, sizeKey: size]
+    }
+
+    /// Returns the next number, unless the page is the last.
+    public func position(after page: PageInfo) -> PagePosition? {
+        guard case .number(let number) = page.position, page.itemCount > 0, number < .max else { return nil }
+        return detector(for: page, number: number).isEnd(totalIsExact: totalIsExact) ? nil : .number(number + 1)
+    }
+
+    /// Returns `.end` if the total is reached, or if the page is shorter than ``size`` and there is no total.
+    public func expectation(after page: PageInfo) -> PageExpectation {
+        guard case .number(let number) = page.position else { return .more }
+        return detector(for: page, number: number).expectation
+    }
+
+    /// Returns the number before, down to ``first``.
+    public func position(before page: PageInfo) -> PagePosition? {
+        guard case .number(let number) = page.position, number > first else { return nil }
+        return .number(number - 1)
+    }
+
+    private func detector(for page: PageInfo, number: Int) -> ListEndDetector {
+        let (before, overflow) = number.subtractingReportingOverflow(first)
+        return ListEndDetector(
+            page: page,
+            receivedItems: page.itemsBefore?.addingClamped(page.itemCount),
+            receivedPages: overflow ? .max : before.addingClamped(1),
+            requestedSize: size
+        )
+    }
+}
+
+extension PageStrategy where Self == PageNumberStrategy {
+    /// Pages by number and size: `page=1&pageSize=20`.
+    ///
+    /// - Parameters:
+    ///   - first: The number of the first page.
+    ///   - pageKey: The name of the parameter for the number.
+    ///   - sizeKey: The name of the parameter for the size.
+    ///   - size: The number of items to request per page; at least 1.
+    ///   - startNumber: The number of the page at which the list starts; `nil` is `first`.
+    ///   - totalIsExact: Whether the list ends as soon as the server's total is reached.
+    /// - Returns: The strategy.
+    public static func pageNumber(
+        first: Int = 1,
+        pageKey: String = "page",
+        sizeKey: String = "pageSize",
+        size: Int = 20,
+        startNumber: Int? = nil,
+        totalIsExact: Bool = false
+    ) -> Self {
+        Self(
+            first: first,
+            pageKey: pageKey,
+            sizeKey: sizeKey,
+            size: size,
+            startNumber: startNumber,
+            totalIsExact: totalIsExact
+        )
+    }
+}

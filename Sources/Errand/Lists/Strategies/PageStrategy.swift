@@ -1,0 +1,100 @@
+public import Foundation
+
+/// How a list requests its pages, and how it detects its end.
+///
+/// The library's strategies are ``PageNumberStrategy``, ``OffsetStrategy``, ``CursorStrategy`` and ``LinkStrategy``, also
+/// written as `.pageNumber(size: 50)`, `.offset(limit: 50)`, `.cursor(…)` and `.link`. An app may add others. A strategy is
+/// a value without state: it keeps nothing from one page to the next.
+public protocol PageStrategy: Sendable {
+    /// The position of the page at which the list starts.
+    var start: PagePosition { get }
+
+    /// Returns the parameters that request the page at `position`; they replace the screen's parameters of the same name.
+    ///
+    /// - Throws: ``PageStrategyError`` when a setting of the strategy is invalid; the load fails with `invalidRequest`.
+    func params(at position: PagePosition) throws(PageStrategyError) -> APIParams
+
+    /// Returns the position of the next page; `nil` when this page is the last.
+    ///
+    /// - Throws: ``PageStrategyError`` when the page names its next page in an invalid way; the next load fails with
+    ///   `decoding`.
+    func position(after page: PageInfo) throws(PageStrategyError) -> PagePosition?
+
+    /// Returns what is expected at the position that ``position(after:)`` has returned; `.more` by default.
+    ///
+    /// A strategy that cannot recognize the last page requests one page too many. The expectation decides what it means if
+    /// the server answers that request with a 404 or with the same items again.
+    func expectation(after page: PageInfo) -> PageExpectation
+
+    /// Returns the position of the previous page; `nil`, the default, when there is none or it is not known.
+    ///
+    /// A list that has dropped its first pages (``PageAPIRequest/maxPages``) can load them again in any case.
+    ///
+    /// - Throws: ``PageStrategyError`` when the page names its previous page in an invalid way; the list then has no
+    ///   previous page.
+    func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition?
+}
+
+extension PageStrategy {
+    /// Returns `.more`.
+    public func expectation(after page: PageInfo) -> PageExpectation { .more }
+    /// Returns `nil`.
+    public func position(before page: PageInfo) -> PagePosition? { nil }
+}
+
+/// Why a strategy cannot request a page.
+public struct PageStrategyError: Error, CustomStringConvertible {
+    /// A description for the developer.
+    public let description: String
+
+    /// Creates an error.
+    public init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// What a strategy expects after a page, at the position that it has returned for the next one.
+public enum PageExpectation: Sendable {
+    /// Another page. If the server answers 404, the load fails.
+    case more
+    /// Unknown. If the server answers 404, the list ends.
+    case unknown
+    /// No page. If the server answers 404 or sends the items of the last page again, the list ends.
+    case end
+}
+
+/// The position of a page in its list, in the terms of the strategy.
+public enum PagePosition: Sendable, Hashable {
+    /// The start of the list, for a strategy whose first request names no position.
+    case start
+    /// The number of the page.
+    case number(Int)
+    /// The number of items before the page.
+    case offset(Int)
+    /// A cursor from the server, and the name of the parameter that sends it.
+    case cursor(String, parameter: String)
+    /// A URL from the server, which is requested unchanged if it has the service's origin.
+    case link(URL)
+
+    /// The URL of a link.
+    var link: URL? {
+        guard case .link(let url) = self else { return nil }
+        return url
+    }
+}
+
+extension PagePosition: CustomStringConvertible, CustomReflectable {
+    /// The position, without the text of a cursor and the secret parts of a URL.
+    public var description: String {
+        switch self {
+        case .start: "start"
+        case .number(let number): "page \(number)"
+        case .offset(let offset): "offset \(offset)"
+        case .cursor(let cursor, let parameter): "\(parameter) \(Redaction.hidden(cursor.utf8))"
+        case .link(let url): "link \(Redaction.url(url.absoluteString))"
+        }
+    }
+
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["position": description]) }
+}

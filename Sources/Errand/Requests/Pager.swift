@@ -1,0 +1,61 @@
+/// A list that is filled by the loads of one request.
+///
+/// ``PageAPIRequest`` is one. The requests below it know their list through this protocol alone.
+@MainActor protocol Pager: AnyObject {
+    /// The part to load again after a failure; `nil` when nothing has failed.
+    var failedPart: ListPart? { get }
+
+    /// The part to load next, because of the pages received so far; `nil` for none.
+    var followUp: ListPart? { get }
+
+    /// Returns how to obtain a part of the list now.
+    func decision(for part: ListPart) -> PageLoadDecision
+
+    /// Prepares the list for a load.
+    ///
+    /// - Returns: What asks for the page.
+    /// - Throws: `invalidRequest` or `decoding`, when the page cannot be requested.
+    func loadWillBegin(
+        _ id: RequestID,
+        of part: ListPart,
+        from service: APIService?
+    ) throws(APIError) -> RequestDraft.Addition
+
+    /// Returns whether the list ends, instead of failing, with this error of a load.
+    func endsList(with error: APIError, of id: RequestID) -> Bool
+
+    /// Updates the list with the result of a load.
+    ///
+    /// - Returns: What notifies the list's observer; `nil` when nothing has changed for it.
+    func loadDidEnd(
+        _ id: RequestID,
+        with result: Result<any Sendable, APIError>,
+        response: APIResponse?
+    ) -> (() -> Void)?
+}
+
+/// The part of a list that a load requests.
+enum ListPart {
+    /// The first page, which replaces the list.
+    case first
+    /// The first of all loaded pages, which together replace the list.
+    case all
+    /// Another of all loaded pages.
+    case remaining
+    /// The page after the loaded ones.
+    case next
+    /// The page after the loaded ones, requested because a row near the end has appeared.
+    case prefetch
+    /// The page before the loaded ones.
+    case previous
+}
+
+/// How to obtain a part of a list.
+enum PageLoadDecision {
+    /// Wait for this load, which runs already.
+    case join(RequestID)
+    /// Begin a load.
+    case begin(ListPart)
+    /// Do nothing: there is no such page.
+    case skip
+}

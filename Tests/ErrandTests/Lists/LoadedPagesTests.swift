@@ -1,0 +1,196 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("The loaded pages of a list", .timeLimit(.minutes(10)))
+struct LoadedPagesTests {
+    struct Page: PageResponse, Sendable {
+        var items: [Int]
+        var nextCursor: String?
+        var previousCursor: String?
+    }
+
+    private let numbers = PageNumberStrategy(size: 3)
+    private let mod10 = ItemID<Int> { $0 % 10 }
+
+    private func info(_ page: Page, at position: PagePosition) -> PageInfo {
+        let body = Data("\(page.items)".utf8)
+        let response = HTTPResponse(status: 200, body: body)
+        let url = URL("http://shop.test/api")
+        return PageInfo(page, at: position, in: APIResponse(response, url: url, redirects: [], duration: .zero))
+    }
+
+    private func rules(_ strategy: any PageStrategy, itemID: ItemID<Int>? = nil) -> ListRules<Int> {
+        ListRules(strategy: strategy, itemID: itemID, maxPages: nil)
+    }
+
+    private func append(
+        _ items: [Int],
+        to pages: inout LoadedPages<Int>,
+        _ itemID: ItemID<Int>? = nil
+    ) {
+        let page = Page(items: items)
+        let info = info(page, at: pages.next ?? numbers.start)
+        pages.append(page.items, info: info, rules: rules(numbers, itemID: itemID))
+    }
+
+    @Test func `A window drops its first page and can load it again`() {
+        var pages = LoadedPages<Int>()
+        for items in [[1, 2, 3], [4, 5, 6], [7, 8, 9]] { append(items, to: &pages, mod10) }
+        #expect(pages.dropFirstPages(keeping: 2, itemID: mod10) == 0..<3)
+        #expect(pages.items == [4, 5, 6, 7, 8, 9])
+        #expect(pages.insertedRows == 3..<6)
+        #expect(pages.previous == .number(1))
+        let first = Page(items: [1, 2, 3])
+        _ = pages.prepend(first.items, info: info(first, at: .number(1)), rules: rules(numbers, itemID: mod10))
+        #expect(pages.items == [1, 2, 3, 4, 5, 6, 7, 8, 9], "the IDs of dropped pages are removed")
+        #expect(pages.insertedRows == 0..<3)
+        #expect(pages.previous == nil)
+        #expect(pages.dropLastPages(keeping: 2, itemID: mod10) == 6..<9)
+        #expect(pages.items == [1, 2, 3, 4, 5, 6])
+        #expect(pages.next == .number(3))
+        append([17, 18, 19], to: &pages, mod10)
+        #expect(pages.items == [1, 2, 3, 4, 5, 6, 17, 18, 19])
+    }
+
+    @Test func `A repeated page blocks the next one again after a page has been dropped`() {
+        var pages = LoadedPages<Int>()
+        for _ in 1...4 { append([1, 2, 3], to: &pages) }
+        #expect(pages.blockedReason?.contains("repeatedly") == true)
+        _ = pages.dropLastPages(keeping: 3, itemID: nil)
+        #expect(pages.blockedReason == nil)
+        append([1, 2, 3], to: &pages)
+        #expect(pages.blockedReason?.contains("repeatedly") == true)
+    }
+
+    @Test func `A hundred pages without an item block the next one, fewer do not`() {
+        var pages = LoadedPages<Int>()
+        let cursors = CursorStrategy()
+        for number in 1...100 {
+            #expect(pages.blockedReason == nil)
+            let page = Page(items: [], nextCursor: "\(number)")
+            pages.append(page.items, info: info(page, at: pages.next ?? cursors.start), rules: rules(cursors))
+        }
+        #expect(pages.blockedReason?.contains("repeatedly") == true)
+    }
+
+    @Test func `A previous page adds only new items`() {
+        var pages = LoadedPages<Int>()
+        append([4, 5, 6], to: &pages, mod10)
+        let page = Page(items: [1, 4, 2, 12, 3])
+        let rules = rules(PageNumberStrategy(first: -5), itemID: mod10)
+        _ = pages.prepend(page.items, info: info(page, at: .number(0)), rules: rules)
+        #expect(pages.items == [1, 12, 3, 4, 5, 6])
+        #expect(pages.previous == .number(-1))
+    }
+
+    @Test func `Dropped pages are found again even if the strategy knows no previous page`() {
+        let cursors = CursorStrategy()
+        var pages = LoadedPages<Int>()
+        for number in 0..<5 {
+            let page = Page(items: [number], nextCursor: "c\(number + 1)")
+            pages.append(page.items, info: info(page, at: pages.next ?? cursors.start), rules: rules(cursors))
+            _ = pages.dropFirstPages(keeping: 2, itemID: nil)
+        }
+        #expect(pages.items == [3, 4])
+        for number in [2, 1, 0] {
+            #expect(pages.previous == (number == 0 ? .start : .cursor("c\(number)", parameter: "cursor")))
+            let page = Page(items: [number], nextCursor: "c\(number + 1)")
+            _ = pages.prepend(page.items, info: info(page, at: pages.previous ?? .number(-1)), rules: rules(cursors))
+            _ = pages.dropLastPages(keeping: 2, itemID: nil)
+        }
+        #expect(pages.items == [0, 1])
+        #expect(pages.previous == nil)
+        #expect(pages.next == .cursor("c2", parameter: "cursor"))
+    }
+
+    @Test(.fault(50), arguments: ["c0", "c1", "c2"])
+    func `A cursor that has been visited blocks the next page`(_ repeated: String) {
+        let cursors = CursorStrategy(startCursor: "c0")
+        var pages = LoadedPages<Int>()
+        for (number, next) in ["c1", "c2", repeated].enumerated() {
+            #expect(pages.blockedReason == nil)
+            let page = Page(items: [number], nextCursor: next)
+            pages.append(page.items, info: info(page, at: pages.next ?? cursors.start), rules: rules(cursors))
+        }
+        #expect(pages.blockedReason != nil)
+        #expect(pages.items == [0, 1, 2], "the items of the page are kept")
+    }
+
+    @Test(.fault(50))
+    func `The fourth equal page blocks the next one, and with IDs the third page without a new item`() {
+        var pages = LoadedPages<Int>()
+        for _ in 1...3 { append([1, 2, 3], to: &pages) }
+        #expect(pages.blockedReason == nil)
+        append([1, 2, 3], to: &pages)
+        #expect(pages.blockedReason != nil)
+        pages = LoadedPages()
+        for items in [[1, 2, 3], [3, 1, 2], [2, 3, 1], [1, 12, 3]] {
+            #expect(pages.blockedReason == nil)
+            append(items, to: &pages, mod10)
+        }
+        #expect(pages.blockedReason != nil)
+        #expect(pages.items == [1, 2, 3])
+    }
+
+    @Test func `Two pages without a new item block nothing`() {
+        var pages = LoadedPages<Int>()
+        for items in [[1, 2, 3], [1, 2, 3], [1, 2, 3], [4, 5, 6], [4, 5, 6], [4, 5, 6], [7, 8, 9]] {
+            append(items, to: &pages, mod10)
+        }
+        #expect(pages.blockedReason == nil)
+        #expect(pages.items == Array(1...9))
+    }
+
+    @Test func `A list that starts at an offset loads all items before it once`() throws {
+        let offsets = OffsetStrategy(limit: 10, startOffset: 25)
+        var pages = LoadedPages<Int>()
+        let middle = Page(items: Array(25..<35))
+        pages.append(middle.items, info: info(middle, at: offsets.start), rules: rules(offsets))
+        while let position = pages.previous {
+            let params = try offsets.params(at: position)
+            let offset = try #require(params["offset"] as? Int)
+            let limit = try #require(params["limit"] as? Int)
+            let page = Page(items: Array(offset..<offset + limit))
+            let isAdded = pages.prepend(page.items, info: info(page, at: position), rules: rules(offsets))
+            #expect(isAdded)
+        }
+        #expect(pages.items == Array(0..<35))
+    }
+
+    @Test(.fault(81)) func `A previous page that is too short or too long causes neither a gap nor a repetition`() {
+        let offsets = OffsetStrategy(limit: 10, startOffset: 25)
+        for size in [1, 3, 4, 7, 10, 12, 30] {
+            var pages = LoadedPages<Int>()
+            let middle = Page(items: Array(25..<35))
+            pages.append(middle.items, info: info(middle, at: offsets.start), rules: rules(offsets))
+            var requests = 0
+            while case .offset(let offset) = pages.previous, requests < 100 {
+                requests += 1
+                let page = Page(items: Array(offset..<offset + size))
+                let count = pages.items.count
+                let isAdded = pages.prepend(page.items, info: info(page, at: .offset(offset)), rules: rules(offsets))
+                #expect(isAdded == (pages.items.count > count))
+            }
+            #expect(pages.items == Array(0..<35), "pages of \(size)")
+        }
+    }
+
+    @Test(
+        .fault(81),
+        arguments: [
+            (#"{"time":1,"data":{"list":[1,2],"tags":["a","b"]}}"#, true),
+            (#"{"data":{"list":[1,3],"tags":["a","b"]}}"#, false),
+            (#"{"data":{"list":[1,2],"tags":["a","c"]}}"#, false),
+            (#"{"data":{"rows":[1,2],"tags":["a","b"]}}"#, false),
+            (#"[1,2]"#, false), ("", false), ("[", false),
+        ]
+    )
+    func `Items are compared independently of other members`(_ body: String, _ isSame: Bool) {
+        let other = Data(#"{"data":{"list":[1,2],"tags":["a","b"]},"time":2}"#.utf8)
+        #expect(Data(body.utf8).hasSameItems(as: other, count: 2) == isSame)
+        #expect(!Data(body.utf8).hasSameItems(as: other, count: 0))
+        #expect(other.hasSameItems(as: other, count: 2))
+    }
+}
