@@ -14,7 +14,7 @@ extension APIProxy: CookieJarOwner {
         get { state.withLock(\.onError) }
         set {
             state.take { Swift.exchange(&$0.onError, with: newValue) }
-            cookies.tell()
+            cookies.reportProblems()
         }
     }
 
@@ -22,7 +22,7 @@ extension APIProxy: CookieJarOwner {
     @discardableResult
     func switchCookies(to jar: CookieJar) -> CookieJar {
         let old = state.take { Swift.exchange(&$0.cookies, with: jar) }
-        jar.belong(to: self)
+        jar.attach(to: self)
         try? old.flush()
         return old
     }
@@ -30,7 +30,7 @@ extension APIProxy: CookieJarOwner {
     /// The jar of a load: the service's own, or else the proxy's.
     func jar(for service: APIService?) -> CookieJar {
         guard let jar = service?.cookies else { return cookies }
-        jar.belong(to: self)
+        jar.attach(to: self)
         return jar
     }
 }

@@ -17,7 +17,7 @@ extension APIProxy {
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
         let jar = jar(for: service ?? defaultService)
-        jar.empty()
+        jar.clearInMemory()
         endSession(of: service)
         // Once more, for a load of the old session whose turn came in between, and then the disk, which takes its time.
         jar.clear()

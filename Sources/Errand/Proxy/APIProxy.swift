@@ -67,7 +67,7 @@ public final class APIProxy: Sendable {
         self.transport = transport ?? DefaultTransport.make()
         self.clock = clock
         self.reachability = reachability
-        cookies.belong(to: self)
+        cookies.attach(to: self)
     }
 
     /// The service of requests that name none.
