@@ -26,11 +26,11 @@ struct CookieFile: Sendable {
     /// Throws when other users may replace files in the folder.
     func checkFolder() throws(CookieFileError) {
         guard let reason = FilePermissions(at: folder)?.reasonToRefuseFolder else { return }
-        throw CookieFileError(.cannotRead, url, reason)
+        throw CookieFileError(.cannotRead, file: url, reason: reason)
     }
 
-    func error(_ kind: CookieFileError.Kind, _ error: SystemError) -> CookieFileError {
-        CookieFileError(kind, url, error.reason)
+    func error(_ kind: CookieFileError.Kind, causedBy error: SystemError) -> CookieFileError {
+        CookieFileError(kind, file: url, reason: error.reason)
     }
 }
 

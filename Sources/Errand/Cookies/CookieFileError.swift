@@ -29,7 +29,7 @@ public struct CookieFileError: Error, Sendable {
     /// What happened; free of cookie values.
     public let reason: String
 
-    init(_ kind: Kind, _ file: URL, _ reason: String) {
+    init(_ kind: Kind, file: URL, reason: String) {
         self.kind = kind
         self.file = file
         self.reason = reason

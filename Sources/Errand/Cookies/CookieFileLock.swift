@@ -18,14 +18,18 @@ struct CookieFileLock: Sendable {
     }
 
     private func acquire() throws(CookieFileError) -> LockedFile {
-        do throws(SystemError) { try makeFolder(file.folder) } catch { throw file.error(.cannotWrite, error) }
+        do throws(SystemError) {
+            try makeFolder(file.folder)
+        } catch {
+            throw file.error(.cannotWrite, causedBy: error)
+        }
         try file.checkFolder()
         do throws(SystemError) {
             if let lock = try LockedFile.lock(file.lockPath, timeout: Self.timeout) { return lock }
         } catch {
-            throw file.error(.cannotWrite, error)
+            throw file.error(.cannotWrite, causedBy: error)
         }
-        throw CookieFileError(.locked, file.url, "another process holds the lock")
+        throw CookieFileError(.locked, file: file.url, reason: "another process holds the lock")
     }
 
     private func makeFolder(_ path: String) throws(SystemError) {

@@ -64,8 +64,9 @@ struct CookieFileMapper: Sendable {
 
     /// An error for each cookie that the format cannot express.
     func errors(for store: CookieStore, in file: CookieFile) -> [CookieFileError] {
-        store.cookies.filter { !CookieFileFormat.canRepresent($0) }.map {
-            CookieFileError(.notRepresentable, file.url, "the cookie \($0) has no name or contains a TAB")
+        store.cookies.filter { !CookieFileFormat.canRepresent($0) }.map { cookie in
+            let reason = "the cookie \(cookie) has no name or contains a TAB"
+            return CookieFileError(.notRepresentable, file: file.url, reason: reason)
         }
     }
 }

@@ -42,7 +42,7 @@ struct CookieFileReader: Sendable {
     func read(at date: Date, unlessChecksum known: UInt64? = nil) throws(CookieFileError) -> CookieFileSnapshot {
         switch try readEntry() {
         case .missing: return CookieFileSnapshot()
-        case .refused(let reason): throw CookieFileError(.cannotRead, file.url, reason)
+        case .refused(let reason): throw CookieFileError(.cannotRead, file: file.url, reason: reason)
         case .unusable(let reason): return CookieFileSnapshot(contents: .init(damage: reason))
         case .bytes(let bytes, let modified):
             let checksum = CookieFileFormat.checksum(bytes)
@@ -65,7 +65,7 @@ struct CookieFileReader: Sendable {
         } catch {
             if error.number == ENOENT { return .missing }
             if error.number == ELOOP { return .unusable("it is a symbolic link") }
-            throw file.error(.cannotRead, error)
+            throw file.error(.cannotRead, causedBy: error)
         }
     }
 

@@ -24,7 +24,7 @@ struct CookieFileWriter: Sendable {
             try FileDescriptor(opening: file.folder, O_RDONLY | O_DIRECTORY).synchronize()
         } catch {
             unlink(file.temporaryPath)
-            throw file.error(.cannotWrite, error)
+            throw file.error(.cannotWrite, causedBy: error)
         }
     }
 
@@ -47,12 +47,18 @@ extension CookieFileWriter {
     /// on the disk at any time. A file without cookies is renamed.
     func setAside(_ snapshot: CookieFileSnapshot) throws(CookieFileError) -> CookieFileError {
         let name = if let bytes = snapshot.damagedBytes { try copyAside(bytes) } else { try renameAside() }
-        return CookieFileError(.setAside, file.url, "\(snapshot.contents.damage ?? ""); it is now \(name)")
+        return CookieFileError(
+            .setAside,
+            file: file.url,
+            reason: "\(snapshot.contents.damage ?? ""); it is now \(name)"
+        )
     }
 
     private func renameAside() throws(CookieFileError) -> String {
         let (_, free) = try corruptNames()
-        guard rename(file.path, file.folder + free) == 0 else { throw file.error(.cannotWrite, .last("rename")) }
+        guard rename(file.path, file.folder + free) == 0 else {
+            throw file.error(.cannotWrite, causedBy: .last("rename"))
+        }
         return free
     }
 
@@ -67,7 +73,7 @@ extension CookieFileWriter {
     private func corruptNames() throws(CookieFileError) -> (last: String?, free: String) {
         let names = (1...999).map(file.corruptName)
         guard let free = names.firstIndex(where: { FileIdentity(ofEntry: file.folder + $0) == nil }) else {
-            throw CookieFileError(.cannotWrite, file.url, "too many files were set aside")
+            throw CookieFileError(.cannotWrite, file: file.url, reason: "too many files were set aside")
         }
         return (free > 0 ? names[free - 1] : nil, names[free])
     }

@@ -119,7 +119,7 @@ extension CookieSaver {
                 // Taken when the lock is held, because a logout during the wait ends changes, which must not be saved then.
                 let changes = state.withLock { $0.takeChanges() }
                 pending = changes
-                return try write(changes, reason)
+                return try write(changes, for: reason)
             }
         } catch {
             let unsaved = pending
@@ -138,9 +138,10 @@ extension CookieSaver {
         writer.remove()
     }
 
-    private func write(_ pending: CookieJarState.PendingSave, _ reason: Reason) throws(CookieFileError)
-        -> [CookieFileError]
-    {
+    private func write(
+        _ pending: CookieJarState.PendingSave,
+        for reason: Reason
+    ) throws(CookieFileError) -> [CookieFileError] {
         writer.removeTemporaryFile()
         // Not the date at which the jar was opened, because the maximum lifetime of cookies counts from this date.
         let date = pending.changes.date ?? .now

@@ -23,7 +23,7 @@ struct PublicSuffixList: Sendable {
 
     private static let systemFile = URL(filePath: "/usr/share/publicsuffix/public_suffix_list.dat")
     private static let system = libpsl ?? list(at: systemFile) ?? defaultRule
-    static let defaultRule = PublicSuffixList(.defaultRule, .defaultRule)
+    static let defaultRule = PublicSuffixList(source: .defaultRule, storage: .defaultRule)
 
     let source: PublicSuffixSource
     private let storage: Storage
@@ -33,16 +33,16 @@ struct PublicSuffixList: Sendable {
         self = file.flatMap(Self.list) ?? Self.system
     }
 
-    private init(_ source: PublicSuffixSource, _ storage: Storage) {
+    private init(source: PublicSuffixSource, storage: Storage) {
         self.source = source
         self.storage = storage
     }
 
     private static func list(at file: URL) -> PublicSuffixList? {
-        PublicSuffixRules(contentsOf: file).map { PublicSuffixList(.file(file), .rules($0)) }
+        PublicSuffixRules(contentsOf: file).map { PublicSuffixList(source: .file(file), storage: .rules($0)) }
     }
 
-    private static let libpsl = LibPSL().map { PublicSuffixList(.libpsl, .libpsl($0)) }
+    private static let libpsl = LibPSL().map { PublicSuffixList(source: .libpsl, storage: .libpsl($0)) }
 
     /// Whether `domain`, a canonical one, is a public suffix.
     func isPublicSuffix(_ domain: String) -> Bool {

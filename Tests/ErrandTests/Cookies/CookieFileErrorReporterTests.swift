@@ -15,7 +15,7 @@ struct CookieFileErrorReporterTests {
     private let problems = Problems()
 
     private func error(_ kind: CookieFileError.Kind) -> CookieFileError {
-        CookieFileError(kind, URL(filePath: "/cookies.txt"), "a reason")
+        CookieFileError(kind, file: URL(filePath: "/cookies.txt"), reason: "a reason")
     }
 
     @Test func `A kind is reported again only after it was resolved`() {
