@@ -25,14 +25,24 @@ let package = Package(
             dependencies: ["Errand", "ErrandTesting", "FixtureServer", "CurlRuntime"],
             swiftSettings: strict
         ),
-        .executableTarget(name: "cookie-probe", dependencies: ["Errand"], swiftSettings: strict),
+        .executableTarget(
+            name: "cookie-probe",
+            dependencies: ["Errand"],
+            path: "Tests/Programs/cookie-probe",
+            swiftSettings: strict
+        ),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
             name: "ErrandTests",
-            dependencies: ["Errand", "ErrandTesting", "FixtureServer", "cookie-probe", "errand-bench"],
+            dependencies: ["Errand", "ErrandTesting", "FixtureServer", "TestSupport", "cookie-probe", "errand-bench"],
             exclude: ["Documentation/Prelude.txt"],
             swiftSettings: strict
         ),
-        .testTarget(name: "FixtureServerTests", dependencies: ["FixtureServer"], swiftSettings: strict),
+        .testTarget(
+            name: "FixtureServerTests",
+            dependencies: ["FixtureServer", "TestSupport"],
+            swiftSettings: strict
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,11 +1,11 @@
-import FixtureServer
+import TestSupport
 import Testing
 
-/// Lets few of the tests run at a time that use sockets, clocks or much of the processor: they would time each other.
+/// Limits how many tests run at a time that use sockets, clocks or much processor time and would disturb each other.
 struct TakesTurns: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
-    // Around a test as a whole, where waiting does not count towards its time limit.
+    // The whole test is the scope, so that waiting does not count towards its time limit.
     func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
         testCase == nil && !test.isSuite ? self : nil
     }
@@ -15,7 +15,7 @@ struct TakesTurns: SuiteTrait, TestTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        try await Turnstile.tests.pass(function)
+        try await AsyncSemaphore.tests.withPermit(function)
     }
 }
 

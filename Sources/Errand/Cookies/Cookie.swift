@@ -1,18 +1,18 @@
 public import Foundation
 
-/// One cookie as the jar keeps it (RFC 6265bis section 5.7).
+/// A cookie as the jar stores it (RFC 6265bis section 5.7).
 ///
 /// Name and value are bytes; nothing in them is decoded or unquoted.
 public struct Cookie: Sendable, Equatable {
-    /// When a browser would send the cookie across sites.
+    /// When a browser would send the cookie with cross-site requests.
     ///
-    /// An app has no sites, so the jar keeps the attribute for others to read and sends the cookie in any case.
+    /// An app has no sites, so the jar stores the attribute for information only and sends the cookie in any case.
     public enum SameSite: String, Sendable {
-        /// Only within the site.
+        /// With same-site requests only.
         case strict = "Strict"
-        /// Within the site and when the user navigates to it.
+        /// With same-site requests, and with cross-site navigation to a top-level page.
         case lax = "Lax"
-        /// Everywhere; such a cookie must be ``Cookie/isSecure``.
+        /// With every request; such a cookie must be ``Cookie/isSecure``.
         case none = "None"
     }
 
@@ -22,22 +22,22 @@ public struct Cookie: Sendable, Equatable {
     public let valueBytes: [UInt8]
     /// The host or domain in lower case, without a leading dot; an international name in its `xn--` form.
     public let domain: String
-    /// Whether the cookie goes to ``domain`` alone, not to the hosts below it.
+    /// Whether the cookie is sent to ``domain`` only, and not to its subdomains.
     public internal(set) var isHostOnly: Bool
-    /// The path at or below which the cookie is sent.
+    /// The cookie is sent for this path and for paths below it.
     public let path: String
-    /// When the cookie ends; `nil` for a session cookie.
+    /// The expiry time; `nil` for a session cookie.
     public internal(set) var expires: Date?
     /// When the cookie was first stored; an update of its value does not change it.
     public internal(set) var created: Date
     /// Whether the cookie is sent over secure connections only.
     public let isSecure: Bool
-    /// Whether the cookie is kept from scripts.
+    /// Whether the cookie is hidden from scripts.
     public let isHTTPOnly: Bool
-    /// The `SameSite` attribute; `nil` when there was none or an unknown one.
+    /// The `SameSite` attribute; `nil` when it was missing or unknown.
     public let sameSite: SameSite?
-    /// When the cookie was last set, which decides between two processes that have both set it.
-    var updated: CookieStamp
+    /// When the cookie was last set; decides which of two updates by different processes is the newer one.
+    var updated: CookieTimestamp
 
     /// The name as text; bytes that are not UTF-8 are replaced.
     public var name: String { String(decoding: nameBytes, as: UTF8.self) }
@@ -55,7 +55,7 @@ extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 }
 
 extension Cookie {
-    /// What tells one cookie from another (RFC 6265bis section 5.7, step 23).
+    /// The identity of a cookie: storing a cookie replaces the one with the same key (RFC 6265bis section 5.7, step 23).
     struct Key: Hashable, Sendable {
         let domain: String
         let isHostOnly: Bool
@@ -70,11 +70,12 @@ extension Cookie {
         return expires <= date
     }
 
-    func has(_ key: Key) -> Bool {
+    /// Whether `key` is the key of this cookie, without making one to compare.
+    func hasKey(_ key: Key) -> Bool {
         nameBytes == key.name && isHostOnly == key.isHostOnly && path == key.path && domain == key.domain
     }
 
-    /// Whether both are the same except for their times.
+    /// Whether both are equal except for their times.
     func hasSameContent(as other: Cookie) -> Bool {
         var other = other
         other.created = created
@@ -84,18 +85,18 @@ extension Cookie {
     }
 }
 
-/// When a cookie was last set or removed.
+/// When a cookie was last set or removed, in microseconds since 1970.
 ///
-/// Of two updates of one cookie, the one with the later stamp counts. Microseconds since 1970 by the clock of the process, but always later than the stamp that the process knew before, so
-/// that no update is lost when the clock is set back.
-struct CookieStamp: Hashable, Comparable, Sendable {
-    /// Before every update.
-    static let never = CookieStamp(unchecked: .min)
+/// Of two updates of one cookie, the one with the later timestamp wins. A timestamp is read from the clock of the process,
+/// but is always later than the one that it follows, so that no update is lost when the clock is set back.
+struct CookieTimestamp: Hashable, Comparable, Sendable {
+    /// Earlier than every update.
+    static let never = CookieTimestamp(unchecked: .min)
     private static let limit: Int64 = 1 << 62
 
     let microseconds: Int64
 
-    /// Limits the number, so that there is always a next one.
+    /// Clamps the number, so that ``next`` cannot overflow.
     init(microseconds: Int64) {
         self.init(unchecked: max(-Self.limit, min(microseconds, Self.limit)))
     }
@@ -109,7 +110,7 @@ struct CookieStamp: Hashable, Comparable, Sendable {
         self.microseconds = microseconds
     }
 
-    var next: CookieStamp { CookieStamp(unchecked: microseconds + 1) }
+    var next: CookieTimestamp { CookieTimestamp(unchecked: microseconds + 1) }
 
     static func < (one: Self, other: Self) -> Bool { one.microseconds < other.microseconds }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The dates of `Expires` (RFC 6265bis section 5.1.1), which forgives more than any date format does.
+/// Parses the dates of `Expires` (RFC 6265bis section 5.1.1), in which fields may have any order and separators.
 enum CookieDate {
-    /// The instant that the bytes name, or `nil`.
+    /// The date in the bytes; `nil` when there is none.
     static func parse(_ bytes: some Collection<UInt8>) -> Date? {
         var fields = Fields()
-        for token in bytes.split(whereSeparator: isDelimiter) { fields.take(token) }
+        for token in bytes.split(whereSeparator: isDelimiter) { fields.assign(token) }
         return fields.date
     }
 
@@ -17,14 +17,15 @@ enum CookieDate {
     }
 }
 
+/// The fields of a date that were found so far.
 private struct Fields {
     var time: (hour: Int, minute: Int, second: Int)?
     var day: Int?
     var month: Int?
     var year: Int?
 
-    /// Takes the token as the first field that is still missing and that it fits.
-    mutating func take(_ token: some Collection<UInt8>) {
+    /// Assigns the token to the first missing field whose syntax it has.
+    mutating func assign(_ token: some Collection<UInt8>) {
         if time == nil, let found = Self.time(token) {
             time = found
         } else if day == nil, let found = Self.number(token, digits: 1...2) {
@@ -63,7 +64,7 @@ private struct Fields {
         return months.firstIndex(of: name).map { $0 + 1 }
     }
 
-    /// The number that a token begins with, when it has as many digits as asked and no more.
+    /// The number at the beginning of a token; `nil` when it has a different number of digits.
     private static func number(_ token: some Collection<UInt8>, digits: ClosedRange<Int>) -> Int? {
         let leading = token.prefix(while: \.isASCIIDigit)
         guard digits.contains(leading.count) else { return nil }
@@ -74,9 +75,9 @@ private struct Fields {
         days(toMonth: month + 1, of: year) - days(toMonth: month, of: year)
     }
 
-    /// Days from 1970 to the first of the month in the Gregorian calendar; month 13 is the January after.
+    /// Days from 1970 to the first of the month in the Gregorian calendar; month 13 is January of the next year.
     private static func days(toMonth month: Int, of year: Int) -> Int {
-        // Counting years from March puts the leap day at the end, which makes the month lengths a linear formula.
+        // In a year that begins in March, the leap day is the last day, so that a linear formula gives the month lengths.
         let monthsSinceMarch = (month + 9) % 12
         let marchYear = month > 12 ? year : month > 2 ? year : year - 1
         let leapDays = marchYear / 4 - marchYear / 100 + marchYear / 400

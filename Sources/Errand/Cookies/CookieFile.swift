@@ -1,247 +1,105 @@
 import Foundation
 
-/// The file of a jar and its neighbours: the lock, the temporary file of a save, and what was set aside.
-///
-/// What is at the path is replaced by renaming and never written to, so a symbolic link there is never followed.
+/// The location of a jar's file, and of the files next to it that a jar makes.
 struct CookieFile: Sendable {
-    /// What was read from the path.
-    struct Found {
-        var contents = CookieFileFormat.Contents()
-        /// The checksum of the file; `nil` when there is none, or a damaged one.
-        var checksum: UInt64?
-        /// When the file was last written, by whatever tool.
-        var modified = CookieStamp.never
-        /// The file as it is, when it is damaged and cookies were found in it.
-        fileprivate var salvaged: [UInt8]?
-
-        var isDamaged: Bool { contents.damage != nil }
-        /// Whether a file is still there that a save has to replace.
-        var isInPlace: Bool { checksum != nil || salvaged != nil }
-    }
-
-    private enum Reading {
-        case nothing
-        case bytes([UInt8], modified: CookieStamp)
-        /// Something that is no cookie file, for the reason given.
-        case unusable(String)
-        /// What another user could have put there, for the reason given.
-        case refused(String)
-    }
-
-    /// How long another process may hold the lock; a save takes some ten milliseconds.
-    private static let lockPatience = Duration.seconds(2)
-
     let url: URL
     let path: String
     /// The path of the folder, with a slash at its end.
     let folder: String
     let name: String
-    /// How many cookies its jar holds.
-    let capacity: Int
-    /// More than that many cookies take, whatever their size.
-    private var mostBytes: Int { max(32 << 20, capacity * 6_000) }
-    private var temporaryPath: String { path + ".errand-tmp" }
+    /// The file that a save writes and then renames to ``path``.
+    var temporaryPath: String { path + ".errand-tmp" }
+    /// The empty file that processes lock to take turns.
+    var lockPath: String { path + ".lock" }
 
-    init(_ url: URL, capacity: Int) {
+    init(_ url: URL) {
         precondition(url.isFileURL, "a cookie jar's file has a file URL")
         self.url = url.absoluteURL
-        self.capacity = capacity
         name = self.url.lastPathComponent
         folder = self.url.deletingLastPathComponent().path(percentEncoded: false)
         path = folder + name
     }
 
-    /// Does `body` while no other process is in it.
-    ///
-    /// Nothing is made in a folder that is not trusted.
-    func locked<Result>(_ body: () throws(CookieFileError) -> Result) throws(CookieFileError) -> Result {
-        let lock = try takeLock()
-        let result = try body()
-        _ = consume lock
-        return result
+    /// Where damaged contents are moved or copied to: one of 999 numbered files.
+    func corruptName(_ number: Int) -> String { "\(name).corrupt-\(number)" }
+
+    /// Throws when other users may replace files in the folder.
+    func checkFolder() throws(CookieFileError) {
+        guard let reason = FilePermissions(at: folder)?.reasonToRefuseFolder else { return }
+        throw CookieFileError(.cannotRead, file: url, reason: reason)
     }
 
-    private func takeLock() throws(CookieFileError) -> FileLock {
-        do throws(SystemError) { try makeFolder(folder) } catch { throw failure(.cannotWrite, error) }
-        try checkFolder()
-        do throws(SystemError) {
-            if let lock = try FileLock.take(path + ".lock", patience: Self.lockPatience) { return lock }
-        } catch {
-            throw failure(.cannotWrite, error)
-        }
-        throw CookieFileError(.locked, url, "another process holds the lock")
-    }
-
-    private func makeFolder(_ path: String) throws(SystemError) {
-        guard !exists(path) else { return }
-        let parent = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
-        if parent.utf8.count < path.utf8.count { try makeFolder(parent) }
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last("mkdir") }
-    }
-
-    /// Refuses a folder in which other users can put files of their choice in the place of this one.
-    private func checkFolder() throws(CookieFileError) {
-        guard let reason = FileTrust(at: folder)?.reasonAgainstFolder else { return }
-        throw CookieFileError(.cannotRead, url, reason)
-    }
-
-    private func exists(_ path: String) -> Bool { FileIdentity(ofEntry: path) != nil }
-
-    private func failure(_ kind: CookieFileError.Kind, _ error: SystemError) -> CookieFileError {
-        CookieFileError(kind, url, error.reason)
+    func error(_ kind: CookieFileError.Kind, causedBy error: SystemError) -> CookieFileError {
+        CookieFileError(kind, file: url, reason: error.reason)
     }
 }
 
-// MARK: Reading
+// MARK: Identity
 
 extension CookieFile {
-    /// Whether a save was cut short and has left its temporary file.
-    var hasTemporary: Bool { exists(temporaryPath) }
+    /// The nearest existing folder, and the names of the missing ones below it.
+    private struct Location: Equatable {
+        let folder: FileIdentity?
+        let missing: [Substring]
+    }
 
-    func removeTemporary() { unlink(temporaryPath) }
+    /// Whether both are one file: the same name in the same folder, however the paths are spelled.
+    ///
+    /// The target of a symbolic link at the file's path is a different file, because the jar never follows the link.
+    func isSame(as other: CookieFile) -> Bool {
+        if path.utf8.elementsEqual(other.path.utf8) { return true }
+        return location == other.location && (name.utf8.elementsEqual(other.name.utf8) || isSameEntry(as: other))
+    }
 
-    /// Reads the file, unless `known` is its checksum, and takes from others the right to read it.
-    func find(at date: Date, known: UInt64? = nil) throws(CookieFileError) -> Found {
-        switch try read() {
-        case .nothing: return Found()
-        case .refused(let reason): throw CookieFileError(.cannotRead, url, reason)
-        case .unusable(let reason): return Found(contents: .init(damage: reason))
-        case .bytes(let bytes, let modified):
-            let checksum = CookieFileFormat.checksum(bytes)
-            guard checksum != known else { return Found(checksum: known) }
-            let contents = CookieFileFormat.decode(bytes, atMost: 3 * max(3_300, capacity), at: date)
-            let isDamaged = contents.damage != nil
-            return Found(
-                contents: contents,
-                checksum: isDamaged ? nil : checksum,
-                modified: modified,
-                salvaged: isDamaged && !contents.isEmpty ? bytes : nil
-            )
+    private var location: Location {
+        var (existing, missing) = (folder[...], [Substring]())
+        while FileIdentity(ofTarget: String(existing)) == nil, let slash = existing.lastIndex(of: "/") {
+            missing.append(existing[existing.index(after: slash)...])
+            existing = slash > existing.startIndex ? existing[..<slash] : "/"
+            if existing == "/" { break }
         }
-    }
-
-    private func read() throws(CookieFileError) -> Reading {
-        try checkFolder()
-        do throws(SystemError) {
-            return try readFile()
-        } catch {
-            if error.number == ENOENT { return .nothing }
-            if error.number == ELOOP { return .unusable("a symbolic link stands in its place") }
-            throw failure(.cannotRead, error)
+        var below: [Substring] = []
+        for component in missing.reversed() where !component.isEmpty && component != "." {
+            // Nothing below the folder exists, so there is no symbolic link that could change what ".." means.
+            if component == ".." { _ = below.popLast() } else { below.append(component) }
         }
+        return Location(folder: FileIdentity(ofTarget: String(existing)), missing: below)
     }
 
-    private func readFile() throws(SystemError) -> Reading {
-        // Without O_NONBLOCK, a pipe in the file's place would wait for a writer.
-        let file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-        let status = try file.status()
-        guard status.st_mode & S_IFMT == S_IFREG else { return .unusable("it is not a file") }
-        let trust = FileTrust(status)
-        guard trust.isOwned else { return .refused("another user owns the file") }
-        guard !trust.canBeChangedByOthers else { return .unusable("other users may write it") }
-        guard status.st_size <= mostBytes else { return .unusable("it is too large") }
-        if status.st_mode & 0o077 != 0 { try? file.setMode(0o600) }
-        return .bytes(try file.readAll(atMost: mostBytes), modified: CookieStamp(status.modified))
-    }
-}
-
-extension stat {
-    /// When the file was last written.
-    fileprivate var modified: Date {
+    /// Whether the file system has one entry for both names, because it ignores case or Unicode normalization.
+    private func isSameEntry(as other: CookieFile) -> Bool {
+        guard name.lowercased() == other.name.lowercased() else { return false }
         #if canImport(Darwin)
-        let time = st_mtimespec
-        #else
-        let time = st_mtim
+        if pathconf(folder, _PC_CASE_SENSITIVE) == 0 { return true }
         #endif
-        return Date(timeIntervalSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
+        return [(path, other.path), (lockPath, other.lockPath)].contains { one, other in
+            let identity = FileIdentity(ofEntry: one)
+            return identity != nil && identity == FileIdentity(ofEntry: other)
+        }
     }
 }
 
-// MARK: Damage
+/// The device and inode number of a file or folder, which are the same for every spelling of its path.
+struct FileIdentity: Hashable {
+    private let device: UInt64
+    private let number: UInt64
 
-extension CookieFile {
-    /// Keeps what is damaged under the first free `<name>.corrupt-N`.
-    ///
-    /// Cookies that were found in it must be on the disk before it goes from its place; so the file is copied, and stays
-    /// until a save replaces it. What holds none is renamed.
-    func setAside(_ found: Found) throws(CookieFileError) -> CookieFileError {
-        let name = if let bytes = found.salvaged { try copyAside(bytes) } else { try renameAside() }
-        return CookieFileError(.setAside, url, "\(found.contents.damage ?? ""); it is now \(name)")
+    /// `nil` when nothing is at the path; a symbolic link is not followed.
+    init?(ofEntry path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        self.init(status)
     }
 
-    private func renameAside() throws(CookieFileError) -> String {
-        let (_, free) = try asideNames()
-        guard rename(path, folder + free) == 0 else { throw failure(.cannotWrite, .last("rename")) }
-        return free
+    /// `nil` when nothing is at the path; a symbolic link is followed.
+    init?(ofTarget path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
     }
 
-    private func copyAside(_ bytes: [UInt8]) throws(CookieFileError) -> String {
-        let (last, free) = try asideNames()
-        // A process that died between the copy and the save has left the same copy.
-        if let last, has(bytes, at: folder + last) { return last }
-        try write(bytes, to: folder + free)
-        return free
-    }
-
-    private func asideNames() throws(CookieFileError) -> (last: String?, free: String) {
-        let names = (1...999).map { "\(name).corrupt-\($0)" }
-        guard let free = names.firstIndex(where: { !exists(folder + $0) }) else {
-            throw CookieFileError(.cannotWrite, url, "too many files were set aside")
-        }
-        return (free > 0 ? names[free - 1] : nil, names[free])
-    }
-
-    private func has(_ bytes: [UInt8], at path: String) -> Bool {
-        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-            let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG, Int(status.st_size) == bytes.count
-        else { return false }
-        return (try? file.readAll(atMost: bytes.count)) == bytes
-    }
-}
-
-// MARK: Writing
-
-extension CookieFile {
-    /// Puts a file of these bytes, readable by its owner alone, in the place of the old one, or changes nothing.
-    func write(_ bytes: [UInt8]) throws(CookieFileError) { try write(bytes, to: path) }
-
-    func remove() { unlink(path) }
-
-    private func write(_ bytes: [UInt8], to path: String) throws(CookieFileError) {
-        do throws(SystemError) {
-            try writeTemporary(bytes)
-            guard rename(temporaryPath, path) == 0 else { throw SystemError.last("rename") }
-            try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY).synchronize()
-        } catch {
-            unlink(temporaryPath)
-            throw failure(.cannotWrite, error)
-        }
-    }
-
-    private func writeTemporary(_ bytes: [UInt8]) throws(SystemError) {
-        let file = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-        // A umask may have taken rights from the owner too.
-        try file.setMode(0o600)
-        try file.writeAll(bytes)
-        try file.synchronize()
-    }
-}
-
-/// A lock between processes that ends with its holder, however that ends.
-private struct FileLock: ~Copyable {
-    private let descriptor: FileDescriptor
-
-    /// Takes the lock on the file at `path`, which is made when it is missing and never removed.
-    ///
-    /// - Returns: `nil` when another holds it for longer than `patience`.
-    static func take(_ path: String, patience: Duration) throws(SystemError) -> FileLock? {
-        let descriptor = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-        let end = ContinuousClock.now + patience
-        while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw .last("flock") }
-            guard ContinuousClock.now < end else { return nil }
-            usleep(2_000)
-        }
-        return FileLock(descriptor: descriptor)
+    private init(_ status: stat) {
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 }

@@ -1,34 +1,35 @@
 public import Foundation
+import Synchronization
 
-/// A problem with a jar's file; the cookies in memory go on whatever it is.
+/// A problem with a jar's file; the cookies in memory are not affected.
 public struct CookieFileError: Error, Sendable {
     /// The kinds of problem.
     public enum Kind: Sendable, Hashable {
-        /// The file could not be read, or another user could have put it there; it was left as it is.
+        /// The file could not be read, or another user could have put it there; it was left unchanged.
         ///
-        /// The jar does not write it either, and tries again.
+        /// The jar does not write the file either, and tries again.
         case cannotRead
-        /// What was in the file's place is no cookie file, a damaged one, or one that other users may write; it is kept
-        /// under another name.
+        /// At the file's path was something other than a cookie file, a damaged one, or one that other users may write; it
+        /// is kept under another name.
         ///
-        /// The whole lines of a damaged file are in the jar.
+        /// The complete lines of a damaged file are in the jar.
         case setAside
         /// Another process held the lock for too long; the jar tries again.
         case locked
         /// The file could not be written; the old one is intact, and the jar tries again.
         case cannotWrite
-        /// A cookie cannot stand in the file, having no name or a TAB in it; it lives in memory.
+        /// The format cannot express a cookie, which has no name or contains a TAB; it is in memory only.
         case notRepresentable
     }
 
-    /// What kind of problem it is.
+    /// The kind of problem.
     public let kind: Kind
     /// The jar's file.
     public let file: URL
     /// What happened; free of cookie values.
     public let reason: String
 
-    init(_ kind: Kind, _ file: URL, _ reason: String) {
+    init(_ kind: Kind, file: URL, reason: String) {
         self.kind = kind
         self.file = file
         self.reason = reason
@@ -38,4 +39,59 @@ public struct CookieFileError: Error, Sendable {
 extension CookieFileError: CustomStringConvertible {
     /// The kind, the reason and the path.
     public var description: String { "\(kind): \(reason) (\(file.path(percentEncoded: false)))" }
+}
+
+// MARK: Reporting
+
+/// An object that uses jars and whose error hook is called for jars without one.
+protocol CookieJarOwner: AnyObject, Sendable {
+    var onError: (@Sendable (any Error) -> Void)? { get }
+}
+
+/// Reports the problems of a jar's file: each kind once, until it has been resolved and occurs again.
+final class CookieFileErrorReporter: Sendable {
+    private struct State {
+        /// Kinds of problem that were recorded and are not resolved.
+        var current: Set<CookieFileError.Kind> = []
+        var unreported: [CookieFileError] = []
+        weak var owner: (any CookieJarOwner)?
+    }
+
+    private let state = Mutex(State())
+    private let hook: (@Sendable (CookieFileError) -> Void)?
+
+    /// - Parameter hook: The jar's own error hook; without it, the hook of the owner is called.
+    init(hook: (@Sendable (CookieFileError) -> Void)?) {
+        self.hook = hook
+    }
+
+    /// Makes `owner` the owner, unless there is one already, and reports to it.
+    ///
+    /// - Parameter owner: The object whose hook is called. Not retained.
+    func attach(to owner: any CookieJarOwner) {
+        // The present owner is returned from the lock: reading it retains it, and releasing it may deinitialize it.
+        let (mustReport, _) = state.take { state in
+            let present = state.owner
+            if present == nil { state.owner = owner }
+            return (!state.unreported.isEmpty, present)
+        }
+        if mustReport { report() }
+    }
+
+    /// Records the problems whose kind was not recorded since it was last resolved.
+    func record(_ problems: [CookieFileError], resolved: Set<CookieFileError.Kind> = []) {
+        state.withLock { state in
+            state.current.subtract(resolved)
+            let new = problems.filter { $0.kind == .setAside || state.current.insert($0.kind).inserted }
+            state.unreported.removeAll { old in old.kind != .setAside && new.contains { $0.kind == old.kind } }
+            state.unreported += new
+        }
+    }
+
+    /// Calls the error hook with the problems that were not reported yet; without a hook, they stay unreported.
+    func report() {
+        let owner = state.take { $0.owner }
+        guard let hook: @Sendable (CookieFileError) -> Void = hook ?? owner?.onError else { return }
+        for problem in state.take({ Swift.exchange(&$0.unreported, with: []) }) { hook(problem) }
+    }
 }

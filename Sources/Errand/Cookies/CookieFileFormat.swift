@@ -1,30 +1,30 @@
 import Foundation
 
-/// The Netscape `cookies.txt` format: seven fields between TABs, as curl writes and reads them.
+/// The Netscape `cookies.txt` format: seven fields separated by TABs, as curl writes and reads them.
 ///
-/// What the fields cannot express is in comments that begin with `#Errand`:
+/// Comments that begin with `#Errand` contain what the fields cannot express:
 ///
-/// - `#Errand <created> <updated> <SameSite>` above a cookie: milliseconds, microseconds, and `-` for no `SameSite`;
-/// - `#Errand-removed <when> <isSecure> <domain> <path> <name>` for a cookie that was removed lately, with TABs between the
+/// - `#Errand <created> <updated> <SameSite>` before a cookie: milliseconds, microseconds, and `-` for no `SameSite`;
+/// - `#Errand-removed <time> <isSecure> <domain> <path> <name>` for a recently removed cookie, with TABs between the
 ///   fields of the cookie, see ``CookieRemovals``;
-/// - `#Errand-cleared <when>` after a logout;
-/// - `#Errand-end <checksum>`, of all bytes before.
+/// - `#Errand-cleared <time>` after a logout;
+/// - `#Errand-end <checksum>`, of all bytes before it.
 ///
-/// Other tools ignore them and drop them when they rewrite the file, which then is a plain list in order of creation.
+/// Other tools ignore the comments and drop them when they rewrite the file, which then is a list in order of creation.
 enum CookieFileFormat {
-    /// What a file holds.
+    /// The contents of a file.
     struct Contents {
         struct Removal: Equatable {
             let key: Cookie.Key
-            let stamp: CookieStamp
+            let time: CookieTimestamp
             let isSecure: Bool
         }
 
-        /// The stamp of a cookie that another tool wrote is ``CookieStamp/never``.
+        /// Cookies that another tool wrote were updated ``CookieTimestamp/never``.
         var cookies: [Cookie] = []
         var removals: [Removal] = []
-        var cleared = CookieStamp.never
-        /// Why not all of it can be trusted; `nil` when it can.
+        var cleared = CookieTimestamp.never
+        /// What is wrong with the file; `nil` when it is intact.
         var damage: String?
 
         var isEmpty: Bool { cookies.isEmpty && removals.isEmpty && cleared == .never }
@@ -38,13 +38,13 @@ enum CookieFileFormat {
 
 
         """
-    static let note = "#Errand "
-    static let removed = "#Errand-removed "
-    static let cleared = "#Errand-cleared "
-    static let end = "#Errand-end "
-    static let httpOnly = "#HttpOnly_"
+    static let attributesPrefix = "#Errand "
+    static let removedPrefix = "#Errand-removed "
+    static let clearedPrefix = "#Errand-cleared "
+    static let endPrefix = "#Errand-end "
+    static let httpOnlyPrefix = "#HttpOnly_"
 
-    /// Whether the format has a place for every part of the cookie.
+    /// Whether the format can express the cookie.
     static func canRepresent(_ cookie: Cookie) -> Bool {
         canRepresent(cookie.key) && !cookie.valueBytes.contains(UInt8(ascii: "\t"))
     }
@@ -54,7 +54,7 @@ enum CookieFileFormat {
         return !key.name.isEmpty && !key.name.contains(tab) && !key.path.utf8.contains(tab)
     }
 
-    /// A digest that changes with any one byte (FNV-1a, 64 bits); a check against accidents, not against people.
+    /// A hash that changes with any one byte (FNV-1a, 64 bits); it detects accidental damage, not manipulation.
     static func checksum(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
@@ -63,21 +63,21 @@ enum CookieFileFormat {
 // MARK: Writing
 
 extension CookieFileFormat {
-    /// The file of these contents; a removal that has no place in it is left out.
+    /// The bytes of a file with these contents; removals that the format cannot express are left out.
     static func encode(_ contents: Contents) -> [UInt8] {
         var bytes = Array(header.utf8)
-        if contents.cleared > .never { bytes += "\(cleared)\(contents.cleared.microseconds)\n".utf8 }
-        for removal in contents.removals.sorted(by: isListedBefore) where canRepresent(removal.key) {
+        if contents.cleared > .never { bytes += "\(clearedPrefix)\(contents.cleared.microseconds)\n".utf8 }
+        for removal in contents.removals.sorted(by: isOrderedBefore) where canRepresent(removal.key) {
             append(removal, to: &bytes)
         }
         for cookie in contents.cookies { append(cookie, to: &bytes) }
-        bytes += "\(end)\(checksum(bytes))\n".utf8
+        bytes += "\(endPrefix)\(checksum(bytes))\n".utf8
         return bytes
     }
 
-    /// An order that does not depend on the process, so that equal contents are equal files.
-    private static func isListedBefore(_ one: Contents.Removal, _ other: Contents.Removal) -> Bool {
-        if one.stamp != other.stamp { return one.stamp < other.stamp }
+    /// An order that is the same in every process, so that equal contents are equal files.
+    private static func isOrderedBefore(_ one: Contents.Removal, _ other: Contents.Removal) -> Bool {
+        if one.time != other.time { return one.time < other.time }
         let (one, other) = (one.key, other.key)
         let texts = [(one.domain, other.domain), (one.path, other.path)]
         if let (one, other) = texts.first(where: { $0 != $1 }) { return one < other }
@@ -86,7 +86,7 @@ extension CookieFileFormat {
 
     private static func append(_ removal: Contents.Removal, to bytes: inout [UInt8]) {
         let key = removal.key
-        bytes += "\(removed)\(removal.stamp.microseconds) \(field(removal.isSecure)) ".utf8
+        bytes += "\(removedPrefix)\(removal.time.microseconds) \(field(removal.isSecure)) ".utf8
         bytes += "\(key.isHostOnly ? "" : ".")\(key.domain)\t\(key.path)\t".utf8
         bytes += key.name
         bytes.append(UInt8(ascii: "\n"))
@@ -94,8 +94,8 @@ extension CookieFileFormat {
 
     private static func append(_ cookie: Cookie, to bytes: inout [UInt8]) {
         let times = "\(milliseconds(cookie.created)) \(cookie.updated.microseconds)"
-        bytes += "\(note)\(times) \(cookie.sameSite?.rawValue ?? "-")\n".utf8
-        if cookie.isHTTPOnly { bytes += httpOnly.utf8 }
+        bytes += "\(attributesPrefix)\(times) \(cookie.sameSite?.rawValue ?? "-")\n".utf8
+        if cookie.isHTTPOnly { bytes += httpOnlyPrefix.utf8 }
         bytes += "\(cookie.isHostOnly ? "" : ".")\(cookie.domain)\t\(field(!cookie.isHostOnly))\t\(cookie.path)\t".utf8
         bytes += "\(field(cookie.isSecure))\t\(cookie.expires.map(seconds) ?? 0)\t".utf8
         bytes += cookie.nameBytes
@@ -106,7 +106,7 @@ extension CookieFileFormat {
 
     private static func field(_ value: Bool) -> String { value ? "TRUE" : "FALSE" }
 
-    /// Whole seconds since 1970, at least 1: a 0 would make it a session cookie.
+    /// Whole seconds since 1970, at least 1: 0 means a session cookie.
     private static func seconds(_ date: Date) -> Int {
         Int(max(1, min(date.timeIntervalSince1970.rounded(.down), 1e12)))
     }

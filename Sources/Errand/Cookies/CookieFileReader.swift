@@ -1,170 +1,96 @@
 import Foundation
 
-extension CookieFileFormat {
-    /// The cookies of a file that this library, curl or another tool wrote; others than ours were created at `date`.
+/// The state of a cookie file when it was read.
+struct CookieFileSnapshot {
+    var contents = CookieFileFormat.Contents()
+    /// The checksum of the file; `nil` when there is no file, or a damaged one.
+    var checksum: UInt64?
+    /// When the file was last written, by any program.
+    var modified = CookieTimestamp.never
+    /// All bytes of a damaged file in which cookies were found.
+    var damagedBytes: [UInt8]?
+
+    var isDamaged: Bool { contents.damage != nil }
+    /// Whether there is a file at the path that a save has to replace.
+    var hasFile: Bool { checksum != nil || damagedBytes != nil }
+}
+
+/// Reads a cookie file, unless another user could have chosen its contents.
+struct CookieFileReader: Sendable {
+    private enum Entry {
+        case missing
+        case bytes([UInt8], modified: CookieTimestamp)
+        /// Something other than a cookie file, with the reason.
+        case unusable(String)
+        /// A file that another user could have put there, with the reason.
+        case refused(String)
+    }
+
+    let file: CookieFile
+    /// How many cookies the jar holds.
+    let capacity: Int
+    /// An upper bound of the size of that many cookies.
+    private var maximumSize: Int { max(32 << 20, capacity * 6_000) }
+
+    /// Reads the file, and removes the permissions of other users to read it.
     ///
-    /// A file with more than `most` cookies is read no further.
-    static func decode(_ bytes: [UInt8], atMost most: Int = .max, at date: Date) -> Contents {
-        var reader = CookieFileReader(date: date, most: most, isOurs: bytes.starts(with: firstLine.utf8))
-        var rest = bytes[...]
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")), reader.hasRoom {
-            reader.read(rest[..<end], of: bytes)
-            rest = rest[(end + 1)...]
+    /// - Parameters:
+    ///   - date: The creation time of cookies that other programs wrote.
+    ///   - known: The checksum of the file as the caller knows it; a file with this checksum is not parsed.
+    /// - Returns: The file's contents; empty contents when there is no file.
+    /// - Throws: ``CookieFileError/Kind/cannotRead``.
+    func read(at date: Date, unlessChecksum known: UInt64? = nil) throws(CookieFileError) -> CookieFileSnapshot {
+        switch try readEntry() {
+        case .missing: return CookieFileSnapshot()
+        case .refused(let reason): throw CookieFileError(.cannotRead, file: file.url, reason: reason)
+        case .unusable(let reason): return CookieFileSnapshot(contents: .init(damage: reason))
+        case .bytes(let bytes, let modified):
+            let checksum = CookieFileFormat.checksum(bytes)
+            guard checksum != known else { return CookieFileSnapshot(checksum: known) }
+            let contents = CookieFileFormat.decode(bytes, limit: 3 * max(3_300, capacity), at: date)
+            let isDamaged = contents.damage != nil
+            return CookieFileSnapshot(
+                contents: contents,
+                checksum: isDamaged ? nil : checksum,
+                modified: modified,
+                damagedBytes: isDamaged && !contents.isEmpty ? bytes : nil
+            )
         }
-        return reader.contents(rest: rest)
+    }
+
+    private func readEntry() throws(CookieFileError) -> Entry {
+        try file.checkFolder()
+        do throws(SystemError) {
+            return try openAndRead()
+        } catch {
+            if error.number == ENOENT { return .missing }
+            if error.number == ELOOP { return .unusable("it is a symbolic link") }
+            throw file.error(.cannotRead, causedBy: error)
+        }
+    }
+
+    private func openAndRead() throws(SystemError) -> Entry {
+        // Without O_NONBLOCK, a pipe at the path would wait for a writer.
+        let descriptor = try FileDescriptor(opening: file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        let status = try descriptor.status()
+        guard status.st_mode & S_IFMT == S_IFREG else { return .unusable("it is not a file") }
+        let permissions = FilePermissions(status)
+        guard permissions.isOwnerTrusted else { return .refused("another user owns the file") }
+        guard !permissions.isWritableByOthers else { return .unusable("other users may write it") }
+        guard status.st_size <= maximumSize else { return .unusable("it is too large") }
+        if status.st_mode & 0o077 != 0 { try? descriptor.setMode(0o600) }
+        return .bytes(try descriptor.readAll(atMost: maximumSize), modified: CookieTimestamp(status.modified))
     }
 }
 
-private struct CookieFileReader {
-    let date: Date
-    private let most: Int
-    private var contents = CookieFileFormat.Contents()
-    private var note: Note?
-    private let isOurs: Bool
-    private var hasEnd = false
-
-    init(date: Date, most: Int, isOurs: Bool) {
-        self.date = date
-        self.most = most
-        self.isOurs = isOurs
-    }
-
-    /// What our comment says of the cookie in the next line.
-    private struct Note {
-        let created: Date
-        let updated: CookieStamp
-        let sameSite: Cookie.SameSite?
-    }
-
-    mutating func read(_ line: ArraySlice<UInt8>, of file: [UInt8]) {
-        let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
-        if line.starts(with: CookieFileFormat.end.utf8) {
-            readEnd(line, of: file)
-        } else if line.starts(with: CookieFileFormat.note.utf8) {
-            readNote(line)
-        } else if line.starts(with: CookieFileFormat.removed.utf8) {
-            readRemoval(line)
-        } else if line.starts(with: CookieFileFormat.cleared.utf8) {
-            readLogout(line)
-        } else if line.first != UInt8(ascii: "#") || line.starts(with: CookieFileFormat.httpOnly.utf8) {
-            readCookie(line)
-        }
-    }
-
-    var hasRoom: Bool { contents.cookies.count + contents.removals.count < most }
-
-    func contents(rest: ArraySlice<UInt8>) -> CookieFileFormat.Contents {
-        var contents = contents
-        if !hasRoom { contents.damage = "it holds too many cookies" }
-        if !rest.isEmpty || isOurs && !hasEnd { contents.damage = contents.damage ?? "it is cut off" }
-        return contents
-    }
-
-    private mutating func readEnd(_ line: ArraySlice<UInt8>, of file: [UInt8]) {
-        hasEnd = true
-        let sum = CookieFileFormat.checksum(file[..<line.startIndex])
-        guard !line.elementsEqual("\(CookieFileFormat.end)\(sum)".utf8) else { return }
-        contents.damage = contents.damage ?? "its checksum does not fit"
-    }
-
-    private mutating func readNote(_ line: ArraySlice<UInt8>) {
-        let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-        guard words.count == 4, let created = Int64(words[1]), let updated = Int64(words[2]) else {
-            return damageComment()
-        }
-        note = Note(
-            created: Date(timeIntervalSince1970: Double(created) / 1000),
-            updated: CookieStamp(microseconds: updated),
-            sameSite: Cookie.SameSite(rawValue: words[3])
-        )
-    }
-
-    private mutating func readRemoval(_ line: ArraySlice<UInt8>) {
-        let words = line.split(separator: UInt8(ascii: " "), maxSplits: 3)
-        let fields = words.last?.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false) ?? []
-        guard words.count == 4, fields.count == 3, !fields[2].isEmpty, fields[1].first == UInt8(ascii: "/"),
-            let stamp = Int64(String(decoding: words[1], as: UTF8.self)), let isSecure = Bool(field: words[2]),
-            let domain = domain(fields[0])
-        else { return damageComment() }
-        let key = Cookie.Key(
-            domain: domain,
-            isHostOnly: fields[0].first != UInt8(ascii: "."),
-            path: String(decoding: fields[1], as: UTF8.self),
-            name: Array(fields[2])
-        )
-        contents.removals.append(.init(key: key, stamp: CookieStamp(microseconds: stamp), isSecure: isSecure))
-    }
-
-    private mutating func readLogout(_ line: ArraySlice<UInt8>) {
-        let text = String(decoding: line.dropFirst(CookieFileFormat.cleared.utf8.count), as: UTF8.self)
-        guard let stamp = Int64(text) else { return damageComment() }
-        contents.cleared = max(contents.cleared, CookieStamp(microseconds: stamp))
-    }
-
-    private mutating func damageComment() {
-        contents.damage = contents.damage ?? "a comment is damaged"
-    }
-
-    private mutating func readCookie(_ line: ArraySlice<UInt8>) {
-        defer { note = nil }
-        guard !line.isEmpty else { return }
-        guard let cookie = cookie(line) else {
-            contents.damage = contents.damage ?? "a line is not a cookie"
-            return
-        }
-        contents.cookies.append(cookie)
-    }
-
-    private func cookie(_ line: ArraySlice<UInt8>) -> Cookie? {
-        let isHTTPOnly = line.first == UInt8(ascii: "#")
-        let line = isHTTPOnly ? line.dropFirst(CookieFileFormat.httpOnly.utf8.count) : line
-        let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
-        // curl, too, takes a line that ends behind the name for a cookie without a value.
-        guard (6...7).contains(fields.count), !line.contains(where: \.isForbiddenInCookie), !fields[5].isEmpty,
-            let domain = domain(fields[0]), let includesHostsBelow = Bool(field: fields[1]),
-            fields[2].first == UInt8(ascii: "/"), let isSecure = Bool(field: fields[3]),
-            let seconds = seconds(fields[4])
-        else { return nil }
-        return Cookie(
-            nameBytes: Array(fields[5]),
-            valueBytes: fields.count > 6 ? Array(fields[6]) : [],
-            domain: domain,
-            isHostOnly: !includesHostsBelow || CookieHost.isAddress(domain),
-            path: String(decoding: fields[2], as: UTF8.self),
-            expires: expiry(seconds),
-            created: note?.created ?? date,
-            isSecure: isSecure,
-            isHTTPOnly: isHTTPOnly,
-            sameSite: note?.sameSite,
-            updated: note?.updated ?? .never
-        )
-    }
-
-    private func domain(_ field: ArraySlice<UInt8>) -> String? {
-        let name = field.first == UInt8(ascii: ".") ? field.dropFirst() : field
-        return CookieHost.canonical(String(decoding: name, as: UTF8.self))
-    }
-
-    /// Whole seconds; Python's `MozillaCookieJar` writes none for a session cookie, and some exporters write fractions.
-    private func seconds(_ field: ArraySlice<UInt8>) -> Int64? {
-        guard !field.isEmpty else { return 0 }
-        let whole = field.prefix { $0 != UInt8(ascii: ".") }
-        guard field[whole.endIndex...].dropFirst().allSatisfy(\.isASCIIDigit) else { return nil }
-        return Int64(String(decoding: whole, as: UTF8.self))
-    }
-
-    private func expiry(_ seconds: Int64) -> Date? {
-        guard seconds != 0 else { return nil }
-        return min(Date(timeIntervalSince1970: Double(seconds)), date + SetCookie.longestLife)
-    }
-}
-
-extension Bool {
-    fileprivate init?(field: ArraySlice<UInt8>) {
-        switch String(decoding: field, as: UTF8.self).uppercased() {
-        case "TRUE": self = true
-        case "FALSE": self = false
-        default: return nil
-        }
+extension stat {
+    /// When the file was last written.
+    fileprivate var modified: Date {
+        #if canImport(Darwin)
+        let time = st_mtimespec
+        #else
+        let time = st_mtim
+        #endif
+        return Date(timeIntervalSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
     }
 }

@@ -1,14 +1,16 @@
-/// The value of a `Cookie` header.
-enum CookieHeader {
-    /// Servers take lines of 8 KB; this leaves room in one for `Cookie: ` and the line end.
-    static let longest = 8_192 - "Cookie: \r\n".utf8.count
+import Foundation
 
-    /// The cookies in their order, leaving out each that no longer fits; `nil` when there is none.
+/// The value of a `Cookie` header field.
+enum CookieHeader {
+    /// Servers accept lines of 8 KB, in which `Cookie: ` and the line end have to fit as well.
+    static let maximumLength = 8_192 - "Cookie: \r\n".utf8.count
+
+    /// The cookies in their order, without those that no longer fit; `nil` when there is none.
     static func value(_ cookies: [Cookie]) -> [UInt8]? {
         var value: [UInt8] = []
         for cookie in cookies {
             let separator = value.isEmpty ? 0 : 2
-            guard value.count + separator + cookie.pairLength <= longest else { continue }
+            guard value.count + separator + cookie.pairLength <= maximumLength else { continue }
             if separator > 0 { value += "; ".utf8 }
             cookie.appendPair(to: &value)
         }
@@ -25,5 +27,30 @@ extension Cookie {
         bytes += nameBytes
         if !nameBytes.isEmpty { bytes.append(UInt8(ascii: "=")) }
         bytes += valueBytes
+    }
+}
+
+/// The jar and its generation when an exchange began, for all redirects of the exchange.
+///
+/// A logout or a change of jars during the exchange affects neither.
+struct CookieSession: Sendable {
+    private let jar: CookieJar
+    private let generation: CookieJar.Generation
+
+    init(_ jar: CookieJar) {
+        self.jar = jar
+        generation = jar.generation
+    }
+
+    /// The `Cookie` header field of a request to `url`, byte for byte; `nil` when no cookie matches.
+    func field(for url: URL, at date: Date = .now) -> HTTPField? {
+        CookieHeader.value(jar.cookies(for: url, at: date)).map { HTTPField("Cookie", bytes: $0) }
+    }
+
+    /// Stores the cookies of a response, one for each `Set-Cookie` header field.
+    func store(from headers: HTTPHeaders, url: URL, at date: Date = .now) {
+        for field in headers.fields(named: "Set-Cookie") {
+            jar.store(setCookie: field.bytes, from: url, generation: generation, at: date)
+        }
     }
 }

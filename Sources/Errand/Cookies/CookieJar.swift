@@ -1,32 +1,29 @@
-import Dispatch
 public import Foundation
-import Synchronization
 
-/// A cookie store that follows RFC 6265bis and, given a file, survives the process.
+/// A cookie store that follows RFC 6265bis and, with a file, outlives the process.
 ///
-/// A jar is one account's cookies: give each service, or each account of one, its own jar and file. Use it from any
-/// thread; no call but ``flush()`` and ``clear()`` waits for the disk.
+/// A jar contains one account's cookies: give each service, or each account of a service, a separate jar and file. All
+/// methods may be called on any thread; only ``flush()`` and ``clear()`` wait for the disk.
 ///
-/// Changes reach the file within a fraction of a second, at once with ``flush()`` and ``clear()``, and when the process
-/// exits, though not when a signal ends it. The file is a Netscape `cookies.txt`, which curl and others read and write.
-/// It is replaced as a whole and readable by its owner alone.
+/// Changes are saved within a fraction of a second, at once by ``flush()`` and ``clear()``, and when the process exits,
+/// though not when a signal ends it. The file is a Netscape `cookies.txt`, which curl and others read and write. It is
+/// replaced as a whole, and only its owner may read it.
 ///
-/// Several processes, and several jars of one, may share a file, also by paths of different spelling. Each save takes over
-/// what others stored and removed: of each cookie, the newest update counts, not the last save. To that end the file
-/// lists for a day which cookies were removed, without their values. A logout ends what was stored before it. The empty
-/// `<name>.lock` beside the file is what processes take turns with.
+/// Several processes, and several jars of one process, may share a file, also by differently spelled paths. Each save takes
+/// over what others stored and removed: for each cookie, the newest update wins, not the last save. For this purpose the
+/// file lists for a day which cookies were removed, without their values. A logout ends everything that was stored before
+/// it. Processes lock the empty file `<name>.lock` next to it to take turns.
 ///
-/// A damaged file, a directory or a symbolic link in the file's place is kept as `<name>.corrupt-1` and so on, never
-/// written to and never deleted; a damaged file only goes from its place when the cookies that were found in it are on
-/// the disk.
+/// A damaged file, a directory or a symbolic link at the file's path is kept as `<name>.corrupt-1` and so on, never written
+/// to and never deleted. A damaged file is replaced only when the cookies that were found in it are on the disk.
 ///
-/// Cookies are read from no file that another user can choose. The process' user or root must own the file and its
-/// folder, otherwise the jar reads and writes nothing, reports ``CookieFileError/Kind/cannotRead`` and keeps its cookies
-/// in memory; the same holds for a folder that other users may write, unless it is sticky like `/tmp`. A file that
-/// other users may write is kept aside like a damaged one. The group that bears its user's name and has no other member
-/// is no other user. For root, every user but root is another one: a tool that runs by `sudo` leaves the cookies of the
-/// user alone whose home it sees, and root in a container needs a folder of its own below one that it was given. A
-/// folder that is missing is made, for its owner alone.
+/// A jar reads no file whose contents another user can choose. The process' user or root must own the file and its folder,
+/// otherwise the jar reads and writes nothing, reports ``CookieFileError/Kind/cannotRead`` and keeps its cookies in memory;
+/// the same applies to a folder that other users may write, unless it is sticky like `/tmp`. A file that other users may
+/// write is set aside like a damaged one. A group with the name of its user and without other members does not count as
+/// another user. For root, every user but root is another user: a tool that runs by `sudo` does not use the cookies of the
+/// user whose home directory it sees, and root in a container needs a folder that root has created. A missing folder is
+/// created; only its owner has access.
 ///
 /// ```swift
 /// let jar = CookieJar(file: CookieJar.defaultFile(named: "shop"))
@@ -34,56 +31,53 @@ import Synchronization
 /// request.headers["Cookie"] = jar.header(for: url)
 /// ```
 public final class CookieJar: Sendable {
-    /// What became of a `Set-Cookie`.
+    /// The result of storing a `Set-Cookie`.
     public enum Outcome: Sendable, Equatable {
         /// The cookie is in the jar.
         case stored(Cookie)
-        /// The cookie is not in the jar: its end has passed, or the jar is full of more useful ones.
+        /// The cookie is not in the jar: it is expired, or was evicted because the jar is full.
         case removed
         /// Nothing was changed.
         case refused(CookieRefusal)
     }
 
-    /// The time between two calls of ``CookieJar/clear()``; see ``CookieJar/generation``.
+    /// The period between two calls of ``CookieJar/clear()``; see ``CookieJar/generation``.
     public struct Generation: Sendable, Hashable {
         private var number = 0
 
         var next: Generation { Generation(number: number + 1) }
     }
 
-    /// What happens to session cookies when the process ends.
+    /// Whether session cookies outlive the process.
     public enum SessionCookies: Sendable {
-        /// They stay in the file, which keeps a user signed in.
+        /// They are saved, which keeps a user signed in.
         case keep
         /// They are neither written to the file nor read from it.
         case drop
     }
 
-    let state: Mutex<CookieJarState>
-    let file: CookieFile?
-    let sessionCookies: SessionCookies
-    let capacity: Int
-    let saving = DispatchQueue(label: "errand.cookies", qos: .utility)
-    let onError: (@Sendable (CookieFileError) -> Void)?
-    let opened: Date
-    let suffixes: PublicSuffixRules
+    private let state: SharedCookieJarState
+    /// `nil` without a file.
+    private let saver: CookieSaver?
+    private let errorReporter: CookieFileErrorReporter
+    private let suffixes: PublicSuffixList
     private let trustworthyLoopback: Bool
 
-    /// Opens the jar that is kept in `file`, and reads it.
+    /// Opens a jar, and reads its file.
     ///
     /// - Parameters:
-    ///   - file: The file URL of a `cookies.txt`; `nil`, the default, keeps the cookies in memory alone.
-    ///   - sessionCookies: What happens to cookies without a date; they are kept by default.
-    ///   - capacity: How many cookies the jar holds in all, 1 to 1,000,000 and 3,300 by default; above it, those go that
-    ///     were unused for longest, of hosts with many first. One domain holds 180. Jars that share a file have the same
-    ///     capacity.
+    ///   - file: The file URL of a `cookies.txt`; `nil`, the default, keeps the cookies in memory only.
+    ///   - sessionCookies: Whether cookies without an expiry time are saved; they are by default.
+    ///   - capacity: How many cookies the jar holds in all, 1 to 1,000,000 and 3,300 by default. Above it, cookies that were
+    ///     unused for longest are evicted, those of sites with many cookies first. One site has at most 180. Jars that
+    ///     share a file have the same capacity.
     ///   - publicSuffixList: A list in the format of publicsuffix.org; by default the system's, see
     ///     ``publicSuffixSource``.
-    ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` is as good as
-    ///     `https` for `Secure` cookies, as browsers have it; `false` by default.
-    ///   - date: The present, by which the file's cookies are expired or not.
-    ///   - onError: Called once with each kind of problem with the file, until it has ended and comes again: before
-    ///     `init`, `flush()` or `clear()` returns, or on a thread of the jar. Without it, ``APIProxy/onError`` is.
+    ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` may set and receive
+    ///     `Secure` cookies, as in browsers; `false` by default.
+    ///   - date: The present, at which the file's cookies are expired or not.
+    ///   - onError: Called with a problem with the file, once for each kind until it is resolved and occurs again: before
+    ///     `init`, `flush()` or `clear()` returns, or later on any thread. By default, ``APIProxy/onError`` is called.
     public init(
         file: URL? = nil,
         sessionCookies: SessionCookies = .keep,
@@ -94,37 +88,38 @@ public final class CookieJar: Sendable {
         onError: (@Sendable (CookieFileError) -> Void)? = nil
     ) {
         let capacity = min(max(1, capacity), 1_000_000)
-        suffixes = PublicSuffixRules(file: publicSuffixList)
-        state = Mutex(CookieJarState(hasFile: file != nil, capacity: capacity, suffixes: suffixes))
-        self.file = file.map { CookieFile($0, capacity: capacity) }
-        self.sessionCookies = sessionCookies
-        self.capacity = capacity
+        let suffixes = PublicSuffixList(file: publicSuffixList)
+        let initial = CookieJarState(hasFile: file != nil, capacity: capacity, suffixes: suffixes)
+        let (state, errorReporter) = (SharedCookieJarState(initial), CookieFileErrorReporter(hook: onError))
+        let mapper = CookieFileMapper(sessionCookies: sessionCookies, capacity: capacity, suffixes: suffixes)
+        self.state = state
+        self.errorReporter = errorReporter
+        self.suffixes = suffixes
         self.trustworthyLoopback = trustworthyLoopback
-        self.onError = onError
-        opened = date
-        load()
+        saver = file.map { CookieSaver(file: $0, state: state, mapper: mapper, errorReporter: errorReporter) }
+        saver?.load(at: date)
     }
 
-    /// Where the public suffixes come from that this jar goes by.
+    /// The source of the public suffixes that this jar uses.
     public var publicSuffixSource: PublicSuffixSource { suffixes.source }
 
     /// The jar's present generation.
     ///
-    /// Take it before a request is sent and give it to `store` with the answer: when the jar was cleared in between,
-    /// the answer's cookies are those of a session that has ended, and are refused.
+    /// Read it before a request is sent, and pass it to `store` with the response: if the jar was cleared in between, the
+    /// response's cookies are those of an ended session, and are refused.
     public var generation: Generation { state.withLock(\.generation) }
 
-    /// Every cookie, the oldest first, expired ones not yet removed included.
+    /// Every cookie, the oldest first, including expired ones that were not removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }
 
-    /// Stores what one `Set-Cookie` line asks for.
+    /// Stores the cookie of one `Set-Cookie` header field.
     ///
     /// - Parameters:
-    ///   - setCookie: The line's value, as UTF-8.
-    ///   - url: The URL that answered.
+    ///   - setCookie: The value of the header field, as UTF-8.
+    ///   - url: The URL of the request.
     ///   - generation: The ``generation`` when the request was sent; `nil`, the default, stores in any case.
-    ///   - date: When the answer arrived.
-    /// - Returns: What became of it.
+    ///   - date: When the response was received.
+    /// - Returns: Whether the cookie was stored, removed or refused.
     @discardableResult
     public func store(
         setCookie: String,
@@ -135,14 +130,14 @@ public final class CookieJar: Sendable {
         store(setCookie: Array(setCookie.utf8), from: url, generation: generation, at: date)
     }
 
-    /// Stores what one `Set-Cookie` line asks for, of which no byte is lost.
+    /// Stores the cookie of one `Set-Cookie` header field, byte for byte.
     ///
     /// - Parameters:
-    ///   - bytes: The line's value as it stood on the wire.
-    ///   - url: The URL that answered.
+    ///   - bytes: The value of the header field as it was received.
+    ///   - url: The URL of the request.
     ///   - generation: The ``generation`` when the request was sent; `nil`, the default, stores in any case.
-    ///   - date: When the answer arrived.
-    /// - Returns: What became of it.
+    ///   - date: When the response was received.
+    /// - Returns: Whether the cookie was stored, removed or refused.
     @discardableResult
     public func store(
         setCookie bytes: some Collection<UInt8>,
@@ -150,57 +145,101 @@ public final class CookieJar: Sendable {
         generation: Generation? = nil,
         at date: Date = .now
     ) -> Outcome {
-        guard let origin = CookieOrigin(url, trustingLoopback: trustworthyLoopback) else {
+        guard let url = CookieURL(url, trustsLoopback: trustworthyLoopback) else {
             return .refused(.unsupportedURL)
         }
         do {
-            let line = try SetCookie(parsing: Array(bytes))
-            let cookie = try Cookie(line, from: origin, suffixes: suffixes, at: date)
-            return change { $0.keep(cookie, isSecure: origin.isSecure, sentIn: generation, at: date) }
+            let header = try SetCookieHeader(parsing: Array(bytes))
+            let cookie = try Cookie(header, from: url, suffixes: suffixes, at: date)
+            return change { $0.insert(cookie, isFromSecureOrigin: url.isSecure, sentIn: generation, at: date) }
         } catch {
             return .refused(error)
         }
     }
 
-    /// The value of the `Cookie` header for a request; `nil` when no cookie goes there.
+    /// The value of the `Cookie` header field of a request; `nil` when no cookie matches.
     ///
     /// At most 8 KB; cookies that do not fit are left out. Bytes that are not UTF-8 are replaced.
     public func header(for url: URL, at date: Date = .now) -> String? {
         CookieHeader.value(cookies(for: url, at: date)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The cookies that go to `url`, in the order of the header (RFC 6265bis section 5.8.3).
+    /// The cookies of a request to `url`, in the order of the header field (RFC 6265bis section 5.8.3).
     public func cookies(for url: URL, at date: Date = .now) -> [Cookie] {
-        guard let origin = CookieOrigin(url, trustingLoopback: trustworthyLoopback) else { return [] }
-        return state.withLock { $0.cookies(for: origin, at: date) }
+        guard let url = CookieURL(url, trustsLoopback: trustworthyLoopback) else { return [] }
+        return state.withLock { $0.cookiesToSend(to: url, at: date) }
     }
 
-    /// Removes the cookies that `isUnwanted` names, except those that change while it decides.
+    /// Removes the cookies that satisfy `isUnwanted`, except those that change while it is called.
     public func remove(where isUnwanted: (Cookie) -> Bool) {
         let unwanted = cookies.filter(isUnwanted)
         change { $0.remove(unwanted, at: .now) }
     }
 
-    /// Removes every cookie, in the file too, and starts a new ``generation``.
+    /// Removes every cookie, from the file too, and begins a new ``generation``.
     ///
-    /// Other jars of this process that share the file are emptied as well. Returns when the disk has it, so that a
-    /// logout survives whatever happens next, and blocks as ``flush()`` does. What prevents it goes to the error hook, and
-    /// the jar goes on trying.
+    /// Other jars of this process that share the file are cleared as well. Returns when the change is on the disk, so that
+    /// a logout is permanent, and blocks as ``flush()`` does. If the file cannot be written, the error hook is called and
+    /// the jar tries again.
     public func clear() {
-        empty()
+        clearInMemory()
         try? flush()
     }
 
-    /// The part of ``clear()`` that does not wait for the disk.
-    func empty() {
+    /// Performs the part of ``clear()`` that does not wait for the disk; the next save clears the file.
+    func clearInMemory() {
         let logout = state.withLock { $0.clear(at: .now) }
-        for jar in LiveJars.others(than: self) { jar.state.withLock { $0.forget(upTo: logout) } }
+        saver?.propagateLogout(at: logout)
     }
 
-    /// Changes the state, and schedules a save when the file has to learn of it.
-    func change<Result: Sendable>(_ body: (inout CookieJarState) -> Result) -> Result {
-        let (result, needsSave) = state.withLock { (body(&$0), $0.beginsSchedule()) }
-        if needsSave { scheduleSave() }
+    /// Saves the changes and returns when they are on the disk; without changes, nothing is written.
+    ///
+    /// Blocks for a few milliseconds, and up to two seconds when another process holds the lock.
+    ///
+    /// - Throws: Why the file could not be written; the jar tries again.
+    public func flush() throws(CookieFileError) { try saver?.flush() }
+
+    /// Changes the state, and schedules a save when there is something to save.
+    private func change<Result: Sendable>(_ body: (inout CookieJarState) -> Result) -> Result {
+        let (result, needsSave) = state.withLock { (body(&$0), $0.beginSchedule()) }
+        if needsSave { saver?.scheduleSave() }
         return result
     }
+
+    /// Reports problems to `owner`, unless the jar has an owner or an error hook already; the owner is not retained.
+    func attach(to owner: any CookieJarOwner) { errorReporter.attach(to: owner) }
+
+    /// Calls the error hook with the problems that were not reported yet.
+    func reportProblems() { errorReporter.report() }
+}
+
+// MARK: The default file
+
+extension CookieJar {
+    /// The cookie file of this application: ``defaultFile(named:)`` with the name of the process or, on Apple platforms,
+    /// the bundle identifier.
+    public static var defaultFile: URL {
+        defaultFile(named: Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName)
+    }
+
+    /// The cookie file of an application or account by name, in which `/` is replaced by `-`.
+    ///
+    /// On Linux it is `$XDG_STATE_HOME/<name>/cookies.txt`, or `~/.local/state/<name>/cookies.txt` if that variable is not
+    /// an absolute path (XDG Base Directory Specification 0.8); on Apple platforms
+    /// `~/Library/Application Support/<name>/cookies.txt`.
+    public static func defaultFile(named name: String) -> URL {
+        let folder = name.replacing("/", with: "-")
+        let isFolder = !folder.isEmpty && folder != "." && folder != ".."
+        return stateFolder.appending(component: isFolder ? folder : "-").appending(component: "cookies.txt")
+    }
+
+    #if canImport(Darwin)
+    private static var stateFolder: URL { .applicationSupportDirectory }
+    #else
+    private static var stateFolder: URL {
+        let folder = ProcessInfo.processInfo.environment["XDG_STATE_HOME"] ?? ""
+        guard folder.hasPrefix("/") else { return .homeDirectory.appending(path: ".local/state") }
+        return URL(filePath: folder, directoryHint: .isDirectory)
+    }
+    #endif
 }

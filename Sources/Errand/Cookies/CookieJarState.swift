@@ -1,83 +1,101 @@
 import Foundation
+import Synchronization
 
-/// Everything of a jar that changes.
-struct CookieJarState {
+/// The state of a jar, which the jar shares with its saver.
+///
+/// The lock is held for changes of the state only: never during a call to the file, to another jar or to the app.
+final class SharedCookieJarState: Sendable {
+    private let state: Mutex<CookieJarState>
+
+    init(_ state: CookieJarState) {
+        self.state = Mutex(state)
+    }
+
+    func withLock<Result: Sendable>(_ body: (inout CookieJarState) -> Result) -> Result {
+        state.withLock { body(&$0) }
+    }
+}
+
+/// The cookies of a jar and the changes that were not saved yet.
+struct CookieJarState: Sendable {
     private(set) var store: CookieStore
     private(set) var generation = CookieJar.Generation()
-    /// What the file has not learned yet; `nil` without a file.
+    /// What was not saved yet; `nil` without a file.
     private var changes: CookieChanges?
     /// The checksum of the file as the jar last read or wrote it.
-    private var agreed: UInt64?
-    /// Kinds of problem that were reported and have not ended.
-    private var reported: Set<CookieFileError.Kind> = []
-    private var unreported: [CookieFileError] = []
+    private var fileChecksum: UInt64?
     private var isSaveScheduled = false
-    /// Whose error hook is called when the jar has none.
-    weak var owner: (any CookieJarOwner)?
 
-    init(hasFile: Bool, capacity: Int, suffixes: PublicSuffixRules) {
-        store = CookieStore(capacity: capacity, suffixes: suffixes, remembersRemovals: hasFile)
+    init(hasFile: Bool, capacity: Int, suffixes: PublicSuffixList) {
+        store = CookieStore(capacity: capacity, suffixes: suffixes, recordsRemovals: hasFile)
         changes = hasFile ? CookieChanges(generation: generation) : nil
     }
 
-    mutating func cookies(for origin: CookieOrigin, at date: Date) -> [Cookie] {
-        store.use(for: origin, at: date)
+    mutating func cookiesToSend(to url: CookieURL, at date: Date) -> [Cookie] {
+        store.cookiesToSend(to: url, at: date)
     }
 
-    /// The last steps of RFC 6265bis section 5.7, which look at the other cookies.
-    mutating func keep(
+    /// Performs the steps of RFC 6265bis section 5.7 that depend on the other cookies.
+    mutating func insert(
         _ cookie: Cookie,
-        isSecure: Bool,
+        isFromSecureOrigin: Bool,
         sentIn sent: CookieJar.Generation?,
         at date: Date
     ) -> CookieJar.Outcome {
         guard sent == nil || sent == generation else { return .refused(.cleared) }
         store.removeExpired(at: date)
-        guard isSecure || !store.shadowsSecureCookie(cookie) else { return .refused(.shadowsSecureCookie) }
+        guard isFromSecureOrigin || !store.shadowsSecureCookie(cookie) else { return .refused(.shadowsSecureCookie) }
         let key = cookie.key
         var cookie = cookie
-        cookie.updated = store.stamp(for: key, at: date)
+        cookie.updated = store.nextTimestamp(for: key, at: date)
         guard !cookie.isExpired(at: date) else {
-            // Also when this jar does not know the cookie: others that share the file may.
-            store.remove(key, at: cookie.updated, isSecure: isSecure)
+            // Also when this jar does not have the cookie: other jars of the file may have it.
+            store.remove(key, at: cookie.updated, isSecure: isFromSecureOrigin)
             changes?.insert(key, at: date)
             return .removed
         }
         let count = store.count
-        if store.put(cookie, isFromSecureOrigin: isSecure) {
+        if store.insert(cookie, isFromSecureOrigin: isFromSecureOrigin) {
             changes?.insert(key, at: date)
         } else {
             changes?.keys.remove(key)
         }
-        if store.count > count { for evicted in store.evict(for: cookie.domain) { forget(evicted) } }
+        if store.count > count {
+            for evicted in store.evict(afterInsertionInto: cookie.domain) { recordEviction(of: evicted) }
+        }
         return store[key].map { .stored($0) } ?? .removed
     }
 
-    /// Removes the cookies, except those that have been set again.
+    /// Removes the cookies, except those that were set again.
     mutating func remove(_ cookies: [Cookie], at date: Date) {
         for cookie in cookies where store[cookie.key]?.updated == cookie.updated {
-            store.remove(cookie.key, at: store.stamp(for: cookie.key, at: date))
+            store.remove(cookie.key, at: store.nextTimestamp(for: cookie.key, at: date))
             changes?.insert(cookie.key, at: nil)
         }
     }
 
-    /// Removes everything, from the file too, and returns when that was.
-    mutating func clear(at date: Date) -> CookieStamp {
-        let stamp = store.entries.map(\.cookie.updated).reduce(max(CookieStamp(date), store.cleared.next), max)
-        forget(upTo: stamp)
+    /// Removes everything, from the file too with the next save.
+    ///
+    /// - Returns: The time of the logout, for the other jars of the file.
+    mutating func clear(at date: Date) -> CookieTimestamp {
+        let time = store.entries.map(\.cookie.updated).reduce(max(CookieTimestamp(date), store.cleared.next), max)
+        clear(upTo: time)
         changes?.isLogout = true
-        return stamp
+        return time
     }
 
-    /// Removes everything, because another jar has cleared the file.
-    mutating func forget(upTo stamp: CookieStamp) {
-        store.clear(upTo: stamp)
+    /// Removes everything, because another jar of the file was cleared.
+    mutating func clear(upTo time: CookieTimestamp) {
+        store.clear(upTo: time)
         generation = generation.next
         changes = changes.map { _ in CookieChanges(generation: generation) }
     }
 
-    /// Removes from the file what had to give way, if it is there.
-    private mutating func forget(_ evicted: CookieStore.Entry) {
+    /// Takes over a logout through another jar of the file, from before this jar was opened.
+    mutating func applyEarlierLogout(at time: CookieTimestamp) { store.clear(upTo: time) }
+
+    /// Removes an evicted cookie from the file, if it is there.
+    private mutating func recordEviction(of evicted: CookieStore.Entry) {
         let key = evicted.cookie.key
         guard evicted.saved != nil else {
             changes?.keys.remove(key)
@@ -88,26 +106,53 @@ struct CookieJarState {
     }
 }
 
-// MARK: The file
+// MARK: Saving
+
+/// The changes of a jar since its last save.
+struct CookieChanges {
+    /// The generation in which the changes were made.
+    let generation: CookieJar.Generation
+    /// The cookies that were set or removed.
+    var keys: Set<Cookie.Key> = []
+    /// Whether the jar was cleared.
+    var isLogout = false
+    /// The latest date of a change, at which the save removes expired cookies.
+    private(set) var date: Date?
+
+    var isEmpty: Bool { !isLogout && keys.isEmpty }
+
+    mutating func insert(_ key: Cookie.Key, at date: Date?) {
+        keys.insert(key)
+        self.date = [date, self.date].compactMap(\.self).max()
+    }
+
+    /// Adds earlier changes that could not be saved, unless a logout has ended them.
+    mutating func formUnion(_ earlier: CookieChanges) {
+        guard earlier.generation == generation else { return }
+        keys.formUnion(earlier.keys)
+        isLogout = isLogout || earlier.isLogout
+        date = [date, earlier.date].compactMap(\.self).max()
+    }
+}
 
 extension CookieJarState {
-    /// What a save is to write.
-    struct Unsaved {
+    /// What a save has to write.
+    struct PendingSave {
         var changes: CookieChanges
         let store: CookieStore
-        /// The checksum of the file that the changes follow.
-        let agreed: UInt64?
+        /// The checksum of the file that the changes apply to.
+        let fileChecksum: UInt64?
 
-        /// Whether the changes only repeat what the file has: that cookies are removed.
+        /// Whether all changes are removals of cookies that are already removed in the file.
         ///
-        /// A server may remove a cookie with every answer; writing each of them would wear the disk.
-        var isRepetition: Bool {
+        /// A server may remove a cookie with every response; saving each removal would wear out the disk.
+        var repeatsSavedRemovals: Bool {
             !changes.isLogout && changes.keys.allSatisfy { store.removals[$0]?.isSaved == true }
         }
     }
 
-    /// Returns whether a save has to be scheduled now, once before ``endSchedule()``.
-    mutating func beginsSchedule() -> Bool {
+    /// Returns whether the caller has to schedule a save; only once until ``endSchedule()``.
+    mutating func beginSchedule() -> Bool {
         guard hasChanges, !isSaveScheduled else { return false }
         isSaveScheduled = true
         return true
@@ -117,63 +162,50 @@ extension CookieJarState {
 
     var hasChanges: Bool { changes?.isEmpty == false }
 
-    mutating func takeChanges() -> Unsaved {
+    mutating func takeChanges() -> PendingSave {
         let none = CookieChanges(generation: generation)
         defer { changes = changes.map { _ in none } }
-        return Unsaved(changes: changes ?? none, store: store, agreed: agreed)
+        return PendingSave(changes: changes ?? none, store: store, fileChecksum: fileChecksum)
     }
 
-    /// Puts back the changes that were not written, and returns whether a logout is among what is to be written.
-    mutating func restore(_ unsaved: Unsaved?) -> Bool {
-        if let unsaved { changes?.formUnion(unsaved.changes) }
+    /// Puts back changes that were not saved, and returns whether a logout is among the unsaved changes.
+    mutating func restore(_ pending: PendingSave?) -> Bool {
+        if let pending { changes?.formUnion(pending.changes) }
         return changes?.isLogout == true
     }
 
-    /// Fills the jar from its file, unless a logout has ended `read`, the generation before the file was read.
+    /// Takes over the cookies of the file, unless a logout has ended `generation`, in which the file was read.
     ///
-    /// Without a `checksum` the file is a damaged one, whose cookies have to be saved.
+    /// Without a `checksum`, the file was damaged, and its cookies have to be saved.
     mutating func load(
         _ file: CookieStore,
         checksum: UInt64?,
-        readIn read: CookieJar.Generation,
+        readIn generation: CookieJar.Generation,
         at date: Date
     ) {
-        guard read == generation else { return }
-        agreed = checksum
-        store = CookieMerge(own: store, unsaved: [], date: date) { _ in false }.result(with: file)
+        guard generation == self.generation else { return }
+        fileChecksum = checksum
+        store = CookieMerge(local: store, unsaved: [], date: date) { _ in false }.merged(with: file)
         store.removeExpired(at: date)
-        store.markSaved()
+        store.markAllSaved()
         guard checksum == nil else { return }
         for cookie in store.cookies { changes?.insert(cookie.key, at: date) }
     }
 
-    /// Begins after a logout through another jar of the file, which the file may not have learned yet.
-    mutating func begin(after logout: CookieStamp) { store.clear(upTo: logout) }
-
-    /// Takes over what a save has made of the file, whose checksum is `written` now.
+    /// Takes over the result of a save.
     ///
-    /// What a logout has ended meanwhile does not come back. After a logout of its own, the jar stays empty, and the next
-    /// save takes over what others have set since.
-    mutating func agree(on merged: CookieStore, after changes: CookieChanges, written: UInt64) {
-        agreed = changes.isLogout ? nil : written
-        guard changes.generation == generation, !changes.isLogout else { return }
-        for key in store.adopt(merged, changed: self.changes?.keys ?? []) {
-            self.changes?.insert(key, at: nil)
+    /// Cookies that a logout has ended during the save are not restored. After a save of this jar's logout, the jar stays
+    /// empty; the next save takes over what other jars have set since then.
+    ///
+    /// - Parameters:
+    ///   - merged: The cookies in the file, and those that are in memory only.
+    ///   - saved: The changes that were saved.
+    ///   - checksum: The checksum of the file.
+    mutating func commit(_ merged: CookieStore, after saved: CookieChanges, checksum: UInt64) {
+        fileChecksum = saved.isLogout ? nil : checksum
+        guard saved.generation == generation, !saved.isLogout else { return }
+        for key in store.adopt(merged, changed: changes?.keys ?? []) {
+            changes?.insert(key, at: nil)
         }
-    }
-
-    /// Notes the problems whose kind was not noted since it began; `ended` kinds may be noted again.
-    mutating func note(_ problems: [CookieFileError], ended: Set<CookieFileError.Kind>) {
-        reported.subtract(ended)
-        let news = problems.filter { $0.kind == .setAside || reported.insert($0.kind).inserted }
-        unreported.removeAll { problem in problem.kind != .setAside && news.contains { $0.kind == problem.kind } }
-        unreported += news
-    }
-
-    var hasUnreported: Bool { !unreported.isEmpty }
-
-    mutating func takeUnreported() -> [CookieFileError] {
-        defer { unreported = [] }
-        return unreported
     }
 }

@@ -1,79 +1,80 @@
 import Foundation
 
-/// What a jar and its file make of each other: of each cookie, the newest update counts, whoever saves last.
+/// Merges a jar's cookies with those of its file: for each cookie, the newest update wins, regardless of the order in which
+/// jars save.
 struct CookieMerge {
     /// The jar's cookies when the save began.
-    let own: CookieStore
-    /// Which of them changed since the save before.
+    let local: CookieStore
+    /// The cookies that changed since the previous save.
     let unsaved: Set<Cookie.Key>
-    /// When the save takes place.
+    /// The time of the save.
     let date: Date
-    /// Whether a cookie has no place in the file.
-    let livesInMemory: (Cookie) -> Bool
+    /// Whether a cookie is not written to the file.
+    let isMemoryOnly: (Cookie) -> Bool
 
-    /// Merges the store with what others have made of the file.
-    func result(with file: CookieStore) -> CookieStore {
+    /// The jar's cookies, with the changes that others have made in the file.
+    func merged(with file: CookieStore) -> CookieStore {
         var file = file
-        if own.cleared > file.cleared { file.clear(upTo: own.cleared, present: CookieStamp(date)) }
+        if local.cleared > file.cleared { file.clear(upTo: local.cleared, present: CookieTimestamp(date)) }
         var merged = file
-        for entry in own.entries where counts(entry, in: file) {
-            merged.put(entry.cookie, isFromSecureOrigin: entry.isFromSecureOrigin)
+        for entry in local.entries where wins(entry, over: file) {
+            merged.insert(entry.cookie, isFromSecureOrigin: entry.isFromSecureOrigin)
         }
-        for (key, removal) in own.removals.all where counts(removal, of: key, in: file) {
-            merged.remove(key, at: removal.stamp, isSecure: removal.isSecure)
+        for (key, removal) in local.removals.all where wins(removal, of: key, over: file) {
+            merged.remove(key, at: removal.time, isSecure: removal.isSecure)
         }
         merged.evict()
         return merged
     }
 
-    private func counts(_ entry: CookieStore.Entry, in file: CookieStore) -> Bool {
+    private func wins(_ entry: CookieStore.Entry, over file: CookieStore) -> Bool {
         let (cookie, key) = (entry.cookie, entry.cookie.key)
         guard cookie.updated > file.cleared else { return false }
         let isUnsaved = unsaved.contains(key)
-        // What this jar could not know: the file has a Secure cookie that the insecure server must not hide.
+        // The file has a Secure cookie of another process, which an insecure response must not hide.
         if isUnsaved, !entry.isFromSecureOrigin, file.shadowsSecureCookie(cookie) { return false }
-        // Another process that has the cookie no longer has removed it, unless it never had it.
-        guard let theirs = file.lastUpdate(of: key) else { return isUnsaved || livesInMemory(cookie) }
+        // A saved cookie that is missing in the file was removed by another process.
+        guard let theirs = file.lastUpdate(of: key) else { return isUnsaved || isMemoryOnly(cookie) }
         return cookie.updated > theirs || cookie.isSecure && file.removals[key]?.isSecure == false
     }
 
-    private func counts(_ removal: CookieRemovals.Removal, of key: Cookie.Key, in file: CookieStore) -> Bool {
-        guard removal.stamp > file.cleared else { return false }
+    private func wins(_ removal: CookieRemovals.Removal, of key: Cookie.Key, over file: CookieStore) -> Bool {
+        guard removal.time > file.cleared else { return false }
         if file[key]?.isSecure == true, !removal.isSecure { return false }
-        return file.lastUpdate(of: key).map { removal.stamp > $0 } ?? true
+        return file.lastUpdate(of: key).map { removal.time > $0 } ?? true
     }
 }
 
 extension CookieStore {
-    /// Takes over what a save has made of the file.
+    /// Takes over the result of a merge after it was saved.
     ///
     /// - Parameters:
-    ///   - merged: What the file holds now, and what lives in memory alone.
-    ///   - changed: The cookies that changed while the save went on, which stay unless the file has something newer.
+    ///   - merged: The cookies in the file, and those that are in memory only.
+    ///   - changed: The cookies that changed during the save; they are kept unless the file has a newer update.
     /// - Returns: The cookies of which the file has an older update.
     mutating func adopt(_ merged: CookieStore, changed: Set<Cookie.Key>) -> [Cookie.Key] {
         clear(upToLogoutOf: merged)
-        let kept = dropRemoved(in: merged, changed: changed)
+        let kept = discardRemoved(in: merged, changed: changed)
         for key in removals.all.keys where merged.removals[key] == nil && !changed.contains(key) {
-            forgetRemoval(of: key)
+            discardRemoval(key)
         }
-        for (key, removal) in merged.removals.all where isNewer(removal.stamp, of: key) {
-            remove(key, at: removal.stamp, isSecure: removal.isSecure)
+        for (key, removal) in merged.removals.all where isNewer(removal.time, for: key) {
+            remove(key, at: removal.time, isSecure: removal.isSecure)
         }
-        for key in merged.removals.all.keys { markSavedRemoval(of: key) }
+        for key in merged.removals.all.keys { markRemovalSaved(key) }
         let unsaved = kept + merged.entries.compactMap { adopt($0) }
         evict()
         return unsaved
     }
 
-    /// Drops the cookies that are not in the file, and returns those that were set again after their removal there.
-    private mutating func dropRemoved(in merged: CookieStore, changed: Set<Cookie.Key>) -> [Cookie.Key] {
+    /// Discards the cookies that are not in the file, and returns those that were set again after their removal there.
+    private mutating func discardRemoved(in merged: CookieStore, changed: Set<Cookie.Key>) -> [Cookie.Key] {
         var kept: [Cookie.Key] = []
         for cookie in cookies where merged[cookie.key] == nil && !changed.contains(cookie.key) {
-            if let removal = merged.removals[cookie.key], removal.stamp < cookie.updated {
+            if let removal = merged.removals[cookie.key], removal.time < cookie.updated {
                 kept.append(cookie.key)
             } else {
-                drop(cookie.key)
+                discard(cookie.key)
             }
         }
         return kept
@@ -81,20 +82,19 @@ extension CookieStore {
 
     private mutating func clear(upToLogoutOf merged: CookieStore) {
         guard merged.cleared > cleared else { return }
-        let present = CookieStamp(Date.distantFuture)
-        clear(upTo: merged.cleared, present: present)
+        clear(upTo: merged.cleared, present: CookieTimestamp(.distantFuture))
     }
 
     private mutating func adopt(_ entry: Entry) -> Cookie.Key? {
         let (cookie, key) = (entry.cookie, entry.cookie.key)
         let isKnown = self[key].map { $0.updated == cookie.updated && $0.hasSameContent(as: cookie) } ?? false
-        if !isKnown, isNewer(cookie.updated, of: key) {
-            put(cookie, isFromSecureOrigin: entry.isFromSecureOrigin)
+        if !isKnown, isNewer(cookie.updated, for: key) {
+            insert(cookie, isFromSecureOrigin: entry.isFromSecureOrigin)
         }
         return markSaved(cookie) ? key : nil
     }
 
-    private func isNewer(_ stamp: CookieStamp, of key: Cookie.Key) -> Bool {
-        lastUpdate(of: key).map { stamp >= $0 } ?? true
+    private func isNewer(_ time: CookieTimestamp, for key: Cookie.Key) -> Bool {
+        lastUpdate(of: key).map { time >= $0 } ?? true
     }
 }

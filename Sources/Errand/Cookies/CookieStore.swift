@@ -1,211 +1,190 @@
 import Foundation
 
-/// The cookies of a jar, by domain, and the removals of others: a look-up visits the host and the domains above it only.
+/// The cookies of a jar, and the cookies that were removed recently.
 struct CookieStore {
-    /// A cookie and what the store remembers of it.
+    /// A stored cookie with its administrative data.
     struct Entry {
         fileprivate(set) var cookie: Cookie
-        /// Whether the cookie came over a secure connection, as far as this jar knows.
+        /// Whether the cookie was received over a secure connection, as far as this jar knows.
         fileprivate(set) var isFromSecureOrigin: Bool
-        /// Orders cookies of one creation time.
+        /// Orders cookies with the same creation time.
         let order: UInt64
         fileprivate(set) var lastUse: UInt64
-        /// The cookie as the last save left it; `nil` before the first one.
+        /// The cookie as it is in the file; `nil` when it was not saved yet.
         fileprivate(set) var saved: Cookie?
     }
 
-    private(set) var domains: [String: [Entry]] = [:]
-    /// The domains of each site; a site is a registrable domain, or a host that has none.
-    private(set) var sites: [String: Set<String>] = [:]
+    private var index: CookieIndex
     private(set) var removals: CookieRemovals
-    /// Everything up to here has ended with a logout.
-    private(set) var cleared = CookieStamp.never
-    private(set) var count = 0
-    /// How many cookies there may be.
-    let capacity: Int
-    let suffixes: PublicSuffixRules
-    private var uses: UInt64 = 0
-    /// No cookie expires before this.
+    /// The time of the last logout, which has ended everything up to then.
+    private(set) var cleared = CookieTimestamp.never
+    private let eviction: CookieEviction
+    /// Counts insertions and uses, in place of a clock.
+    private var useCount: UInt64 = 0
+    /// No cookie expires before this date.
     private var nextExpiry = Date.distantFuture
 
-    /// An empty store, which remembers removals when others share its cookies.
-    init(capacity: Int, suffixes: PublicSuffixRules, remembersRemovals: Bool) {
-        self.capacity = capacity
-        self.suffixes = suffixes
-        removals = CookieRemovals(capacity: remembersRemovals ? capacity : 0)
+    /// Creates an empty store; a store that shares its cookies through a file records removals.
+    init(capacity: Int, suffixes: PublicSuffixList, recordsRemovals: Bool) {
+        index = CookieIndex(suffixes: suffixes)
+        eviction = CookieEviction(capacity: capacity)
+        removals = CookieRemovals(capacity: recordsRemovals ? capacity : 0)
     }
+
+    var count: Int { index.count }
 
     /// All entries, the oldest cookie first.
     var entries: [Entry] {
-        domains.values.joined().sorted { ($0.cookie.created, $0.order) < ($1.cookie.created, $1.order) }
+        index.entries.sorted { ($0.cookie.created, $0.order) < ($1.cookie.created, $1.order) }
     }
 
     /// All cookies, the oldest first.
     var cookies: [Cookie] { entries.map(\.cookie) }
 
-    subscript(key: Cookie.Key) -> Cookie? { entry(key)?.cookie }
+    subscript(key: Cookie.Key) -> Cookie? { index[key]?.cookie }
 
-    func entry(_ key: Cookie.Key) -> Entry? { domains[key.domain]?.first { $0.cookie.has(key) } }
+    func entry(_ key: Cookie.Key) -> Entry? { index[key] }
 
-    /// When the cookie was set or removed; `nil` when the store knows of neither.
-    func lastUpdate(of key: Cookie.Key) -> CookieStamp? { self[key]?.updated ?? removals[key]?.stamp }
+    /// When the cookie was last set or removed; `nil` when the store has neither a cookie nor a removal.
+    func lastUpdate(of key: Cookie.Key) -> CookieTimestamp? { self[key]?.updated ?? removals[key]?.time }
 
-    /// The stamp of an update that is made at `date`: later than each one that it follows.
-    func stamp(for key: Cookie.Key, at date: Date) -> CookieStamp {
-        max(CookieStamp(date), (lastUpdate(of: key) ?? .never).next, cleared.next)
+    /// The timestamp of an update at `date`, which is later than every update that it follows.
+    func nextTimestamp(for key: Cookie.Key, at date: Date) -> CookieTimestamp {
+        max(CookieTimestamp(date), (lastUpdate(of: key) ?? .never).next, cleared.next)
     }
 
-    /// The cookies to send to `origin`, longer paths first, then older ones (RFC 6265bis section 5.8.3).
-    mutating func use(for origin: CookieOrigin, at date: Date) -> [Cookie] {
-        uses += 1
+    /// The cookies to send to `url`, longer paths first, then older cookies (RFC 6265bis section 5.8.3).
+    mutating func cookiesToSend(to url: CookieURL, at date: Date) -> [Cookie] {
+        useCount += 1
+        let use = useCount
         var found: [Entry] = []
-        for domain in CookieHost.domains(of: origin.host) {
-            guard let index = domains.index(forKey: domain) else { continue }
-            for position in domains.values[index].indices {
-                guard domains.values[index][position].cookie.isSent(to: origin, at: date) else { continue }
-                domains.values[index][position].lastUse = uses
-                found.append(domains.values[index][position])
+        for domain in CookieDomain.candidates(for: url.host) {
+            index.updateEntries(of: domain) { entry in
+                guard entry.cookie.isSent(to: url, at: date) else { return }
+                entry.lastUse = use
+                found.append(entry)
             }
         }
-        return found.sorted(by: Self.isSentBefore).map(\.cookie)
+        return found.sorted { $0.isSent(before: $1) }.map(\.cookie)
     }
 
-    /// Whether an insecure cookie like this one would come before a secure one (RFC 6265bis section 5.7, step 16).
+    /// Whether an insecure cookie like this one would be sent in the place of a secure one (RFC 6265bis section 5.7).
     func shadowsSecureCookie(_ cookie: Cookie) -> Bool {
-        domains.contains { domain, entries in
-            (CookieHost.matches(domain, domain: cookie.domain) || CookieHost.matches(cookie.domain, domain: domain))
-                && entries.contains {
-                    $0.cookie.isSecure && $0.cookie.nameBytes == cookie.nameBytes
-                        && CookieOrigin.path(cookie.path, isAtOrBelow: $0.cookie.path)
-                }
+        index.containsDomain { domain, entries in
+            (CookieDomain.matches(domain, domain: cookie.domain) || CookieDomain.matches(cookie.domain, domain: domain))
+                && entries.contains { cookie.shadows($0.cookie) }
         }
-    }
-
-    private static func isSentBefore(_ one: Entry, _ other: Entry) -> Bool {
-        let lengths = (one.cookie.path.utf8.count, other.cookie.path.utf8.count)
-        if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
-        return (one.cookie.created, one.order) < (other.cookie.created, other.order)
     }
 }
 
 // MARK: Changes
 
 extension CookieStore {
-    /// Puts the cookie in the place of one with the same key, whose creation time it inherits.
+    /// Inserts the cookie, or replaces the one with the same key, whose creation time it inherits.
     ///
-    /// - Returns: Whether the file has to learn of it.
+    /// - Returns: Whether the cookie has to be saved.
     @discardableResult
-    mutating func put(_ cookie: Cookie, isFromSecureOrigin: Bool = true) -> Bool {
-        uses += 1
+    mutating func insert(_ cookie: Cookie, isFromSecureOrigin: Bool = true) -> Bool {
+        useCount += 1
+        let use = useCount
         nextExpiry = min(nextExpiry, cookie.expires ?? nextExpiry)
         let key = cookie.key
         removals.remove(key)
-        guard let position = domains[cookie.domain]?.firstIndex(where: { $0.cookie.has(key) }) else {
-            if domains[cookie.domain] == nil { sites[site(of: cookie.domain), default: []].insert(cookie.domain) }
-            let entry = Entry(cookie: cookie, isFromSecureOrigin: isFromSecureOrigin, order: uses, lastUse: uses)
-            domains[cookie.domain, default: []].append(entry)
-            count += 1
-            return true
+        let isUnsaved = index.update(key) { entry in
+            entry.replace(with: cookie, isFromSecureOrigin: isFromSecureOrigin, use: use)
+            return entry.isUnsaved
         }
-        domains[cookie.domain]?[position].replace(with: cookie, isFromSecureOrigin: isFromSecureOrigin, number: uses)
-        return domains[cookie.domain]?[position].isUnsaved == true
+        if let isUnsaved { return isUnsaved }
+        index.insert(Entry(cookie: cookie, isFromSecureOrigin: isFromSecureOrigin, order: use, lastUse: use))
+        return true
     }
 
-    /// Notes that the file, after a save, has `cookie`, and returns whether the store has something else.
+    /// Records that the file has `cookie`, and returns whether the store has a different one of the same key.
     @discardableResult
     mutating func markSaved(_ cookie: Cookie) -> Bool {
-        let key = cookie.key
-        guard let position = domains[cookie.domain]?.firstIndex(where: { $0.cookie.has(key) }) else { return false }
-        domains[cookie.domain]?[position].saved = cookie
-        domains[cookie.domain]?[position].cookie.created = cookie.created
-        return domains[cookie.domain]?[position].isUnsaved == true
+        index.update(cookie.key) { entry in
+            entry.saved = cookie
+            entry.cookie.created = cookie.created
+            return entry.isUnsaved
+        } ?? false
     }
 
-    /// Notes that the file has all of this.
-    mutating func markSaved() {
+    /// Records that the file has all cookies and removals.
+    mutating func markAllSaved() {
         for cookie in cookies { markSaved(cookie) }
         for key in removals.all.keys { removals.markSaved(key) }
     }
 
-    /// Removes the cookie, or notes that others have to.
-    mutating func remove(_ key: Cookie.Key, at stamp: CookieStamp, isSecure: Bool = true) {
-        drop(key)
-        removals.put(.init(stamp: stamp, isSecure: isSecure, site: site(of: key.domain)), for: key)
+    /// Removes the cookie and records the removal, also when the store has no such cookie.
+    mutating func remove(_ key: Cookie.Key, at time: CookieTimestamp, isSecure: Bool = true) {
+        index.remove(key)
+        removals.insert(.init(time: time, isSecure: isSecure, site: index.site(of: key.domain)), for: key)
     }
 
-    mutating func markSavedRemoval(of key: Cookie.Key) { removals.markSaved(key) }
+    mutating func markRemovalSaved(_ key: Cookie.Key) { removals.markSaved(key) }
 
-    mutating func forgetRemoval(of key: Cookie.Key) { removals.remove(key) }
+    mutating func discardRemoval(_ key: Cookie.Key) { removals.remove(key) }
 
-    /// Removes the cookie without a trace.
-    mutating func drop(_ key: Cookie.Key) {
-        guard let position = domains[key.domain]?.firstIndex(where: { $0.cookie.has(key) }) else { return }
-        removeEntry(at: position, of: key.domain)
+    /// Removes the cookie without recording a removal.
+    mutating func discard(_ key: Cookie.Key) { index.remove(key) }
+
+    /// Removes cookies of too crowded sites after `domain` has got a new one, and returns what was removed.
+    mutating func evict(afterInsertionInto domain: String) -> [Entry] {
+        eviction.evict(from: &index, afterInsertionInto: domain)
     }
 
-    @discardableResult
-    mutating func removeEntry(at position: Int, of domain: String) -> Entry {
-        let entry = domains[domain, default: []].remove(at: position)
-        count -= 1
-        if domains[domain]?.isEmpty == true {
-            let site = site(of: domain)
-            domains[domain] = nil
-            sites[site]?.remove(domain)
-            if sites[site]?.isEmpty == true { sites[site] = nil }
-        }
-        return entry
-    }
+    /// Removes cookies of too crowded sites after any number of insertions.
+    mutating func evict() { eviction.evict(from: &index) }
 
-    /// Removes what has expired at `date`; an older update from elsewhere does not bring it back.
+    /// Removes the cookies that are expired at `date` and records their removal.
     mutating func removeExpired(at date: Date) {
         guard date >= nextExpiry else { return }
-        let all = domains.values.joined().map(\.cookie)
-        for cookie in all where cookie.isExpired(at: date) { remove(cookie.key, at: cookie.updated) }
-        nextExpiry = domains.values.joined().compactMap(\.cookie.expires).min() ?? .distantFuture
+        let cookies = index.entries.map(\.cookie)
+        for cookie in cookies where cookie.isExpired(at: date) { remove(cookie.key, at: cookie.updated) }
+        nextExpiry = index.entries.compactMap(\.cookie.expires).min() ?? .distantFuture
     }
 
-    mutating func removeOldRemovals(at date: Date) { removals.removeOld(at: date) }
+    mutating func discardOldRemovals(at date: Date) { removals.removeOld(at: date) }
 
-    /// Ends what was set or removed up to `stamp`, and what seems to come from after the `present`.
+    /// Discards what was set or removed up to `time`, the time of a logout, or after `present`.
     ///
-    /// The clock has been set back since then, so nothing shows that it came after the logout.
-    mutating func clear(upTo stamp: CookieStamp, present: CookieStamp = .never) {
-        let kept = { (update: CookieStamp) in update > stamp && update <= present }
-        for cookie in cookies where !kept(cookie.updated) { drop(cookie.key) }
-        for (key, removal) in removals.all where !kept(removal.stamp) { removals.remove(key) }
-        cleared = max(cleared, stamp)
+    /// An update from after `present` was made before the clock was set back, so it may be older than the logout.
+    mutating func clear(upTo time: CookieTimestamp, present: CookieTimestamp = .never) {
+        let isKept = { (update: CookieTimestamp) in update > time && update <= present }
+        for cookie in cookies where !isKept(cookie.updated) { discard(cookie.key) }
+        for (key, removal) in removals.all where !isKept(removal.time) { removals.remove(key) }
+        cleared = max(cleared, time)
     }
 }
 
 extension CookieStore.Entry {
-    fileprivate mutating func replace(with new: Cookie, isFromSecureOrigin: Bool, number: UInt64) {
+    fileprivate func isSent(before other: Self) -> Bool {
+        let lengths = (cookie.path.utf8.count, other.cookie.path.utf8.count)
+        if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
+        return (cookie.created, order) < (other.cookie.created, other.order)
+    }
+
+    fileprivate mutating func replace(with new: Cookie, isFromSecureOrigin: Bool, use: UInt64) {
         let created = cookie.created
         cookie = new
         cookie.created = created
         self.isFromSecureOrigin = isFromSecureOrigin
-        lastUse = number
+        lastUse = use
     }
 
-    /// Whether the file has to learn of the cookie.
+    /// Whether the cookie has to be saved.
     fileprivate var isUnsaved: Bool {
         guard let saved, saved.hasSameContent(as: cookie) else { return true }
-        return movesEnd(of: saved)
+        return extendsLifetime(of: saved)
     }
 
-    /// Whether the end of the cookie moves by more than a hundredth of its life.
+    /// Whether the expiry time differs by more than a hundredth of the lifetime.
     ///
-    /// A server that sends its cookie with every answer moves the end by moments each time; writing each of them would
-    /// wear the disk.
-    private func movesEnd(of saved: Cookie) -> Bool {
+    /// A server that sends its cookie with every response extends the lifetime a little each time; saving each of these
+    /// updates would wear out the disk.
+    private func extendsLifetime(of saved: Cookie) -> Bool {
         guard let end = saved.expires, let expires = cookie.expires else { return cookie.expires != saved.expires }
-        let life = expires.timeIntervalSince1970 - Double(cookie.updated.microseconds) / 1e6
-        return !(0...max(0, life / 100)).contains(expires.timeIntervalSince(end))
-    }
-}
-
-extension Cookie {
-    fileprivate func isSent(to origin: CookieOrigin, at date: Date) -> Bool {
-        (!isHostOnly || domain == origin.host) && (!isSecure || origin.isSecure) && !isExpired(at: date)
-            && origin.matches(path: path)
+        let lifetime = expires.timeIntervalSince1970 - Double(cookie.updated.microseconds) / 1e6
+        return !(0...max(0, lifetime / 100)).contains(expires.timeIntervalSince(end))
     }
 }

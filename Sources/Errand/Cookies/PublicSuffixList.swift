@@ -1,56 +1,143 @@
-import Foundation
+public import Foundation
 
-/// A list in the format of publicsuffix.org, and the algorithm that is written there.
+/// The source of a jar's public suffixes.
+///
+/// A public suffix is a domain under which anyone may register a name, like `com` or `co.uk`. A cookie for a public suffix
+/// would be sent to unrelated hosts, so none is stored.
+public enum PublicSuffixSource: Sendable, Equatable {
+    /// The list in this file, which is in the format of publicsuffix.org.
+    case file(URL)
+    /// The newest list that the system's libpsl finds.
+    case libpsl
+    /// No list was found: only top-level domains are public suffixes.
+    case defaultRule
+}
+
+/// The public suffix list that a jar uses.
 struct PublicSuffixList: Sendable {
-    private struct Rules: OptionSet {
+    private enum Storage {
+        case rules(PublicSuffixRules)
+        case libpsl(LibPSL)
+        case defaultRule
+    }
+
+    private static let systemFile = URL(filePath: "/usr/share/publicsuffix/public_suffix_list.dat")
+    private static let system = libpsl ?? list(at: systemFile) ?? defaultRule
+    static let defaultRule = PublicSuffixList(source: .defaultRule, storage: .defaultRule)
+
+    let source: PublicSuffixSource
+    private let storage: Storage
+
+    /// The list at `file`; without a file, or when it cannot be read, the best list of the system.
+    init(file: URL? = nil) {
+        self = file.flatMap(Self.list) ?? Self.system
+    }
+
+    private init(source: PublicSuffixSource, storage: Storage) {
+        self.source = source
+        self.storage = storage
+    }
+
+    private static func list(at file: URL) -> PublicSuffixList? {
+        PublicSuffixRules(contentsOf: file).map { PublicSuffixList(source: .file(file), storage: .rules($0)) }
+    }
+
+    private static let libpsl = LibPSL().map { PublicSuffixList(source: .libpsl, storage: .libpsl($0)) }
+
+    /// Whether `domain`, a canonical one, is a public suffix.
+    func isPublicSuffix(_ domain: String) -> Bool {
+        registrableDomain(of: domain.utf8.last == UInt8(ascii: ".") ? String(domain.dropLast()) : domain) == nil
+    }
+
+    /// The public suffix of `host`, a canonical name, and the label before it; `nil` when `host` is a public suffix.
+    func registrableDomain(of host: String) -> String? {
+        guard host.utf8.contains(UInt8(ascii: ".")), host.utf8.first != UInt8(ascii: ".") else { return nil }
+        switch storage {
+        case .rules(let rules): return rules.registrableDomain(of: host)
+        case .libpsl(let library): return library.registrableDomain(of: host)
+        case .defaultRule: return host.split(separator: ".").suffix(2).joined(separator: ".")
+        }
+    }
+}
+
+/// The rules of a list in the format of publicsuffix.org, with the matching algorithm that is specified there.
+struct PublicSuffixRules: Sendable {
+    private struct Kinds: OptionSet {
         let rawValue: UInt8
-        static let suffix = Rules(rawValue: 1)
-        /// Every name right below this one is a suffix.
-        static let wildcard = Rules(rawValue: 2)
-        static let exception = Rules(rawValue: 4)
+        static let suffix = Kinds(rawValue: 1)
+        /// Every direct subdomain of this name is a suffix.
+        static let wildcard = Kinds(rawValue: 2)
+        static let exception = Kinds(rawValue: 4)
     }
 
     /// By name, in its ASCII form, without `*.` or `!`.
-    private var rules: [String: Rules] = [:]
+    private var kinds: [String: Kinds] = [:]
 
-    /// The rules of the file; `nil` when it cannot be read or holds none.
+    /// The rules of the file; `nil` when it cannot be read or has none.
     init?(contentsOf file: URL) {
         guard let bytes = try? [UInt8](Data(contentsOf: file)) else { return nil }
-        for line in bytes.split(separator: UInt8(ascii: "\n")) { readLine(line) }
-        guard !rules.isEmpty else { return nil }
+        for line in bytes.split(separator: UInt8(ascii: "\n")) { parseLine(line) }
+        guard !kinds.isEmpty else { return nil }
     }
 
-    /// The domain at or above `host` that somebody registered; `nil` when `host` is a public suffix itself.
+    /// The public suffix of `host` and the label before it; `nil` when `host` is a public suffix.
     func registrableDomain(of host: String) -> String? {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         let names = labels.indices.map { labels[$0...].joined(separator: ".") }
-        // The longest name with a rule decides; where there is none, the rule is "*": the last label is the suffix.
-        let ruled = names.indices.lazy.compactMap { startOfSuffix(byRulesFor: $0, of: names) }.first
-        let start = ruled ?? names.count - 1
+        // The longest name with a rule decides; without one, the rule is "*": the last label is the suffix.
+        let matched = names.indices.lazy.compactMap { startOfSuffix(byRulesFor: $0, of: names) }.first
+        let start = matched ?? names.count - 1
         return start > 0 ? names[start - 1] : nil
     }
 
     private func startOfSuffix(byRulesFor index: Int, of names: [String]) -> Int? {
-        let own = rules[names[index]] ?? []
-        if own.contains(.exception) { return index + 1 }
-        let above = index + 1 < names.count ? rules[names[index + 1]] ?? [] : []
-        return own.contains(.suffix) || above.contains(.wildcard) ? index : nil
+        let name = kinds[names[index]] ?? []
+        if name.contains(.exception) { return index + 1 }
+        let parent = index + 1 < names.count ? kinds[names[index + 1]] ?? [] : []
+        return name.contains(.suffix) || parent.contains(.wildcard) ? index : nil
     }
 
-    private mutating func readLine(_ line: ArraySlice<UInt8>) {
+    private mutating func parseLine(_ line: ArraySlice<UInt8>) {
         let text = line.prefix { $0 > 0x20 }
         guard !text.isEmpty, !text.starts(with: "//".utf8) else { return }
         if text.starts(with: "!".utf8) {
-            rules[Self.name(text.dropFirst()), default: []].insert(.exception)
+            kinds[Self.name(text.dropFirst()), default: []].insert(.exception)
         } else if text.starts(with: "*.".utf8) {
-            rules[Self.name(text.dropFirst(2)), default: []].insert(.wildcard)
+            kinds[Self.name(text.dropFirst(2)), default: []].insert(.wildcard)
         } else {
-            rules[Self.name(text), default: []].insert(.suffix)
+            kinds[Self.name(text), default: []].insert(.suffix)
         }
     }
 
     private static func name(_ bytes: ArraySlice<UInt8>) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
-        return CookieHost.canonical(text) ?? text
+        return CookieDomain.canonical(text) ?? text
+    }
+}
+
+/// The system's libpsl, which is in most processes as a dependency of libcurl; bound at run time, never required.
+// Unchecked because of the pointer: libpsl allows concurrent reads of the list, which is never freed.
+struct LibPSL: @unchecked Sendable {
+    private typealias Latest = @convention(c) (UnsafePointer<CChar>?) -> OpaquePointer?
+    private typealias RegistrableDomain =
+        @convention(c) (OpaquePointer, UnsafePointer<CChar>) -> UnsafePointer<CChar>?
+
+    private let list: OpaquePointer
+    private let find: RegistrableDomain
+
+    /// `nil` when there is no libpsl with a list.
+    init?() {
+        guard let library = dlopen("libpsl.so.5", RTLD_LAZY),
+            let latest = dlsym(library, "psl_latest"),
+            let find = dlsym(library, "psl_registrable_domain"),
+            let list = unsafeBitCast(latest, to: Latest.self)(nil)
+        else { return nil }
+        self.list = list
+        self.find = unsafeBitCast(find, to: RegistrableDomain.self)
+    }
+
+    func registrableDomain(of host: String) -> String? {
+        // The result points into the argument, so it is copied while the argument lives.
+        host.withCString { find(list, $0).map { String(cString: $0) } }
     }
 }

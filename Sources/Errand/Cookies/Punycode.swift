@@ -1,6 +1,6 @@
-/// The ASCII form of international host names (RFC 3492).
+/// Encodes international host names in ASCII (RFC 3492).
 enum Punycode {
-    /// One label of a host name: itself when it is ASCII, else `xn--` and its code.
+    /// The ASCII form of one label of a host name: the label if it is ASCII, otherwise `xn--` and its encoding.
     static func label(_ label: String) -> String {
         guard !label.utf8.allSatisfy({ $0 < 0x80 }) else { return label }
         return "xn--" + encode(label.unicodeScalars.map(\.value))

@@ -48,7 +48,7 @@ public final class APIProxy: Sendable {
             clock: clock
         )
         self.reachability = reachability
-        cookies.belong(to: self)
+        cookies.attach(to: self)
     }
 
     /// The service of requests that name none.
@@ -140,7 +140,7 @@ public final class APIProxy: Sendable {
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
         let jar = jar(for: service ?? defaultService)
-        jar.empty()
+        jar.clearInMemory()
         endSession(of: service)
         // Once more, for a load of the old session whose turn came in between, and then the disk, which takes its time.
         jar.clear()
@@ -179,7 +179,7 @@ public final class APIProxy: Sendable {
         get { state.withLock(\.onError) }
         set {
             state.take { exchange(&$0.onError, with: newValue) }
-            cookies.tell()
+            cookies.reportProblems()
         }
     }
 }
@@ -188,7 +188,7 @@ extension APIProxy: CookieJarOwner {
     /// Returns the jar of a service, or else the proxy's.
     func jar(for service: APIService?) -> CookieJar {
         guard let jar = service?.cookies else { return cookies }
-        jar.belong(to: self)
+        jar.attach(to: self)
         return jar
     }
 
@@ -196,7 +196,7 @@ extension APIProxy: CookieJarOwner {
     @discardableResult
     func switchCookies(to jar: CookieJar) -> CookieJar {
         let old = state.take { exchange(&$0.cookies, with: jar) }
-        jar.belong(to: self)
+        jar.attach(to: self)
         try? old.flush()
         return old
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An open file that closes itself, also when the process becomes another program.
+/// An open file, which is closed when this value is destroyed or the process executes another program.
 struct FileDescriptor: ~Copyable {
     let number: CInt
 
@@ -20,29 +20,29 @@ struct FileDescriptor: ~Copyable {
         guard fchmod(number, mode) == 0 else { throw .last("fchmod") }
     }
 
-    /// Up to `most` bytes from here to the end.
-    func readAll(atMost most: Int) throws(SystemError) -> [UInt8] {
+    /// Reads from the current position to the end of the file, but at most `limit` bytes.
+    func readAll(atMost limit: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 256 << 10)
-        while bytes.count < most {
-            let count = try Self.retrying("read") { read(number, &chunk, min(chunk.count, most - bytes.count)) }
+        while bytes.count < limit {
+            let count = try Self.retrying("read") { read(number, &chunk, min(chunk.count, limit - bytes.count)) }
             guard count > 0 else { break }
             bytes += chunk[..<count]
         }
         return bytes
     }
 
-    /// Reads the next bytes and returns their number, 0 at the end.
+    /// Reads the next bytes and returns their number; 0 at the end of the file.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
         try Self.retrying("read") { read(number, buffer.baseAddress, buffer.count) }
     }
 
-    /// Writes bytes from here on.
+    /// Writes all bytes at the current position.
     func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         try bytes.withUnsafeBytes { bytes in Result { () throws(SystemError) in try writeAll(bytes) } }.get()
     }
 
-    /// Writes bytes from here on.
+    /// Writes all bytes at the current position.
     func writeAll(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
         var rest = bytes
         while !rest.isEmpty {
@@ -51,11 +51,12 @@ struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// Waits until what was written is on the disk.
+    /// Waits until everything that was written is on the disk.
     func synchronize() throws(SystemError) {
         _ = try Self.retrying("fsync") { fsync(number) }
     }
 
+    /// Repeats a call that a signal interrupts.
     private static func retrying<Result: SignedInteger>(
         _ name: String,
         _ call: () -> Result
@@ -66,4 +67,15 @@ struct FileDescriptor: ~Copyable {
             guard errno == EINTR else { throw .last(name) }
         }
     }
+}
+
+/// A failed system call.
+struct SystemError: Error {
+    let call: String
+    let number: CInt
+
+    /// The error of `call` that is in `errno`.
+    static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }
+
+    var reason: String { "\(call): \(String(cString: strerror(number)))" }
 }

@@ -3,7 +3,7 @@ import Errand
 import Foundation
 import Testing
 
-/// One jar, many threads; to be run under the thread sanitizer too.
+/// One jar that many threads use; the thread sanitizer runs these tests as well.
 @Suite(.takesTurns, .timeLimit(.minutes(10)))
 struct CookieConcurrencyTests {
     private let folder: TemporaryFolder
@@ -15,7 +15,7 @@ struct CookieConcurrencyTests {
         jar = CookieJar(file: folder.file) { Issue.record("\($0)") }
     }
 
-    @Test("Threads that store, send, remove, save and clear end with what the last of them left")
+    @Test("The last changes are saved when threads store, send, remove, save and clear at once")
     func survivesThreads() throws {
         DispatchQueue.concurrentPerform(iterations: 400) { number in
             switch number % 8 {
@@ -32,7 +32,7 @@ struct CookieConcurrencyTests {
         #expect(CookieJar(file: folder.file).cookies.map(\.name) == jar.cookies.map(\.name))
     }
 
-    @Test("Answers that race a logout never outlive it")
+    @Test("A response that is stored during a logout is not kept")
     func respectsLogout() {
         for round in 0..<50 {
             let before = jar.generation
@@ -45,7 +45,7 @@ struct CookieConcurrencyTests {
         #expect(CookieJar(file: folder.file).cookies.isEmpty)
     }
 
-    @Test("A jar that is released saves what it was given")
+    @Test("A jar that is released saves its changes")
     func savesWhenReleased() async throws {
         let file = folder.url.appending(path: "released.txt")
         CookieJar(file: file).store(setCookie: "a=1", from: url)

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-/// The jar's file and curl's engine, each reading what the other wrote.
+/// The jar and curl, each reading the file that the other wrote.
 @Suite(.takesTurns, .timeLimit(.minutes(10)), .enabled(if: CookieProbe.hasCurl, "curl is not installed"))
 struct CookieCurlTests {
     private let folder: TemporaryFolder
@@ -20,7 +20,7 @@ struct CookieCurlTests {
         }
     }
 
-    @Test("curl sends what a jar stored, where the jar would send it")
+    @Test("curl sends the cookies of a jar to the same URLs as the jar")
     func curlReads() async throws {
         let jar = CookieJar(file: folder.file)
         let lines = [
@@ -42,7 +42,7 @@ struct CookieCurlTests {
         }
     }
 
-    @Test("A jar sends what curl stored, where curl would send it")
+    @Test("A jar sends the cookies of curl to the same URLs as curl")
     func jarReads() async throws {
         _ = try await curl(shop, "-c", path, "-H", "X-Store: 1")
         let jar = CookieJar(file: folder.file) { Issue.record("\($0)") }
@@ -55,7 +55,7 @@ struct CookieCurlTests {
         }
     }
 
-    @Test("A file that goes through curl and back loses nothing that the format has")
+    @Test("A file that curl rewrites keeps everything that the format can express")
     func returns() async throws {
         let jar = CookieJar(file: folder.file)
         let secure = URL("https://shop.example.org/")
@@ -75,7 +75,7 @@ struct CookieCurlTests {
 
     private var path: String { folder.file.path(percentEncoded: false) }
 
-    /// Lets curl ask the server for the URL, as its proxy, and returns the `Cookie` header that it sent.
+    /// Requests the URL with curl, through the server as its proxy, and returns the `Cookie` header field that curl sent.
     private func curl(_ url: URL, _ options: String...) async throws -> String? {
         let proxy = ["-x", server.baseURL.absoluteString, "--noproxy", ""]
         let outcome = try await TestProgram.run(["curl", "-s", "-f"] + proxy + options + [url.absoluteString])

@@ -14,7 +14,7 @@ struct CookieDateTests {
     static let cases = cases(in: "examples.json") + cases(in: "bsd-examples.json")
 
     @Test(
-        "A date of the http-state suite is read as it should",
+        "A date of the http-state suite is parsed as the suite expects",
         .enabled(if: SharedData.httpState.exists),
         arguments: cases
     )
@@ -29,7 +29,7 @@ struct CookieDateTests {
     }
 
     @Test(
-        "A day that the month does not have is no date",
+        "A day that the month does not have is refused",
         arguments: ["31 Apr 2021", "29 Feb 2021", "29 Feb 2100", "0 Jan 2021"]
     )
     func refusesDay(_ day: String) {
@@ -37,14 +37,14 @@ struct CookieDateTests {
     }
 
     @Test(
-        "Years have their bounds",
+        "Years from 1601 to 9999 are accepted",
         arguments: ["1600": false, "1601": true, "9999": true, "10000": false, "1": false]
     )
     func boundsYear(_ year: String, isDate: Bool) {
         #expect((CookieDate.parse("1 Jan \(year) 00:00:00".utf8) != nil) == isDate)
     }
 
-    @Test("The calendar agrees with Foundation's on every leap day and turn of a year")
+    @Test("Leap days and the first and last days of years are the same as in Foundation's calendar")
     func agreesWithFoundation() throws {
         for year in 1601...2400 {
             for day in ["28 Feb", "1 Mar", "31 Dec", "1 Jan"] {
@@ -54,16 +54,16 @@ struct CookieDateTests {
         }
     }
 
-    /// Reads `Wed, 09 Dec 2009 16:27:23 GMT` by a calendar of its own.
+    /// Parses `Wed, 09 Dec 2009 16:27:23 GMT` with Foundation's calendar.
     private static func date(_ text: String) throws -> Date {
-        let words = text.split(whereSeparator: { " ,:".contains($0) })
+        let parts = text.split(whereSeparator: { " ,:".contains($0) })
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        var parts = DateComponents(calendar: gregorian, timeZone: .gmt)
-        parts.day = Int(words[1])
-        parts.month = try #require(months.firstIndex(of: String(words[2]))) + 1
-        parts.year = Int(words[3])
-        (parts.hour, parts.minute, parts.second) = (Int(words[4]), Int(words[5]), Int(words[6]))
-        return try #require(parts.date)
+        var components = DateComponents(calendar: gregorian, timeZone: .gmt)
+        components.day = Int(parts[1])
+        components.month = try #require(months.firstIndex(of: String(parts[2]))) + 1
+        components.year = Int(parts[3])
+        (components.hour, components.minute, components.second) = (Int(parts[4]), Int(parts[5]), Int(parts[6]))
+        return try #require(components.date)
     }
 
     private static let gregorian = Calendar(identifier: .iso8601)

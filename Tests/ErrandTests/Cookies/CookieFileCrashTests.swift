@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// FAULTS 24, 25, 33 and 92: a process that dies in a save, a disk that fails in one, and the order of its system calls.
+/// FAULTS 24, 25, 33 and 92: a process that is killed during a save, a disk that fails, and the order of system calls.
 @Suite(
     .takesTurns,
     .timeLimit(.minutes(10)),
@@ -11,7 +11,7 @@ import Testing
     .enabled(if: CookieProbe.canTrace, "strace cannot trace here")
 )
 struct CookieFileCrashTests {
-    /// How many cookies are on the disk before the save, which adds one: more would be saved in pieces meanwhile.
+    /// How many cookies are on the disk before the save, which adds one; more would be saved in several steps.
     static let count = 300
     private static let kept: Set = ["cookies.txt", "cookies.txt.lock"]
     private let folder: TemporaryFolder
@@ -24,7 +24,7 @@ struct CookieFileCrashTests {
     private var path: String { folder.file.path(percentEncoded: false) }
 
     @Test(
-        "Killed before any system call of a save, the file has the old cookies or the new ones, and nothing is left over",
+        "A process that is killed during a save leaves the old or the new file, and no temporary one",
         .fault(24)
     )
     func survivesKill() async throws {
@@ -43,11 +43,11 @@ struct CookieFileCrashTests {
     }
 
     @Test(
-        "Killed before any system call of a start with a damaged file, nothing that was salvaged is lost",
+        "A process that is killed while it replaces a damaged file loses no cookies",
         .fault(92),
         arguments: [0, 3]
     )
-    func survivesKillAmidDamage(_ added: Int) async throws {
+    func survivesKillWithDamagedFile(_ added: Int) async throws {
         let damaged = try Data(contentsOf: folder.file).prefix(15_000)
         let count = CookieFileFormat.decode(Array(damaged), at: .now).cookies.count
         #expect(count > 100)
@@ -60,14 +60,14 @@ struct CookieFileCrashTests {
             _ = try await probe(injecting: "signal=SIGKILL", at: call, adding: added)
             let jar = CookieJar(file: folder.file)
             #expect(jar.cookies.count { $0.name.hasPrefix("old") } == count, "\(call)")
-            // The next process need not be the one that salvages.
+            // The cookies are in the file now, and not only in memory.
             #expect(CookieJar(file: folder.file).cookies.count == jar.cookies.count, "\(call)")
             #expect(try Data(contentsOf: folder.url.appending(path: "cookies.txt.corrupt-1")) == damaged, "\(call)")
             #expect(try Set(folder.names) == Self.kept.union(["cookies.txt.corrupt-1"]), "\(call)")
         }
     }
 
-    @Test("A disk that is full when a damaged file is found leaves it in its place", .fault(92))
+    @Test("A damaged file stays at its path when the disk is full", .fault(92))
     func keepsDamagedFile() async throws {
         let damaged = try Data(contentsOf: folder.file).dropLast(100)
         try damaged.write(to: folder.file)
@@ -82,7 +82,7 @@ struct CookieFileCrashTests {
         #expect(try Set(folder.names) == Self.kept)
     }
 
-    @Test("A disk that fails in a save is reported once, and leaves the file and the memory as they were", .fault(25))
+    @Test("A failed save is reported once, and changes neither the file nor the cookies in memory", .fault(25))
     func survivesError() async throws {
         let old = try Data(contentsOf: folder.file)
         let calls = try await trace().calls.filter { Self.mayFail.contains($0.name) }
@@ -94,7 +94,7 @@ struct CookieFileCrashTests {
             #expect(lines.last == "in memory \(Self.count + 1)", "\(error) \(call)")
             #expect(lines.count { $0.hasPrefix("problem") } == 1, "\(error) \(call)")
             #expect(lines.count { $0.hasPrefix("failed") } == 1, "\(error) \(call)")
-            // The new file is in its place when only the directory fails, or when the jar's own save comes before the end.
+            // The file is replaced if only the directory fails, or if the scheduled save runs before the process exits.
             let isDone = try Data(contentsOf: folder.file) != old
             let jar = CookieJar(file: folder.file) { Issue.record("\(error) \(call): \($0)") }
             #expect(jar.cookies.count == Self.count + (isDone ? 1 : 0), "\(error) \(call)")
@@ -102,7 +102,7 @@ struct CookieFileCrashTests {
         }
     }
 
-    @Test("A logout is on the disk when it returns, and on a full disk too", .fault(33))
+    @Test("A logout is on the disk when it returns, even if the disk is full", .fault(33))
     func keepsLogout() async throws {
         let old = try Data(contentsOf: folder.file)
         for fault in [[], ["-e", "inject=write:error=ENOSPC"] + SaveTrace.options(for: folder.file)] {
@@ -114,7 +114,7 @@ struct CookieFileCrashTests {
     }
 
     @Test(
-        "A save synchronizes the file before and the directory after renaming, and nobody else may ever read it",
+        "A save synchronizes the file before and the directory after renaming, and only the owner may read it",
         .fault(33)
     )
     func ordersCalls() async throws {

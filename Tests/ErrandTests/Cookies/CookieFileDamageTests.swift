@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// FAULT 26: whatever stands in the file's place, a jar opens, keeps it, and says so.
+/// FAULT 26: whatever is at the file's path, a jar opens, keeps it under another name, and reports it.
 @Suite(.takesTurns, .timeLimit(.minutes(10)))
 struct CookieFileDamageTests {
     private let folder: TemporaryFolder
@@ -13,7 +13,7 @@ struct CookieFileDamageTests {
         folder = try TemporaryFolder()
     }
 
-    @Test("Cut off at any length, the file is set aside and its whole lines are kept", .fault(26))
+    @Test("A truncated file is set aside, and its complete lines are loaded", .fault(26))
     func survivesTruncation() throws {
         let whole = try bytes(of: 5)
         for length in 1..<whole.count {
@@ -27,7 +27,7 @@ struct CookieFileDamageTests {
         #expect(try open([], isDamaged: false).isEmpty)
     }
 
-    @Test("A byte that flipped anywhere is noticed, and costs the cookies of two lines at most", .fault(26))
+    @Test("A changed bit is detected, and loses the cookies of two lines at most", .fault(26))
     func survivesFlippedByte() throws {
         let whole = try bytes(of: 20)
         for number in 0..<1_000 {
@@ -39,21 +39,21 @@ struct CookieFileDamageTests {
         }
     }
 
-    @Test("Random bytes are no cookies", .fault(26))
+    @Test("Random bytes are not loaded", .fault(26))
     func survivesNoise() throws {
         for count in [1, 10, 1_000, 100_000] {
             #expect(try open((0..<count).map { _ in UInt8.random(in: 0...255) } + [0], isDamaged: true).isEmpty)
         }
     }
 
-    @Test("A file with more lines than any jar has cookies is read in part", .fault(26))
+    @Test("Only the beginning of a file with too many lines is read", .fault(26))
     func boundsLines() throws {
         let line = "shop.example.org\tFALSE\t/\tFALSE\t0\tn\tv\n"
         #expect(try open(Array(String(repeating: line, count: 20_000).utf8), isDamaged: true).count == 1)
     }
 
     #if os(Linux)
-    @Test("A file of a gigabyte is not read at all", .fault(26))
+    @Test("A file of a gigabyte is not read", .fault(26))
     func boundsSize() async {
         await #expect(processExitsWith: .success) {
             let tests = try CookieFileDamageTests()
@@ -68,7 +68,7 @@ struct CookieFileDamageTests {
     }
     #endif
 
-    @Test("A directory in the file's place is set aside with what is in it", .fault(26))
+    @Test("A directory at the file's path is set aside with its contents", .fault(26))
     func survivesDirectory() throws {
         try FileManager.default.createDirectory(at: folder.file.appending(path: "x"), withIntermediateDirectories: true)
         try expectSetAside()
@@ -77,13 +77,13 @@ struct CookieFileDamageTests {
         )
     }
 
-    @Test("A pipe in the file's place does not hang the start", .fault(26))
+    @Test("A pipe at the file's path does not block the jar", .fault(26))
     func survivesPipe() throws {
         #expect(mkfifo(folder.file.path(percentEncoded: false), 0o600) == 0)
         try expectSetAside()
     }
 
-    @Test("What was set aside before stays", .fault(26))
+    @Test("Files that were set aside earlier are not replaced", .fault(26))
     func numbersFiles() throws {
         for number in 1...3 {
             try Data("damaged \(number)".utf8).write(to: folder.file)
@@ -94,8 +94,8 @@ struct CookieFileDamageTests {
         #expect(try folder.names.count == 4)
     }
 
-    @Test("Damage that comes while a jar is open costs nothing")
-    func survivesDamageMeanwhile() throws {
+    @Test("A file that is damaged while a jar is open loses no cookies")
+    func survivesDamageWhileOpen() throws {
         let jar = CookieJar(file: folder.file)
         jar.store(setCookie: "a=1", from: url)
         try jar.flush()
@@ -106,7 +106,7 @@ struct CookieFileDamageTests {
         #expect(try folder.names.contains("cookies.txt.corrupt-1"))
     }
 
-    @Test("What was left of a save that died is removed at the next start")
+    @Test("The temporary file of an interrupted save is removed")
     func removesTemporary() throws {
         try Data("half".utf8).write(to: folder.url.appending(path: "cookies.txt.errand-tmp"))
         _ = CookieJar(file: folder.file) { Issue.record("\($0)") }
@@ -121,7 +121,7 @@ struct CookieFileDamageTests {
         return try [UInt8](Data(contentsOf: folder.file))
     }
 
-    /// Opens a jar on a file of these bytes and returns its cookies.
+    /// Opens a jar with a file of these bytes, and returns its cookies.
     private func open(_ bytes: some Collection<UInt8>, isDamaged: Bool) throws -> [Cookie] {
         let folder = try TemporaryFolder()
         try Data(bytes).write(to: folder.file)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// FAULT 92: one file has one identity, however its path is spelled.
+/// FAULT 92: jars of one file are found even when their paths are spelled differently.
 @Suite("Spellings of a cookie file's path", .takesTurns, .timeLimit(.minutes(10)))
 struct CookieFileIdentityTests {
     private let folder: TemporaryFolder
@@ -35,7 +35,7 @@ struct CookieFileIdentityTests {
     ]
 
     @Test(.fault(92), arguments: spellings)
-    func `A logout reaches every jar of the file`(_ spelling: String) throws {
+    func `A logout clears every jar of the file`(_ spelling: String) throws {
         try makeFolders()
         let (one, other) = (jar("real/cookies.txt"), jar(spelling))
         one.store(setCookie: "a=1", from: url)
@@ -54,7 +54,7 @@ struct CookieFileIdentityTests {
     @Test(arguments: [
         "missing/cookies.txt", "missing//cookies.txt", "./missing/./cookies.txt", "real/../missing/cookies.txt",
     ])
-    func `A logout reaches jars of a file whose folder is missing`(_ spelling: String) throws {
+    func `A logout clears jars of a file whose folder is missing`(_ spelling: String) throws {
         try makeFolders()
         let (one, other) = (jar("missing/cookies.txt"), jar(spelling))
         other.store(setCookie: "b=1", from: url)
@@ -62,16 +62,16 @@ struct CookieFileIdentityTests {
         #expect(other.cookies.isEmpty)
     }
 
-    @Test func `A logout that the disk has not yet reaches a jar that is opened by another path`() throws {
+    @Test func `A logout that is not saved yet clears a jar that is opened by another path`() throws {
         try makeFolders()
         let one = jar("real/cookies.txt")
         one.store(setCookie: "a=1", from: url)
         try one.flush()
-        one.empty()
+        one.clearInMemory()
         #expect(jar("link/cookies.txt").cookies.isEmpty)
     }
 
-    @Test func `A path that leads elsewhere later is another file from then on`() throws {
+    @Test func `A path with a changed symbolic link is another file from then on`() throws {
         try makeFolders()
         let (one, other) = (jar("real/cookies.txt"), jar("link/cookies.txt"))
         try FileManager.default.removeItem(atPath: "\(root)/link")
@@ -85,7 +85,7 @@ struct CookieFileIdentityTests {
         ("real/cookies.txt", "real/x/cookies.txt"), ("real/cookies.txt", "real/cookies.text"),
         ("real/\u{E9}.txt", "real/e\u{301}.txt"), ("missing/cookies.txt", "missing/x/cookies.txt"),
     ])
-    func `Other files are other files`(_ one: String, _ other: String) throws {
+    func `Different files are not confused`(_ one: String, _ other: String) throws {
         try makeFolders()
         #if os(Linux)
         let (one, other) = (jar(one), jar(other))
@@ -96,7 +96,7 @@ struct CookieFileIdentityTests {
         #endif
     }
 
-    @Test func `What a symbolic link in the file's place leads to is another file`() throws {
+    @Test func `The target of a symbolic link at the file's path is another file`() throws {
         try makeFolders()
         let one = jar("real/cookies.txt")
         one.store(setCookie: "a=1", from: url)
@@ -110,8 +110,8 @@ struct CookieFileIdentityTests {
         #expect(other.cookies.map(\.name) == ["b"])
     }
 
-    // Hard links stand for a file system that finds one entry under both names.
-    @Test func `Names that differ in case are one file where the file system has one entry for them`() throws {
+    // Hard links imitate a file system that has one entry for both names.
+    @Test func `Names that differ in case are one file if the file system has one entry for them`() throws {
         try makeFolders()
         let (one, other) = (jar("real/cookies.txt"), jar("real/Cookies.TXT"))
         one.store(setCookie: "a=1", from: url)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// FAULTS 27, 28, 31 and 33: several processes on one file, some of which end at once, and places where it cannot be.
+/// FAULTS 27, 28, 31, 33 and 77: processes that share a file, that are killed or exit, and disks that fail.
 @Suite(.takesTurns, .timeLimit(.minutes(10)), .serialized)
 struct CookieFileSharingTests {
     private let folder: TemporaryFolder
@@ -16,9 +16,13 @@ struct CookieFileSharingTests {
 
     private var path: String { folder.file.path(percentEncoded: false) }
 
-    static let crowds = CookieProbe.runsSlowTests ? [(2, 1_000), (10, 1_000)] : [(2, 1_000)]
+    static let processCounts = CookieProbe.runsSlowTests ? [(2, 1_000), (10, 1_000)] : [(2, 1_000)]
 
-    @Test("Processes that save in turn keep each other's cookies and deletions", .fault(27), arguments: crowds)
+    @Test(
+        "Processes that share a file take over each other's cookies and removals",
+        .fault(27),
+        arguments: processCounts
+    )
     func merges(processes: Int, count: Int) async throws {
         try await withThrowingTaskGroup(of: TestProgram.Ending.self) { group in
             for number in 0..<processes {
@@ -36,7 +40,7 @@ struct CookieFileSharingTests {
         #expect(cookies.allSatisfy { $0.value == "1" && !$0.name.hasSuffix("0") })
     }
 
-    @Test("Two jars of one process share a file as two processes do")
+    @Test("Two jars of one process share a file like two processes")
     func sharesInProcess() throws {
         let one = CookieJar(file: folder.file)
         let other = CookieJar(file: folder.file)
@@ -57,7 +61,7 @@ struct CookieFileSharingTests {
     }
 
     @Test(
-        "A stopped holder of the lock delays a save for a bounded time and no request; a dead one, nothing",
+        "A stopped process that holds the lock delays saves for a limited time; a killed one does not",
         .fault(28)
     )
     func waitsForLock() throws {
@@ -76,7 +80,7 @@ struct CookieFileSharingTests {
         #expect(CookieJar(file: folder.file).cookies.count == 1)
     }
 
-    @Test("A holder of the lock does not outlive the process that has started it")
+    @Test("The lock is released when the parent process ends")
     func releasesLock() async throws {
         let script = "\"$0\" hold \"$1\" < /dev/null"
         let ending = try await TestProgram.run(["sh", "-c", script, CookieProbe.path, path])
@@ -84,7 +88,7 @@ struct CookieFileSharingTests {
         #expect(ending.lines == ["opened 0", "held"])
     }
 
-    @Test("A save that failed is tried again without being asked", .fault(31), .enabled(if: CookieProbe.runsSlowTests))
+    @Test("A failed save is repeated automatically", .fault(31), .enabled(if: CookieProbe.runsSlowTests))
     func retries() async throws {
         let jar = CookieJar(file: folder.file)
         let holder = try LockHolder(of: folder.file)
@@ -94,7 +98,7 @@ struct CookieFileSharingTests {
         try await until { !CookieJar(file: folder.file).cookies.isEmpty }
     }
 
-    @Test("A file that was deleted meanwhile comes back with the next save")
+    @Test("A deleted file is restored by the next save")
     func restores() throws {
         let jar = CookieJar(file: folder.file)
         jar.store(setCookie: "a=1", from: url)
@@ -106,7 +110,7 @@ struct CookieFileSharingTests {
     }
 
     @Test(
-        "A directory that may not be written is reported once; requests work, and a later save succeeds",
+        "A read-only directory is reported once, and a later save succeeds",
         .fault(31),
         .enabled(if: !CookieProbe.isRoot || CookieProbe.canBeNobody, "cannot become another user")
     )
@@ -144,7 +148,7 @@ struct CookieFileSharingTests {
     }
 
     @Test(
-        "A full disk is reported once and leaves no part of a file",
+        "A full disk is reported once, and no temporary file is left",
         .fault(31),
         .enabled(if: CookieProbe.canMount, "cannot mount")
     )
@@ -160,7 +164,7 @@ struct CookieFileSharingTests {
     }
 
     @Test(
-        "A disk that is no longer full gets the cookies without being asked",
+        "The cookies are saved automatically when the disk is no longer full",
         .fault(31),
         .enabled(if: CookieProbe.canMount, "cannot mount")
     )
@@ -174,7 +178,7 @@ struct CookieFileSharingTests {
         #expect(outcome.lines == ["opened 0", "saving", "problem cannotWrite", "failed cannotWrite", "on disk 100"])
     }
 
-    @Test("What flush returned for is there after a kill", .fault(33))
+    @Test("Flushed cookies are in the file after the process is killed", .fault(33))
     func keepsFlushed() async throws {
         for number in 0..<3 {
             let outcome = try await CookieProbe.run(["crash", path, "new\(number)", "10"])
@@ -183,13 +187,13 @@ struct CookieFileSharingTests {
         }
     }
 
-    @Test("A process that exits saves what its jars have not", .fault(77))
+    @Test("A process that exits saves the changes of its jars", .fault(77))
     func savesAtExit() async throws {
         _ = try await CookieProbe.run(["exit", path, "a", "10"])
         #expect(CookieJar(file: folder.file).cookies.count == 10)
     }
 
-    @Test("A process that exits amid its requests ends at once, and saves what its jars have not", .fault(77))
+    @Test("A process that exits during requests ends at once, and saves the changes of its jars", .fault(77))
     func savesAtExitInFlight() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { request in

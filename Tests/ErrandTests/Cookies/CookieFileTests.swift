@@ -2,7 +2,7 @@ import Errand
 import Foundation
 import Testing
 
-/// FAULTS 29, 30 and 34, and what a jar writes and reads.
+/// FAULTS 29, 30 and 34, and the contents of the file.
 @Suite(.takesTurns, .timeLimit(.minutes(10)))
 struct CookieFileTests {
     private let folder: TemporaryFolder
@@ -13,7 +13,7 @@ struct CookieFileTests {
         folder = try TemporaryFolder()
     }
 
-    @Test("A jar that is opened again knows everything that the first one knew")
+    @Test("A jar that is opened again has the same cookies")
     func survives() throws {
         let noon = Date(timeIntervalSince1970: 1_800_000_000)
         let first = CookieJar(file: folder.file, at: noon)
@@ -26,7 +26,7 @@ struct CookieFileTests {
         #expect(second.header(for: url, at: noon + 3) == "lang=de; theme=; sid=1")
     }
 
-    @Test("The file is one that other tools read: seven fields, comments elsewhere")
+    @Test("The file is a Netscape cookies.txt: seven fields, and comments")
     func writesNetscapeFormat() throws {
         let noon = Date(timeIntervalSince1970: 1_800_000_000)
         let jar = CookieJar(file: folder.file, at: noon)
@@ -43,7 +43,7 @@ struct CookieFileTests {
         )
     }
 
-    @Test("A file of another tool is read as it is meant")
+    @Test("A file of another tool is read")
     func readsForeignFile() throws {
         let later = Int(Date.now.timeIntervalSince1970) + 1_000
         try write(
@@ -64,7 +64,7 @@ struct CookieFileTests {
         #expect(jar.cookies.allSatisfy { ($0.expires ?? .now) < .now + 401 * 86_400 })
     }
 
-    @Test("What somebody adds to the file by hand is kept")
+    @Test("A line that is added to the file is kept")
     func keepsAddedLine() throws {
         let jar = CookieJar(file: folder.file)
         jar.store(setCookie: "a=1", from: url)
@@ -77,7 +77,7 @@ struct CookieFileTests {
         #expect(problems.kinds.isEmpty)
     }
 
-    @Test("Session cookies stay or go as the app chooses")
+    @Test("Session cookies are saved or dropped as the app chooses")
     func dropsSessionCookies() throws {
         for policy in [CookieJar.SessionCookies.drop, .keep, .drop] {
             let jar = CookieJar(file: folder.file, sessionCookies: policy)
@@ -91,7 +91,7 @@ struct CookieFileTests {
     }
 
     @Test(
-        "A cookie that the format cannot carry lives in memory and is reported once",
+        "A cookie that the format cannot express is in memory only, and is reported once",
         .fault(34),
         arguments: [
             "a=b\tc", "a\tb=c", "a=b; Path=/x\ty", "nameless", "=\(String(repeating: "#HttpOnly_", count: 3))",
@@ -109,7 +109,7 @@ struct CookieFileTests {
         #expect(CookieJar(file: folder.file).cookies.map(\.name) == ["count"])
     }
 
-    @Test("Whatever bytes a name and a value have come back, and forge no line", .fault(34))
+    @Test("Names and values of any bytes are saved unchanged, and add no lines", .fault(34))
     func keepsBytes() throws {
         var random = SystemRandomNumberGenerator()
         let jar = CookieJar(file: folder.file, onError: problems.report)
@@ -128,7 +128,7 @@ struct CookieFileTests {
         #expect(problems.kinds.allSatisfy { $0 == .notRepresentable })
     }
 
-    @Test("Only the owner may read what a jar makes, and an open file is closed to others", .fault(29))
+    @Test("Only the owner may read the files of a jar; other permissions are removed", .fault(29))
     func restrictsAccess() async throws {
         let file = folder.url.appending(path: "deep/er/cookies.txt")
         let path = file.path(percentEncoded: false)
@@ -143,7 +143,7 @@ struct CookieFileTests {
         #expect(try mode("deep/er/cookies.txt") == 0o600)
     }
 
-    @Test("A symbolic link in the file's place is set aside; its target is neither read nor written", .fault(30))
+    @Test("A symbolic link at the file's path is set aside; its target is neither read nor written", .fault(30))
     func avoidsSymbolicLink() throws {
         let target = folder.url.appending(path: "target")
         let content = Data("shop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\n".utf8)
@@ -158,7 +158,7 @@ struct CookieFileTests {
         #expect(try folder.names == ["cookies.txt", "cookies.txt.corrupt-1", "cookies.txt.lock", "target"])
     }
 
-    @Test("Requests that change nothing cause no write")
+    @Test("Responses that change nothing cause no write")
     func staysIdle() throws {
         let jar = CookieJar(file: folder.file)
         let noon = Date.now
@@ -178,7 +178,7 @@ struct CookieFileTests {
         #expect(CookieJar(file: folder.file).cookies.count == 2)
     }
 
-    @Test("A change that is taken back causes no write")
+    @Test("A change that is reverted causes no write")
     func noticesNoChange() throws {
         let jar = CookieJar(file: folder.file)
         jar.store(setCookie: "a=1", from: url)
@@ -193,15 +193,15 @@ struct CookieFileTests {
         #expect(before[.modificationDate] as? Date == after[.modificationDate] as? Date)
     }
 
-    @Test("A save comes by itself, shortly after a change")
-    func savesByItself() async throws {
+    @Test("A change is saved automatically")
+    func savesAutomatically() async throws {
         let jar = CookieJar(file: folder.file)
         jar.store(setCookie: "a=1", from: url)
         try await until { !CookieJar(file: folder.file).cookies.isEmpty }
         #expect(jar.cookies.count == 1)
     }
 
-    @Test("A logout is on the disk when it returns, cookies of other processes included")
+    @Test("A logout removes the cookies of other processes too, and is on the disk when it returns")
     func clearsFile() throws {
         let jar = CookieJar(file: folder.file)
         jar.store(setCookie: "a=1", from: url)
@@ -212,7 +212,7 @@ struct CookieFileTests {
         #expect(try folder.names == ["cookies.txt", "cookies.txt.lock"])
     }
 
-    @Test("The default file follows the XDG directories and stays within its folder")
+    @Test("The default file is in the XDG state folder, and its name cannot leave that folder")
     func knowsDefaultPlace() {
         let path = { CookieJar.defaultFile(named: $0).path(percentEncoded: false) }
         #expect(path("shop").hasSuffix("/shop/cookies.txt"))

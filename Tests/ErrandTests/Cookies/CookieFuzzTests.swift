@@ -3,11 +3,11 @@ import Testing
 
 @testable import Errand
 
-/// Random lines and files; ten minutes of them with `ERRAND_SLOW_TESTS=1`, a second otherwise.
+/// Random header fields and files, for ten minutes with `ERRAND_SLOW_TESTS=1` and for a second otherwise.
 @Suite(.takesTurns, .timeLimit(.minutes(15)))
 struct CookieFuzzTests {
     private static let duration: Duration = CookieProbe.runsSlowTests ? .seconds(600) : .seconds(1)
-    /// Pieces that lead into the corners of the grammar.
+    /// Fragments that are significant in the grammars.
     private static let pieces = [
         "a=b", "=", ";", "; ", "\t", " ", ",", "\"", "\0", "\u{7F}", "é", "Domain=", "example.org", ".org", "..",
         "127.0.0.1",
@@ -18,7 +18,7 @@ struct CookieFuzzTests {
         "FALSE", "\n", "#Errand ", "#Errand-end ", "#Errand-removed ", "#Errand-cleared ", "\r", "::1", "xn--", "0x1",
     ].map { Array($0.utf8) }
 
-    @Test("No line and no file traps, and what a jar takes it writes and reads again")
+    @Test("No header field and no file traps, and every stored cookie can be saved and read again")
     func survives() throws {
         let url = URL("https://shop.example.org/shop/cart")
         let end = ContinuousClock.now + Self.duration
@@ -28,10 +28,11 @@ struct CookieFuzzTests {
             _ = CookieFileFormat.decode(Self.bytes(), at: Self.date())
             let cookies = jar.cookies.filter { !$0.isExpired(at: .now) && CookieFileFormat.canRepresent($0) }
             let removals = cookies.enumerated().map { number, cookie in
-                let stamp = CookieStamp(microseconds: Int64(number))
-                return CookieFileFormat.Contents.Removal(key: cookie.key, stamp: stamp, isSecure: cookie.isSecure)
+                let time = CookieTimestamp(microseconds: Int64(number))
+                return CookieFileFormat.Contents.Removal(key: cookie.key, time: time, isSecure: cookie.isSecure)
             }
-            let written = CookieFileFormat.Contents(cookies: cookies, removals: removals, cleared: CookieStamp(.now))
+            let cleared = CookieTimestamp(.now)
+            let written = CookieFileFormat.Contents(cookies: cookies, removals: removals, cleared: cleared)
             let contents = CookieFileFormat.decode(CookieFileFormat.encode(written), at: .now)
             try #require(contents.damage == nil)
             try #require(contents.removals == removals && contents.cleared == written.cleared)

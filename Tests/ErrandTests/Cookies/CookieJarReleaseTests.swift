@@ -4,11 +4,11 @@ import Testing
 
 @testable import Errand
 
-@Suite("What jars and their owners release may call them", .timeLimit(.minutes(10)))
+@Suite("Objects that call a jar when they are deinitialized", .timeLimit(.minutes(10)))
 struct CookieJarReleaseTests {
-    @Test func `A proxy that ends while its jar looks at it`() async {
+    @Test func `A proxy that is released while its jar reads the weak reference to it`() async {
         await #expect(processExitsWith: .success) {
-            // What waits for itself ends here.
+            // A deadlock ends the process here.
             alarm(60)
             let (jar, transport) = (CookieJar(), ScriptedTransport())
             DispatchQueue.concurrentPerform(iterations: 2) { _ in
@@ -20,15 +20,15 @@ struct CookieJarReleaseTests {
         }
     }
 
-    @Test func `A jar that ends while others of its file are looked for`() async {
+    @Test func `A jar that is released while the jars of its file are searched`() async {
         await #expect(processExitsWith: .success) {
             alarm(60)
             let folder = try TemporaryFolder()
             let shared = CookieJar(file: folder.file)
             DispatchQueue.concurrentPerform(iterations: 2) { _ in
                 for _ in 0..<500 {
-                    _ = CookieJar(file: folder.file) { [asking = Asking { shared.empty() }] _ in _ = asking }
-                    shared.empty()
+                    _ = CookieJar(file: folder.file) { [asking = Asking { shared.clearInMemory() }] _ in _ = asking }
+                    shared.clearInMemory()
                 }
             }
         }

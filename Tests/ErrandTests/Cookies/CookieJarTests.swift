@@ -2,14 +2,14 @@ import Errand
 import Foundation
 import Testing
 
-/// FAULTS 36 and the rules of RFC 6265bis that the http-state suite does not know.
+/// FAULT 36, and the rules of RFC 6265bis that the http-state suite does not test.
 @Suite(.takesTurns, .timeLimit(.minutes(10)))
 struct CookieJarTests {
     static let shop = URL("https://shop.example.org/cart/list")
     let jar = CookieJar()
 
     @Test(
-        "What a host may not set is refused",
+        "A cookie that the host may not set is refused",
         .fault(36),
         arguments: [
             ("a=1; Domain=org", CookieRefusal.publicSuffix),
@@ -40,19 +40,19 @@ struct CookieJarTests {
     }
 
     @Test(
-        "What a prefix promises and the cookie keeps is taken",
+        "A cookie that satisfies the rules is stored",
         arguments: [
             "__Secure-a=1; Secure; Domain=example.org", "__Host-a=1; Secure; Path=/", "__HOST-a=; secure; path=/",
             "a=1; Domain=.EXAMPLE.org", "a=1; SameSite=None; Secure",
         ]
     )
-    func takes(_ line: String) {
+    func stores(_ line: String) {
         jar.store(setCookie: line, from: Self.shop)
         #expect(jar.cookies.count == 1)
     }
 
     @Test("An insecure connection neither sets, hides nor receives a Secure cookie", .fault(36))
-    func keepsSecureApart() {
+    func protectsSecureCookies() {
         let insecure = URL("http://shop.example.org/cart/list")
         #expect(jar.store(setCookie: "a=1; Secure", from: insecure) == .refused(.insecureConnection))
         jar.store(setCookie: "a=1; Secure; Path=/cart", from: Self.shop)
@@ -65,7 +65,7 @@ struct CookieJarTests {
     }
 
     @Test(
-        "Loopback over http is trusted when the jar is told so, and only then",
+        "Loopback over http is trusted only if the jar is configured to trust it",
         arguments: [
             "http://localhost/", "http://api.localhost:8080/", "http://127.8.9.1/", "http://[::1]/",
         ]
@@ -83,11 +83,11 @@ struct CookieJarTests {
     }
 
     @Test(
-        "An address is a host of its own",
+        "An address has no parent domain",
         .fault(36),
         arguments: ["http://10.1.2.3/", "http://[2001:db8::1]/", "http://127.1/"]
     )
-    func keepsAddressesApart(_ text: String) {
+    func doesNotMatchParentsOfAddresses(_ text: String) {
         jar.store(setCookie: "a=1; Domain=2.3", from: URL(text))
         jar.store(setCookie: "a=1; Domain=1", from: URL(text))
         #expect(jar.cookies.isEmpty)
@@ -96,8 +96,8 @@ struct CookieJarTests {
         #expect(jar.header(for: URL("http://9.10.1.2.3/")) == nil)
     }
 
-    @Test("A host with a dot at its end is another host", .fault(36))
-    func keepsTrailingDotApart() {
+    @Test("A host with a trailing dot is another host", .fault(36))
+    func distinguishesTrailingDot() {
         let dotted = URL("https://shop.example.org./")
         jar.store(setCookie: "a=1; Path=/", from: dotted)
         #expect(jar.store(setCookie: "b=1; Domain=org.", from: dotted) == .refused(.publicSuffix))
@@ -106,7 +106,7 @@ struct CookieJarTests {
     }
 
     @Test(
-        "Only http and https have cookies",
+        "Only http and https URLs have cookies",
         arguments: ["ftp://shop.example.org/", "file:///tmp/x", "data:,x", "shop"]
     )
     func ignoresOtherSchemes(_ text: String) {
@@ -114,14 +114,14 @@ struct CookieJarTests {
         #expect(jar.header(for: URL(text)) == nil)
     }
 
-    @Test("An international host is known by its xn-- form")
-    func knowsInternationalHosts() {
+    @Test("An international host is matched in its xn-- form")
+    func matchesInternationalHosts() {
         jar.store(setCookie: "a=1; Domain=xn--bcher-kva.example", from: URL("https://www.bücher.example/"))
         #expect(jar.header(for: URL("https://BÜCHER.example/")) == "a=1")
     }
 
     @Test(
-        "Sizes have the limits of the standard",
+        "Sizes have the limits of RFC 6265bis",
         arguments: [
             ("n", 4096, true), ("n", 4097, false), ("attribute", 1024, true), ("attribute", 1025, false),
         ]
@@ -138,7 +138,7 @@ struct CookieJarTests {
         }
     }
 
-    @Test("Name and value keep their bytes")
+    @Test("The bytes of name and value are not changed")
     func keepsBytes() throws {
         let line = Array("k\u{e9}y=a%20\"b\" \t c".utf8) + [0xFF, 0xFE]
         jar.store(setCookie: line, from: Self.shop)
@@ -147,7 +147,7 @@ struct CookieJarTests {
         #expect(jar.header(for: Self.shop)?.hasPrefix("k\u{e9}y=a%20\"b\" \t c") == true)
     }
 
-    @Test("A cookie's description has no value in it")
+    @Test("A cookie's description does not contain the value")
     func hidesValue() throws {
         jar.store(setCookie: "sid=secret", from: Self.shop)
         let cookie = try #require(jar.cookies.first)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Errand
 
-/// A logout through one jar, and another jar of the same file that is busy with it.
-@Suite("A logout while other jars of the file are busy", .takesTurns, .timeLimit(.minutes(10)))
+/// A logout through one jar while another jar of the same file loads or saves.
+@Suite("A logout while other jars load or save", .takesTurns, .timeLimit(.minutes(10)))
 struct CookieLogoutRaceTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")
@@ -22,40 +22,40 @@ struct CookieLogoutRaceTests {
     }
 
     private func state() -> CookieJarState {
-        CookieJarState(hasFile: true, capacity: 100, suffixes: PublicSuffixRules())
+        CookieJarState(hasFile: true, capacity: 100, suffixes: PublicSuffixList())
     }
 
     private func store(_ names: String...) throws -> CookieStore {
-        var store = CookieStore(capacity: 100, suffixes: PublicSuffixRules(), remembersRemovals: true)
-        for name in names { store.put(try cookie(name)) }
+        var store = CookieStore(capacity: 100, suffixes: PublicSuffixList(), recordsRemovals: true)
+        for name in names { store.insert(try cookie(name)) }
         return store
     }
 
-    @Test func `What a save has merged does not come back behind a logout`() throws {
+    @Test func `A logout during a save discards the merged cookies`() throws {
         var state = state()
         let unsaved = state.takeChanges()
-        state.forget(upTo: CookieStamp(.now))
-        state.agree(on: try store("sid"), after: unsaved.changes, written: 2)
+        state.clear(upTo: CookieTimestamp(.now))
+        state.commit(try store("sid"), after: unsaved.changes, checksum: 2)
         #expect(state.store.cookies.isEmpty)
         let next = state.takeChanges()
-        #expect(next.agreed == 2)
-        state.agree(on: try store("new"), after: next.changes, written: 4)
+        #expect(next.fileChecksum == 2)
+        state.commit(try store("new"), after: next.changes, checksum: 4)
         #expect(state.store.cookies.map(\.name) == ["new"])
     }
 
-    @Test func `What was read before a logout is not taken after it`() throws {
+    @Test func `Cookies that were read before a logout are not loaded after it`() throws {
         var state = state()
         let generation = state.generation
-        state.forget(upTo: CookieStamp(.now))
+        state.clear(upTo: CookieTimestamp(.now))
         state.load(try store("sid"), checksum: 1, readIn: generation, at: .now)
         #expect(state.store.cookies.isEmpty)
     }
 
-    @Test func `A jar that is opened before the disk knows of the logout is empty`() throws {
+    @Test func `A jar that is opened before the logout is saved is empty`() throws {
         let jar = CookieJar(file: folder.file)
         jar.store(setCookie: "sid=1", from: url)
         try jar.flush()
-        jar.empty()
+        jar.clearInMemory()
         let other = CookieJar(file: folder.file)
         #expect(other.cookies.isEmpty)
         try jar.flush()
@@ -69,12 +69,12 @@ struct CookieLogoutRaceTests {
     }
 
     @Test(arguments: [false, true])
-    func `A jar that saves before the disk knows of the logout brings nothing back`(_ isOlder: Bool) throws {
+    func `A jar that saves before the logout is saved restores nothing`(_ isOlder: Bool) throws {
         let older = CookieJar(file: folder.file)
         let jar = CookieJar(file: folder.file)
         jar.store(setCookie: "sid=1", from: url)
         try jar.flush()
-        jar.empty()
+        jar.clearInMemory()
         let other = isOlder ? older : CookieJar(file: folder.file)
         other.store(setCookie: "lang=de", from: url)
         try other.flush()
@@ -84,12 +84,12 @@ struct CookieLogoutRaceTests {
         #expect(jar.cookies.isEmpty)
     }
 
-    @Test func `A logout that another one has overtaken keeps no later jar from reading the file`() throws {
+    @Test func `Two logouts do not prevent a later jar from reading the file`() throws {
         let (one, other) = (CookieJar(file: folder.file), CookieJar(file: folder.file))
         one.store(setCookie: "sid=1", from: url)
         try one.flush()
-        one.empty()
-        other.empty()
+        one.clearInMemory()
+        other.clearInMemory()
         try one.flush()
         try other.flush()
         #expect(CookieJar(file: folder.file).cookies.isEmpty)
@@ -100,7 +100,7 @@ struct CookieLogoutRaceTests {
 
     private var names: [String] { (try? folder.names) ?? [] }
 
-    @Test func `A jar that is saving holds nothing that a logout has ended`() throws {
+    @Test func `A logout discards the cookies of a jar that is saving`() throws {
         for _ in 0..<100 {
             let (one, other) = (CookieJar(file: folder.file), CookieJar(file: folder.file))
             one.store(setCookie: "sid=1", from: url)
@@ -112,7 +112,7 @@ struct CookieLogoutRaceTests {
                     try? other.flush()
                     isSaved.store(true, ordering: .relaxed)
                 } else {
-                    // In the middle of the other's save, which has merged both by then.
+                    // During the other jar's save, which has merged the cookies of both jars by then.
                     while !names.contains("cookies.txt.errand-tmp"), !isSaved.load(ordering: .relaxed) {}
                     one.clear()
                 }

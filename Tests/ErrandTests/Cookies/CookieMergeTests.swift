@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// FAULT 92: of each cookie, the newest update counts in a file that several jars share.
+/// FAULT 92: for each cookie, the newest update wins in a file that several jars share.
 @Suite("Updates of a shared cookie file", .takesTurns, .timeLimit(.minutes(10)))
 struct CookieMergeTests {
     private let folder: TemporaryFolder
@@ -19,7 +19,7 @@ struct CookieMergeTests {
     private func pairs(of jar: CookieJar) -> Set<String> { Set(jar.cookies.map { "\($0.name)=\($0.value)" }) }
 
     @Test(arguments: ["Max-Age=0", "Max-Age=-1", "Expires=Thu, 01 Jan 1970 00:00:01 GMT"])
-    func `A removal of a cookie that the jar does not know reaches the file`(_ attribute: String) throws {
+    func `A removal of a cookie that is in the file only is saved`(_ attribute: String) throws {
         let (one, other) = (jar(), jar())
         other.store(setCookie: "sid=1; Max-Age=1000", from: url)
         other.store(setCookie: "lang=de; Max-Age=1000", from: url)
@@ -33,7 +33,7 @@ struct CookieMergeTests {
         #expect(pairs(of: other) == ["lang=de", "theme=dark"])
     }
 
-    @Test func `A removal that comes again ends what another jar has set in between`() throws {
+    @Test func `A repeated removal removes an update of another jar in between`() throws {
         let (one, other) = (jar(), jar())
         one.store(setCookie: "sid=; Max-Age=0", from: url, at: start)
         try one.flush()
@@ -45,7 +45,7 @@ struct CookieMergeTests {
     }
 
     @Test(arguments: [false, true])
-    func `The newest update counts, whoever saves last`(_ isNewerSavedFirst: Bool) throws {
+    func `The newest update wins in any order of saves`(_ isNewerSavedFirst: Bool) throws {
         let (one, other) = (jar(), jar())
         one.store(setCookie: "a=old", from: url, at: start)
         one.store(setCookie: "b=; Max-Age=0", from: url, at: start + 1)
@@ -62,7 +62,7 @@ struct CookieMergeTests {
         }
     }
 
-    @Test func `A cookie that has expired does not let an older one return`() throws {
+    @Test func `An expired cookie is not replaced by an older update`() throws {
         let (one, other) = (jar(), jar())
         other.store(setCookie: "sid=old; Max-Age=1000", from: url, at: start)
         one.store(setCookie: "sid=new; Max-Age=10", from: url, at: start + 1)
@@ -73,7 +73,7 @@ struct CookieMergeTests {
         #expect(CookieJar(file: folder.file, at: start + 21).header(for: url, at: start + 21) == "lang=de")
     }
 
-    @Test func `An update is not lost when the clock has been set back`() throws {
+    @Test func `An update is not lost when the clock was set back`() throws {
         let first = jar()
         first.store(setCookie: "sid=1", from: url, at: start + 86_400)
         first.store(setCookie: "lang=de", from: url, at: start + 86_400)
@@ -88,8 +88,8 @@ struct CookieMergeTests {
         #expect(pairs(of: first) == ["sid=2", "touch=1"])
     }
 
-    @Test func `A logout ends what another process set before it, and nothing that was set after it`() throws {
-        let other = try RemotePlayer(of: folder.file)
+    @Test func `A logout removes cookies that another process set before it, and none that were set after it`() throws {
+        let other = try RemoteCookieFileClient(of: folder.file)
         let one = jar()
         try other.store("before=1", from: url, at: .now)
         one.store(setCookie: "sid=1", from: url)
@@ -100,12 +100,12 @@ struct CookieMergeTests {
         #expect(try other.pairs() == ["after=1"])
     }
 
-    @Test func `A logout that reaches the file late leaves what another process set after it`() throws {
-        let other = try RemotePlayer(of: folder.file)
+    @Test func `A logout that is saved late keeps cookies that another process set after it`() throws {
+        let other = try RemoteCookieFileClient(of: folder.file)
         let one = jar()
         try other.store("sid=1", from: url, at: .now)
         try other.flush()
-        one.empty()
+        one.clearInMemory()
         try other.store("sid=2", from: url, at: .now)
         try other.flush()
         try one.flush()
@@ -113,8 +113,8 @@ struct CookieMergeTests {
         #expect(pairs(of: CookieJar(file: folder.file)) == ["sid=2"])
     }
 
-    @Test func `A logout ends what seems to come from the future`() throws {
-        let other = try RemotePlayer(of: folder.file)
+    @Test func `A logout removes cookies with a timestamp in the future`() throws {
+        let other = try RemoteCookieFileClient(of: folder.file)
         let one = jar()
         try other.store("sid=1", from: url, at: .now + 86_400)
         try other.flush()
@@ -123,7 +123,7 @@ struct CookieMergeTests {
     }
 
     @Test(arguments: ["sid=; Max-Age=0", "sid=evil", "sid=evil; Domain=example.org"])
-    func `An insecure answer ends and hides no Secure cookie of another process`(_ line: String) throws {
+    func `An insecure response neither removes nor shadows a Secure cookie of another process`(_ line: String) throws {
         let (one, other) = (jar(), jar())
         other.store(setCookie: "sid=1; Secure", from: url, at: start)
         try other.flush()
@@ -132,7 +132,7 @@ struct CookieMergeTests {
         #expect(pairs(of: jar()) == ["sid=1"])
     }
 
-    @Test func `A removal by an insecure answer ends no Secure cookie that is saved later`() throws {
+    @Test func `A removal by an insecure response does not apply to a Secure cookie that is saved later`() throws {
         let (one, other) = (jar(), jar())
         other.store(setCookie: "sid=1; Secure", from: url, at: start)
         one.store(setCookie: "sid=; Max-Age=0", from: URL("http://shop.example.org/"), at: start + 1)
@@ -141,7 +141,7 @@ struct CookieMergeTests {
         #expect(pairs(of: jar()) == ["sid=1"])
     }
 
-    @Test func `What another tool leaves as it was stays, and what it changes is an update`() throws {
+    @Test func `A cookie that another tool changes is updated, and other cookies keep their attributes`() throws {
         let one = jar()
         one.store(setCookie: "a=1; Max-Age=1000; SameSite=Lax", from: url, at: start)
         one.store(setCookie: "b=1; Max-Age=1000", from: url, at: start)
@@ -157,23 +157,23 @@ struct CookieMergeTests {
         #expect(jar().cookies.map(\.name) == ["a", "b", "c"])
     }
 
-    @Test func `A removal that comes with every answer is not written each time`() throws {
-        var state = CookieJarState(hasFile: true, capacity: 10, suffixes: PublicSuffixRules())
+    @Test func `A removal in every response is saved once`() throws {
+        var state = CookieJarState(hasFile: true, capacity: 10, suffixes: PublicSuffixList())
         let store = CookieJar()
         store.store(setCookie: "flash=1; Max-Age=1", from: url, at: start)
         var cookie = try #require(store.cookies.first)
         cookie.expires = .distantPast
         for number in 0..<3 {
-            _ = state.keep(cookie, isSecure: true, sentIn: nil, at: start + Double(number))
+            _ = state.insert(cookie, isFromSecureOrigin: true, sentIn: nil, at: start + Double(number))
             let unsaved = state.takeChanges()
-            #expect(unsaved.isRepetition == (number > 0))
+            #expect(unsaved.repeatsSavedRemovals == (number > 0))
             var merged = unsaved.store
-            merged.removeOldRemovals(at: start)
-            state.agree(on: merged, after: unsaved.changes, written: 1)
+            merged.discardOldRemovals(at: start)
+            state.commit(merged, after: unsaved.changes, checksum: 1)
         }
     }
 
-    @Test func `Removals are counted as cookies are, and forgotten after a day`() throws {
+    @Test func `A site has at most 180 removals, and they are discarded after a day`() throws {
         let one = jar()
         for number in 0..<300 { one.store(setCookie: "r\(number)=; Max-Age=0", from: url, at: start) }
         try one.flush()
@@ -181,6 +181,20 @@ struct CookieMergeTests {
         one.store(setCookie: "a=1; Max-Age=1000000", from: url, at: start + 2 * 86_400)
         try one.flush()
         #expect(try removals() == 0)
+    }
+
+    @Test func `A jar that was opened long ago does not shorten the lifetime of another jar's cookies`() throws {
+        let noon = Date(timeIntervalSince1970: 1_800_000_000)
+        let later = noon + 300 * 86_400
+        let old = CookieJar(file: folder.file, at: noon)
+        let new = CookieJar(file: folder.file, at: later)
+        new.store(setCookie: "a=1; Max-Age=34560000", from: url, at: later)
+        try new.flush()
+        old.store(setCookie: "b=1", from: url, at: later)
+        try old.flush()
+        for jar in [old, CookieJar(file: folder.file, at: later)] {
+            #expect(jar.cookies.first { $0.name == "a" }?.expires == later + 34_560_000)
+        }
     }
 
     private func removals() throws -> Int {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-/// FAULT 92: jars and processes that use one file in random order, against a model in which the newest update counts.
+/// FAULT 92: jars and processes that use one file in random order are compared to a model in which the newest update wins.
 @Suite("Random updates of a shared cookie file", .takesTurns, .timeLimit(.minutes(10)))
 struct CookieModelTests {
     private static let seeds = CookieProbe.runsSlowTests ? 0..<200 : 0..<12
@@ -25,52 +25,52 @@ struct CookieModelTests {
 
     private func run(seed: UInt64, steps: Int, jars: Int, processes: Int) throws {
         var random = SplitMix(seed: seed)
-        // Whole seconds, in which the file counts the ends of cookies.
+        // Whole seconds, because the file has expiry times in whole seconds.
         var model = Model(start: Date(timeIntervalSince1970: Date.now.timeIntervalSince1970.rounded(.down)))
-        var former: [any CookiePlayer] = []
-        var players: [any CookiePlayer] = (0..<jars).map { _ in local() }
-        players += try (0..<processes).map { _ in try RemotePlayer(of: folder.file) }
+        var former: [any CookieFileClient] = []
+        var clients: [any CookieFileClient] = (0..<jars).map { _ in local() }
+        clients += try (0..<processes).map { _ in try RemoteCookieFileClient(of: folder.file) }
         for step in 0..<steps {
-            let player = players.randomElement(using: &random) ?? local()
+            let client = clients.randomElement(using: &random) ?? local()
             switch random.next() % 10 {
-            case 0...1: try player.flush()
+            case 0...1: try client.flush()
             case 2:
-                // The former jar saves by itself, some time later or at the end.
+                // The former jar is saved later or at the end.
                 let index = Int(random.next() % UInt64(jars))
-                former.append(players[index])
-                players[index] = local()
+                former.append(clients[index])
+                clients[index] = local()
             default:
                 let (line, url) = model.update(number: step, using: &random)
-                try player.store(line, from: url, at: model.date)
+                try client.store(line, from: url, at: model.date)
             }
         }
-        for player in former { try player.flush() }
-        try check(players, against: &model)
+        for client in former { try client.flush() }
+        try check(clients, against: &model)
     }
 
-    /// Two rounds of saves: after the first the file has everything, after the second every jar.
-    private func check(_ players: [any CookiePlayer], against model: inout Model) throws {
+    /// Saves twice: the first round brings all changes to the file, the second one to every jar.
+    private func check(_ clients: [any CookieFileClient], against model: inout Model) throws {
         model.date += 1
         for round in 0..<2 {
-            for (number, player) in players.enumerated() {
-                try player.store("touch\(number)=\(round)", from: Model.urls[0], at: model.date)
-                try player.flush()
+            for (number, client) in clients.enumerated() {
+                try client.store("touch\(number)=\(round)", from: Model.urls[0], at: model.date)
+                try client.flush()
             }
         }
         let expected = model.pairs
         let jar = CookieJar(file: folder.file, at: model.date)
         #expect(Set(jar.cookies.map { "\($0.name)=\($0.value)" }.filter { !$0.hasPrefix("touch") }) == expected)
-        for player in players {
-            #expect(try player.pairs().filter { !$0.hasPrefix("touch") } == expected)
+        for client in clients {
+            #expect(try client.pairs().filter { !$0.hasPrefix("touch") } == expected)
         }
     }
 
-    private func local() -> any CookiePlayer {
-        LocalPlayer(jar: CookieJar(file: folder.file) { if $0.kind != .locked { Issue.record("\($0)") } })
+    private func local() -> any CookieFileClient {
+        LocalCookieFileClient(jar: CookieJar(file: folder.file) { if $0.kind != .locked { Issue.record("\($0)") } })
     }
 }
 
-/// What the file has to hold in the end.
+/// The expected cookies.
 private struct Model {
     static let urls = [
         URL("https://shop.example.org/"), URL("https://other.example/a/b"), URL("http://plain.example/"),
@@ -82,12 +82,12 @@ private struct Model {
         date = start
     }
 
-    /// The `name=value` of the cookies that are left.
+    /// The `name=value` of the cookies that are not expired.
     var pairs: Set<String> {
         Set(cookies.filter { $1.end.map { $0 > date } ?? true }.map { "\($0)=\($1.value)" })
     }
 
-    /// Sets or removes one cookie a moment later, and returns the line that does so.
+    /// Sets or removes one cookie at a later date, and returns the `Set-Cookie` that does the same.
     mutating func update(number: Int, using random: inout SplitMix) -> (line: String, url: URL) {
         date += 1 + Double(random.next() % 3)
         let place = Int(random.next() % 3)

@@ -4,17 +4,17 @@ import Testing
 
 @testable import Errand
 
-/// The paths of cookies are compared byte for byte with the path that is sent (RFC 6265bis section 5.1.4).
+/// The path of a cookie is compared byte for byte with the path that is sent (RFC 6265bis section 5.1.4).
 @Suite("Cookie paths", .takesTurns, .timeLimit(.minutes(10)))
 struct CookiePathTests {
-    /// Each is sent as it is; many would be equal if something were decoded or resolved.
+    /// All are sent unchanged; many would be equal if they were decoded or normalized.
     private static let paths = [
         "/a", "/a/", "/a/b", "/a%2Fb", "/a%2fb", "/A", "/%61", "/a%20b", "/a+b", "//a", "/a//b", "/~u",
         "/%7Eu", "/%7eu", "/%C3%BC", "/%c3%bc", "/a,b", "/a=b", "/a:b@c", "/a%25b", "/a%2Eb", "/a.b", "/.a", "/a/.b",
     ]
 
     @Test(arguments: paths)
-    func `A cookie goes to its path and below, and to no other spelling of it`(_ path: String) throws {
+    func `A cookie is sent for its path and below it, and for no other spelling of the path`(_ path: String) throws {
         let jar = CookieJar()
         let host = "https://shop.example.org"
         jar.store(setCookie: "own=1; Path=\(path)", from: URL("\(host)/"))
@@ -28,14 +28,14 @@ struct CookiePathTests {
 
     private func base(_ path: String) -> String { path.hasSuffix("/") ? path : path + "/" }
 
-    @Test func `The path that a jar goes by is the one on the wire`() async throws {
+    @Test func `The path that a jar compares is the path that is sent`() async throws {
         let server = try FixtureServer.start { _ in .text("") }
         let proxy = APIProxy()
         for path in Self.paths {
             let url = server.url(path)
             _ = try await proxy.send(HTTPRequest(.get, url))
             let sent = try await server.takeRequest().path
-            #expect(CookieOrigin(url, trustingLoopback: false)?.path == sent, "\(path)")
+            #expect(CookieURL(url, trustsLoopback: false)?.path == sent, "\(path)")
         }
     }
 }

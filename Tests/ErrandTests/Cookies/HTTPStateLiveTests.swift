@@ -4,15 +4,15 @@ import Testing
 
 @testable import Errand
 
-/// The http-state suite over live sockets: a redirect sets the cookies, the proxy follows it with its own jar.
+/// The http-state suite over sockets: a redirect sets the cookies, and the request that follows it sends them.
 @Suite(.takesTurns, .timeLimit(.minutes(10)), .enabled(if: SharedData.freshHTTPState.exists))
 struct HTTPStateLiveTests {
-    /// Lines that are no header lines: a transport need not give such an answer to anybody.
+    /// Cases with invalid header fields, for which a transport may refuse the response.
     static let unsendable: Set = ["DISABLED_CHROMIUM0022", "DISABLED_CHROMIUM0023"]
     static let cases = HTTPStateTests.cases.filter { !unsendable.contains($0.test) }
 
     #if os(Linux)
-    @Test("A case of the suite sends what it should", arguments: cases)
+    @Test("A case of the suite sends the expected cookies", arguments: cases)
     func sends(_ test: HTTPStateTests.Case) async throws {
         let server = try FixtureServer.start { request in
             guard request.path == "/cookie-parser" else { return .text(request.header("Cookie") ?? "") }

@@ -17,7 +17,7 @@ struct HTTPStateTests {
         }
 
         var testDescription: String { test }
-        /// The header that the suite expects or, where it is out of date, RFC 6265bis; `nil` for none.
+        /// The header field that the suite or, if the case is superseded, RFC 6265bis expects; `nil` for none.
         var expected: String? {
             if let superseded = superseded[test] { return superseded }
             guard !sent.isEmpty else { return nil }
@@ -33,8 +33,8 @@ struct HTTPStateTests {
     static let cases: [Case] =
         (try? JSONDecoder().decode([Case].self, from: SharedData.freshHTTPState.bytes("parser.json"))) ?? []
 
-    /// The cases that RFC 6265bis decides otherwise, with what it sends: nameless cookies are cookies, control
-    /// characters refuse the line, paths are not decoded, and the last `Domain` counts even when it is empty.
+    /// The cases for which RFC 6265bis expects a different header field: nameless cookies are stored, header fields with
+    /// control characters are refused, paths are not decoded, and the last `Domain` is used even when it is empty.
     static let superseded: [String: String?] = [
         "0004": "foo",
         "0021": "a=b; x; c=d",
@@ -65,7 +65,7 @@ struct HTTPStateTests {
         "OPTIONAL_DOMAIN0042": "foo=bar",
     ]
 
-    @Test("A case of the suite sends what it should", arguments: cases)
+    @Test("A case of the suite sends the expected cookies", arguments: cases)
     func sends(_ test: Case) throws {
         let base = try #require(URL(string: "http://home.example.org:8888/cookie-parser?\(test.test.lowercased())"))
         let jar = CookieJar()

@@ -16,22 +16,22 @@ struct PublicSuffixTests {
     static let cases: [Case] = {
         guard let text = try? String(decoding: folder.bytes("tests.txt"), as: UTF8.self) else { return [] }
         return text.split(separator: "\n").filter { !$0.hasPrefix("//") }.map { line in
-            let words = line.split(separator: " ").map { $0 == "null" ? nil : String($0) }
-            return Case(host: words[0] ?? "", domain: words[1])
+            let fields = line.split(separator: " ").map { $0 == "null" ? nil : String($0) }
+            return Case(host: fields[0] ?? "", domain: fields[1])
         }
     }()
 
-    static let fromFile = PublicSuffixRules(file: list)
+    static let fileList = PublicSuffixList(file: list)
 
     @Test(
-        "The list of publicsuffix.org finds the registrable domain of its own cases",
+        "The list of publicsuffix.org finds the registrable domains of its test cases",
         .enabled(if: folder.exists),
         arguments: cases
     )
     func findsDomain(_ test: Case) {
-        let host = CookieHost.canonical(test.host) ?? ""
-        #expect(Self.fromFile.source == .file(Self.list))
-        #expect(Self.fromFile.registrableDomain(of: host) == test.domain.flatMap(CookieHost.canonical))
+        let host = CookieDomain.canonical(test.host) ?? ""
+        #expect(Self.fileList.source == .file(Self.list))
+        #expect(Self.fileList.registrableDomain(of: host) == test.domain.flatMap(CookieDomain.canonical))
     }
 
     @Test("There are 78 cases", .enabled(if: folder.exists))
@@ -40,23 +40,26 @@ struct PublicSuffixTests {
     }
 
     @Test(
-        "libpsl finds the registrable domain of the same cases",
+        "libpsl finds the registrable domains of the same cases",
         .enabled(if: LibPSL() != nil && folder.exists),
         arguments: cases
     )
     func libpslFindsDomain(_ test: Case) throws {
-        let host = CookieHost.canonical(test.host) ?? ""
+        let host = CookieDomain.canonical(test.host) ?? ""
         let domain = host.utf8.first == UInt8(ascii: ".") ? nil : try #require(LibPSL()).registrableDomain(of: host)
-        #expect(domain == test.domain.flatMap(CookieHost.canonical))
+        #expect(domain == test.domain.flatMap(CookieDomain.canonical))
     }
 
-    @Test("A jar without a list at its URL goes by what the system has")
+    @Test("A jar uses the system's list when there is none at its URL")
     func fallsBack() {
         let jar = CookieJar(publicSuffixList: URL(filePath: "/nowhere/list.dat"))
         #expect(jar.publicSuffixSource == CookieJar().publicSuffixSource)
     }
 
-    @Test("A cookie for a public suffix is refused, and taken for the host that is one", .enabled(if: folder.exists))
+    @Test(
+        "A cookie for a public suffix is refused, but stored for a host that is a public suffix",
+        .enabled(if: folder.exists)
+    )
     func refuses() throws {
         let jar = CookieJar(publicSuffixList: Self.list)
         let host = try #require(URL(string: "https://shop.co.uk/"))
@@ -69,7 +72,7 @@ struct PublicSuffixTests {
 
     // The Arabic and Spanish sentences are samples (A) and (G) of RFC 3492 section 7.1.
     @Test(
-        "Names beyond ASCII have the form of RFC 3492",
+        "International labels are encoded as in RFC 3492",
         arguments: [
             ("bücher", "xn--bcher-kva"), ("食狮", "xn--85x722f"), ("中国", "xn--fiqs8s"),
             ("ليهمابتكلموشعربي؟", "xn--egbpdaj6bu4bxfgehfvwxn"),

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The system calls of a probe that concern the cookie file and its neighbours, as strace sees them.
+/// The system calls of a probe on the cookie file and the files next to it, recorded with strace.
 ///
-/// Other calls come in numbers that differ from run to run; to be killed at one of them is to be killed at the next of
-/// these.
+/// The number of other calls varies from run to run. Killing the process at one of them has the same effect as killing it
+/// at the next recorded call.
 struct SaveTrace {
     struct Call: Sendable, CustomStringConvertible {
         let name: String
-        /// Which call of this name it is.
+        /// The number of this call among the calls with this name.
         let ordinal: Int
         let text: String
         var description: String { "\(name) \(ordinal)" }
@@ -15,16 +15,16 @@ struct SaveTrace {
 
     let calls: [Call]
 
-    /// The options that restrict strace to these calls.
+    /// The options that limit strace to these calls.
     static func options(for file: URL) -> [String] {
         let path = file.path(percentEncoded: false)
         let folder = file.deletingLastPathComponent().path(percentEncoded: false)
         let bareFolder = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
-        let neighbours = [".lock", ".errand-tmp", ".corrupt-1", ".corrupt-2"].map { path + $0 }
-        return ([path, bareFolder, bareFolder + "/"] + neighbours).flatMap { ["-P", $0] }
+        let otherPaths = [".lock", ".errand-tmp", ".corrupt-1", ".corrupt-2"].map { path + $0 }
+        return ([path, bareFolder, bareFolder + "/"] + otherPaths).flatMap { ["-P", $0] }
     }
 
-    /// Traces a probe that adds cookies to the file and saves once, from where it takes the lock for the first time.
+    /// Traces a probe that adds cookies to the file and saves once, from the first use of the lock.
     init(of file: URL, adding count: Int = 1) async throws {
         let folder = try TemporaryFolder()
         let log = folder.url.appending(path: "trace")

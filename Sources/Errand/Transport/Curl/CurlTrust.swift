@@ -7,7 +7,7 @@ import Foundation
 final class CurlTrust: Sendable {
     /// The path for libcurl, `nil` when libcurl's own default is all there is.
     let path: String?
-    private let combined: NamelessFile?
+    private let combined: UnlinkedFile?
 
     /// Finds the system's authorities and adds those of `configuration`.
     ///
@@ -51,9 +51,9 @@ final class CurlTrust: Sendable {
         return data
     }
 
-    private static func store(_ data: Data, _ openFiles: String) throws(TransportError) -> NamelessFile {
+    private static func store(_ data: Data, _ openFiles: String) throws(TransportError) -> UnlinkedFile {
         do throws(SystemError) {
-            return try NamelessFile(holding: Array(data), shownIn: openFiles)
+            return try UnlinkedFile(containing: Array(data), descriptorFolder: openFiles)
         } catch {
             let reason = "the additional authorities cannot be kept (\(error.reason))"
             throw TransportError(.storage, reason, underlying: error)

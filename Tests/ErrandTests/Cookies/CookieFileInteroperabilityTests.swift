@@ -3,8 +3,8 @@ import Testing
 
 @testable import Errand
 
-@Suite("Cookie files of other tools", .timeLimit(.minutes(10)))
-struct CookieFileToleranceTests {
+@Suite("Cookie files of other tools", .takesTurns, .timeLimit(.minutes(10)))
+struct CookieFileInteroperabilityTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")
     private let noon = Date(timeIntervalSince1970: 1_800_000_000)
@@ -14,12 +14,12 @@ struct CookieFileToleranceTests {
     }
 
     @Test(arguments: [
-        // Python's MozillaCookieJar: a session cookie.
+        // Python's MozillaCookieJar writes session cookies like this.
         ("shop.example.org\tFALSE\t/\tFALSE\t\ta\t1", "a=1", nil),
         ("shop.example.org\tFALSE\t/\tFALSE\t1800000100.75\ta\t1", "a=1", 1_800_000_100),
         ("shop.example.org\tFALSE\t/\tFALSE\t1800000100\ta", "a=", 1_800_000_100),
     ])
-    func `Lines of other tools are cookies`(_ line: String, _ header: String, _ expiry: TimeInterval?) throws {
+    func `Lines of other tools are accepted`(_ line: String, _ header: String, _ expiry: TimeInterval?) throws {
         try Data("# Netscape HTTP Cookie File\n\(line)\n".utf8).write(to: folder.file)
         let jar = CookieJar(file: folder.file, at: noon) { Issue.record("\($0)") }
         #expect(jar.header(for: url, at: noon) == header)
@@ -30,7 +30,14 @@ struct CookieFileToleranceTests {
         "shop.example.org\tFALSE\t/\tFALSE\tsoon\ta\t1", "shop.example.org\tFALSE\t/\tFALSE\t1.5e9\ta\t1",
         "shop.example.org\tFALSE\t/\tFALSE\t0", "shop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\t2",
     ])
-    func `Lines that nobody would write are damage`(_ line: String) {
+    func `Invalid lines are damage`(_ line: String) {
         #expect(CookieFileFormat.decode(Array("\(line)\n".utf8), at: noon).damage != nil)
+    }
+
+    @Test func `A file may be as large as the cookies of its jar`() throws {
+        let padding = Data(repeating: UInt8(ascii: "#"), count: 33 << 20)
+        try (padding + Data("\nshop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\n".utf8)).write(to: folder.file)
+        let jar = CookieJar(file: folder.file, capacity: 10_000) { Issue.record("\($0)") }
+        #expect(jar.cookies.map(\.name) == ["a"])
     }
 }

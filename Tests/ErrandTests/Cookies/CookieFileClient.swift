@@ -2,18 +2,18 @@ import Foundation
 
 @testable import Errand
 
-/// Uses a cookie file as a test says, step by step: in a process of its own, or through a jar in this one.
-protocol CookiePlayer {
-    /// Stores one `Set-Cookie` line that an answer from `url` brought at `date`.
+/// A jar that a test uses, in this process or in another one.
+protocol CookieFileClient {
+    /// Stores the value of a `Set-Cookie` header field that `url` sent at `date`.
     func store(_ line: String, from url: URL, at date: Date) throws
-    /// Saves, and returns when the file has everything.
+    /// Saves, and returns when all changes are in the file.
     func flush() throws
     /// `name=value` of each cookie in memory.
     func pairs() throws -> Set<String>
 }
 
 /// A jar of this process.
-struct LocalPlayer: CookiePlayer {
+struct LocalCookieFileClient: CookieFileClient {
     let jar: CookieJar
 
     func store(_ line: String, from url: URL, at date: Date) { jar.store(setCookie: line, from: url, at: date) }
@@ -26,8 +26,8 @@ struct LocalPlayer: CookiePlayer {
     func pairs() -> Set<String> { Set(jar.cookies.map { "\($0.name)=\($0.value)" }) }
 }
 
-/// A jar of another process, which ends with this object.
-final class RemotePlayer: CookiePlayer {
+/// A jar of another process, which is killed when this object is released.
+final class RemoteCookieFileClient: CookieFileClient {
     private let program: TestProgram
     private let output = Pipe()
     private let input: FileHandle
@@ -38,7 +38,7 @@ final class RemotePlayer: CookiePlayer {
         folder = try TemporaryFolder()
         let pipe = folder.url.appending(path: "commands").path(percentEncoded: false)
         guard mkfifo(pipe, 0o600) == 0 else { throw SystemError.last("mkfifo") }
-        // For reading too, so that opening does not wait for the other process.
+        // Opened for reading as well, because otherwise this call waits for the other process.
         let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError.last("open") }
         input = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -50,7 +50,7 @@ final class RemotePlayer: CookiePlayer {
     }
 
     func store(_ line: String, from url: URL, at date: Date) throws {
-        let microseconds = CookieStamp(date).microseconds
+        let microseconds = CookieTimestamp(date).microseconds
         try send("store\t\(microseconds)\t\(url.absoluteString)\t\(line)")
     }
 

@@ -1,21 +1,23 @@
 import Errand
 import Foundation
 
-// The process that the cookie tests kill, stop, or deny the disk.
+// A program that tests start and kill, stop, or run with a failing disk.
 //
-// cookie-probe <command> <file> [<name> [<count>]]
-// cookie-probe play <file> <a pipe with commands>
-// cookie-probe exit <file> <name> <count> <a URL that never answers> <a URL whose answer it waits for>
-//
-// Or the one that the reachability tests put into a network of its own: cookie-probe watch <count>
-// Or the one whose disk fails under a download: cookie-probe download <file> <url> [<times>]
+// Cookie tests:
+//   cookie-probe <command> <file> [<name> [<count>]]
+//   cookie-probe play <file> <a pipe with commands>
+//   cookie-probe exit <file> <name> <count> <a URL that never responds> <a URL whose response it waits for>
+// Reachability tests, in a network namespace:
+//   cookie-probe watch <count>
+// Download tests, with a failing disk:
+//   cookie-probe download <file> <url> [<times>]
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, let path = arguments.dropFirst().first else { exit(64) }
 if command == "watch" { NetworkWatch.run(Int(path) ?? 1) }
 if command == "download", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
     Download.run(url, to: URL(filePath: path), times: arguments.dropFirst(3).first.flatMap { Int($0) } ?? 1)
 }
-let probe = Probe(
+let probe = CookieProbe(
     file: URL(filePath: path),
     name: arguments.dropFirst(2).first ?? "c",
     count: arguments.dropFirst(3).first.flatMap { Int($0) } ?? 1
@@ -24,10 +26,10 @@ switch command {
 case "save": probe.save()
 case "recover": probe.recover()
 case "crash": probe.crash()
-case "exit": probe.leave(during: arguments.dropFirst(4).compactMap { URL(string: $0) })
+case "exit": probe.exitDuring(requests: arguments.dropFirst(4).compactMap { URL(string: $0) })
 case "clear": probe.clear()
 case "churn": probe.churn()
 case "hold": probe.holdLock()
-case "play": probe.play(reading: probe.name)
+case "play": probe.executeCommands(fromPipe: probe.name)
 default: exit(64)
 }

@@ -2,15 +2,15 @@ import Errand
 import Foundation
 import Testing
 
-/// FAULT 32: times, and what a logout ends.
+/// FAULT 32: expiry times, and responses after a logout.
 @Suite(.takesTurns, .timeLimit(.minutes(10)))
-struct CookieLifeTests {
+struct CookieExpiryTests {
     let url = URL("https://shop.example.org/")
     let noon = Date(timeIntervalSince1970: 1_800_000_000)
     let jar = CookieJar()
     private static let longest: TimeInterval = 400 * 86_400
 
-    @Test("Max-Age counts before Expires, and the last of each counts")
+    @Test("Max-Age takes precedence over Expires, and the last attribute of each name over earlier ones")
     func ordersAttributes() {
         jar.store(setCookie: "a=1; Max-Age=10; Expires=Fri, 01 Jan 1999 00:00:00 GMT", from: url, at: noon)
         jar.store(setCookie: "b=1; Max-Age=10; Max-Age=20", from: url, at: noon)
@@ -19,7 +19,7 @@ struct CookieLifeTests {
     }
 
     @Test(
-        "No life is longer than 400 days",
+        "No lifetime is longer than 400 days",
         .fault(32),
         arguments: [
             "Max-Age=1000000000000000000000000000000", "Max-Age=9223372036854775808",
@@ -33,7 +33,7 @@ struct CookieLifeTests {
     }
 
     @Test(
-        "A past end removes the cookie",
+        "An expiry time in the past removes the cookie",
         arguments: [
             "Max-Age=0", "Max-Age=-1", "Max-Age=-99999999999999999999", "Expires=Fri, 01 Jan 1999 00:00:00 GMT",
             "Expires=Mon, 01 Jan 1601 00:00:00 GMT",
@@ -46,7 +46,7 @@ struct CookieLifeTests {
     }
 
     @Test(
-        "What is no number or date leaves a session cookie",
+        "An invalid number or date makes a session cookie",
         arguments: [
             "Max-Age=", "Max-Age=1.5", "Max-Age=+5", "Max-Age=-", "Max-Age=0x1", "Max-Age=1 2", "Expires=tomorrow",
             "Expires",
@@ -57,7 +57,7 @@ struct CookieLifeTests {
         #expect(jar.cookies.map(\.expires) == [nil])
     }
 
-    @Test("A cookie ends at its second and not before")
+    @Test("A cookie is sent until its expiry time")
     func expires() {
         jar.store(setCookie: "a=1; Max-Age=10", from: url, at: noon)
         #expect(jar.header(for: url, at: noon + 9.9) == "a=1")
@@ -65,13 +65,13 @@ struct CookieLifeTests {
         #expect(jar.header(for: url, at: noon - 10 * 365 * 86_400) == "a=1")
     }
 
-    // Seconds and not dates, because the description of a Date traps on some of them.
+    // Seconds instead of dates, because the description of a Date traps for some of them.
     @Test(
-        "Any clock is survived",
+        "Any clock can be used",
         .fault(32),
         arguments: [0, -62_135_769_600, 1e12, 1e300, .infinity, -.infinity, .nan]
     )
-    func survivesClock(_ seconds: TimeInterval) throws {
+    func acceptsClock(_ seconds: TimeInterval) throws {
         let date = Date(timeIntervalSince1970: seconds)
         let folder = try TemporaryFolder()
         let jar = CookieJar(file: folder.file, at: date)
@@ -83,7 +83,7 @@ struct CookieLifeTests {
         #expect(CookieJar(file: folder.file, at: date).header(for: url, at: date)?.contains("c=1") == true)
     }
 
-    @Test("An update keeps the creation time and so the place in the header")
+    @Test("An update keeps the creation time and thus the position in the header field")
     func keepsPlace() {
         for name in ["a", "b", "c"] { jar.store(setCookie: "\(name)=1", from: url, at: noon) }
         jar.store(setCookie: "a=2", from: url, at: noon + 5)
@@ -91,7 +91,7 @@ struct CookieLifeTests {
         #expect(jar.cookies.first?.created == noon)
     }
 
-    @Test("The answer to a request that was sent before a logout does not undo it")
+    @Test("The response to a request from before a logout is refused after it")
     func respectsLogout() {
         let before = jar.generation
         jar.store(setCookie: "sid=1", from: url, generation: before)
@@ -102,7 +102,7 @@ struct CookieLifeTests {
         #expect(jar.header(for: url) == "sid=3")
     }
 
-    @Test("A Secure cookie that has ended is in nobody's way")
+    @Test("An expired Secure cookie does not prevent an insecure one")
     func forgetsEndedSecureCookie() {
         let plain = URL("http://shop.example.org/")
         jar.store(setCookie: "sid=1; Secure; Max-Age=10", from: url, at: noon)

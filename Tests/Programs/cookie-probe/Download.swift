@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// Prints how downloads end where the disk fails.
+/// Downloads a file while the disk fails, and prints each result.
 enum Download {
     static func run(_ url: URL, to file: URL, times: Int) -> Never {
         Task.detached {
@@ -11,9 +11,9 @@ enum Download {
             for _ in 0..<times {
                 do throws(APIError) {
                     _ = try await proxy.send(request)
-                    say("downloaded")
+                    printLine("downloaded")
                 } catch {
-                    say("failed \(error.type): \(error.reason ?? "")")
+                    printLine("failed \(error.type): \(error.reason ?? "")")
                 }
             }
             exit(0)

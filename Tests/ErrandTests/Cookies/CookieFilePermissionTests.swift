@@ -3,9 +3,9 @@ import Testing
 
 @testable import Errand
 
-/// FAULT 95: no cookies are read that another user could have chosen.
+/// FAULT 95: a jar reads no file whose contents another user could have chosen.
 @Suite("Cookie files of other users", .takesTurns, .timeLimit(.minutes(10)))
-struct CookieFileTrustTests {
+struct CookieFilePermissionTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")
     private let problems = Problems()
@@ -18,8 +18,8 @@ struct CookieFileTrustTests {
     private var place: String { folder.url.path(percentEncoded: false) }
     private var path: String { folder.file.path(percentEncoded: false) }
 
-    /// Puts the file there with this owner and mode, in a folder with these.
-    private func plant(_ file: (owner: uid_t, mode: Int), in folder: (owner: uid_t, mode: Int)) throws {
+    /// Creates a file with this owner and mode, in a folder with this owner and mode.
+    private func create(_ file: (owner: uid_t, mode: Int), in folder: (owner: uid_t, mode: Int)) throws {
         try Data(Self.cookie.utf8).write(to: self.folder.file)
         for (path, status) in [(path, file), (place, folder)] {
             try FileManager.default.setAttributes([.posixPermissions: status.mode], ofItemAtPath: path)
@@ -45,8 +45,8 @@ struct CookieFileTrustTests {
         Case("a private folder", folder: (me, 0o700)),
         Case("a sticky folder that all may write", folder: (me, 0o1777)),
     ])
-    func `Cookies are read when no other user could change them`(_ test: Case) throws {
-        try plant(test.file, in: test.folder)
+    func `A file that no other user could change is read`(_ test: Case) throws {
+        try create(test.file, in: test.folder)
         let jar = CookieJar(file: folder.file, onError: problems.report)
         #expect(jar.header(for: url) == "sid=planted")
         #expect(problems.kinds.isEmpty)
@@ -59,7 +59,7 @@ struct CookieFileTrustTests {
             Case("a sticky folder does not help a file that all may write", file: (me, 0o602), folder: (me, 0o702)),
         ]
     )
-    func `A folder in which others may rename files makes the jar live in memory`(_ test: Case) throws {
+    func `A jar in a folder that other users may write keeps its cookies in memory`(_ test: Case) throws {
         try expectRefusal(of: test)
     }
 
@@ -74,12 +74,12 @@ struct CookieFileTrustTests {
             Case("another user's file and folder", file: (other, 0o600), folder: (other, 0o700)),
         ]
     )
-    func `What another user owns is neither read nor replaced, by root either`(_ test: Case) throws {
+    func `A file that another user owns is neither read nor replaced, also not by root`(_ test: Case) throws {
         try expectRefusal(of: test)
     }
 
     private func expectRefusal(of test: Case) throws {
-        try plant(test.file, in: test.folder)
+        try create(test.file, in: test.folder)
         let jar = CookieJar(file: folder.file, onError: problems.report)
         #expect(jar.cookies.isEmpty)
         #expect(problems.kinds == [.cannotRead])
@@ -88,7 +88,7 @@ struct CookieFileTrustTests {
         jar.clear()
         #expect(problems.kinds == [.cannotRead])
         #expect(try Data(contentsOf: folder.file) == Data(Self.cookie.utf8))
-        // Nothing is made that would be in its owner's way.
+        // Only the lock file may be created.
         #expect(try folder.names.filter { $0 != "cookies.txt.lock" } == ["cookies.txt"])
         if test.folder.owner != Self.me || test.folder.mode & 0o002 != 0 {
             #expect(try folder.names == ["cookies.txt"])
@@ -96,8 +96,8 @@ struct CookieFileTrustTests {
     }
 
     @Test(.fault(95), arguments: [0o606, 0o666, 0o662])
-    func `A file that others may write is set aside`(_ mode: Int) throws {
-        try plant((Self.me, mode), in: (Self.me, 0o755))
+    func `A file that other users may write is set aside`(_ mode: Int) throws {
+        try create((Self.me, mode), in: (Self.me, 0o755))
         let jar = CookieJar(file: folder.file, onError: problems.report)
         #expect(jar.cookies.isEmpty)
         #expect(problems.kinds == [.setAside])
@@ -107,12 +107,12 @@ struct CookieFileTrustTests {
     }
 
     @Test(
-        "A group counts as others unless it is the owner's private one",
+        "A group counts as other users unless it is the owner's private one",
         .fault(95),
         .enabled(if: CookieProbe.isRoot, "only root can choose a group")
     )
     func knowsPrivateGroup() throws {
-        // 1 is a group of the system, and not root's own.
+        // 1 is a system group, and not the private group of root.
         for (group, isPrivate) in [(gid_t(0), true), (1, false)] {
             let (folder, problems) = (try TemporaryFolder(), Problems())
             try Data(Self.cookie.utf8).write(to: folder.file)
@@ -128,7 +128,7 @@ struct CookieFileTrustTests {
     }
 
     @Test(
-        "A user reads what root owns, and nothing of another user",
+        "A user reads files of root, and none of other users",
         .fault(95),
         .enabled(if: CookieProbe.canBeNobody, "cannot become another user"),
         arguments: [
@@ -136,7 +136,7 @@ struct CookieFileTrustTests {
         ]
     )
     func trustsRoot(file: Int, folder: Int, count: Int) async throws {
-        try plant((uid_t(file), 0o644), in: (uid_t(folder), 0o755))
+        try create((uid_t(file), 0o644), in: (uid_t(folder), 0o755))
         let ending = try await CookieProbe.run(["save", path, "a", "0"], under: CookieProbe.asNobody)
         #expect(ending.lines.contains("opened \(count)"))
         #expect(ending.lines.contains("problem cannotRead") == (count == 0))

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Who may change a file or folder: root, its owner and, by its mode, its group and all others.
-struct FileTrust {
+/// The owner and mode of a file or folder, and who may change it.
+struct FilePermissions {
     private let status: stat
 
     init(_ status: stat) {
@@ -15,25 +15,26 @@ struct FileTrust {
         self.init(status)
     }
 
-    /// Whether this process' user or root is the owner; for root, root alone.
-    var isOwned: Bool { status.st_uid == geteuid() || status.st_uid == 0 }
+    /// Whether the owner is the user of this process or root; for root, root alone.
+    var isOwnerTrusted: Bool { status.st_uid == geteuid() || status.st_uid == 0 }
 
-    var canBeChangedByOthers: Bool {
+    /// Whether users other than the owner may write it.
+    var isWritableByOthers: Bool {
         status.st_mode & S_IWOTH != 0 || status.st_mode & S_IWGRP != 0 && !hasPrivateGroup
     }
 
-    /// Why other users may put another file in the place of one in this folder; `nil` when they may not.
+    /// Why other users may replace a file in this folder; `nil` when they may not.
     ///
-    /// In a sticky folder like `/tmp` they may not, because a file there belongs to its owner.
-    var reasonAgainstFolder: String? {
-        guard isOwned else { return "another user owns its folder" }
+    /// In a sticky folder like `/tmp` they may not: only its owner may rename or remove a file there.
+    var reasonToRefuseFolder: String? {
+        guard isOwnerTrusted else { return "another user owns its folder" }
         let isSticky = status.st_mode & S_ISVTX != 0
-        return canBeChangedByOthers && !isSticky ? "other users may write its folder" : nil
+        return isWritableByOthers && !isSticky ? "other users may write its folder" : nil
     }
 
-    /// Whether the group is the owner's private one: of the same name, and with no other member.
+    /// Whether the group is the owner's private one: it has the owner's name and no other member.
     ///
-    /// Where each user has such a group, the usual umask of 002 makes every file and folder writable for it.
+    /// On systems where each user has such a group, the usual umask of 002 lets the group write every file and folder.
     private var hasPrivateGroup: Bool {
         guard let user = SystemUser(status.st_uid), user.group == status.st_gid else { return false }
         guard let group = SystemGroup(status.st_gid), group.name == user.name else { return false }

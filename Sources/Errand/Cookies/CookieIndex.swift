@@ -1,0 +1,86 @@
+/// The cookies of a store by domain, and the domains by site.
+///
+/// A site is a registrable domain with all its subdomains, or a host without one.
+struct CookieIndex {
+    typealias Entry = CookieStore.Entry
+
+    private var entriesByDomain: [String: [Entry]] = [:]
+    private var domainsBySite: [String: Set<String>] = [:]
+    private(set) var count = 0
+    private let suffixes: PublicSuffixList
+
+    init(suffixes: PublicSuffixList) {
+        self.suffixes = suffixes
+    }
+
+    /// All entries, in no particular order.
+    var entries: [Entry] { Array(entriesByDomain.values.joined()) }
+
+    subscript(key: Cookie.Key) -> Entry? { entriesByDomain[key.domain]?.first { $0.cookie.hasKey(key) } }
+
+    /// Whether the entries of any domain satisfy `predicate`.
+    func containsDomain(where predicate: (_ domain: String, _ entries: [Entry]) -> Bool) -> Bool {
+        entriesByDomain.contains { predicate($0.key, $0.value) }
+    }
+
+    /// Adds an entry whose key is not in the index.
+    mutating func insert(_ entry: Entry) {
+        let domain = entry.cookie.domain
+        if entriesByDomain[domain] == nil { domainsBySite[site(of: domain), default: []].insert(domain) }
+        entriesByDomain[domain, default: []].append(entry)
+        count += 1
+    }
+
+    /// Calls `body` with the entry of `key`, and returns its result; `nil` when there is no such entry.
+    mutating func update<Result>(_ key: Cookie.Key, _ body: (inout Entry) -> Result) -> Result? {
+        guard let place = entriesByDomain.index(forKey: key.domain) else { return nil }
+        guard let position = entriesByDomain.values[place].firstIndex(where: { $0.cookie.hasKey(key) }) else {
+            return nil
+        }
+        return body(&entriesByDomain.values[place][position])
+    }
+
+    /// Calls `body` with each entry of `domain`.
+    mutating func updateEntries(of domain: String, _ body: (inout Entry) -> Void) {
+        guard let place = entriesByDomain.index(forKey: domain) else { return }
+        for position in entriesByDomain.values[place].indices { body(&entriesByDomain.values[place][position]) }
+    }
+
+    mutating func remove(_ key: Cookie.Key) {
+        guard let position = entriesByDomain[key.domain]?.firstIndex(where: { $0.cookie.hasKey(key) }) else { return }
+        entriesByDomain[key.domain]?.remove(at: position)
+        count -= 1
+        if entriesByDomain[key.domain]?.isEmpty == true { removeDomain(key.domain) }
+    }
+
+    private mutating func removeDomain(_ domain: String) {
+        let site = site(of: domain)
+        entriesByDomain[domain] = nil
+        domainsBySite[site]?.remove(domain)
+        if domainsBySite[site]?.isEmpty == true { domainsBySite[site] = nil }
+    }
+}
+
+// MARK: Sites
+
+extension CookieIndex {
+    /// The sites that have cookies.
+    var sites: [String] { Array(domainsBySite.keys) }
+
+    /// The registrable domain of a cookie's domain; an address, or a host that is a public suffix, is a site.
+    func site(of domain: String) -> String {
+        var name = domain[...]
+        while name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
+        let host = String(name)
+        guard !CookieDomain.isAddress(host) else { return host }
+        return suffixes.registrableDomain(of: host) ?? host
+    }
+
+    func count(ofSite site: String) -> Int {
+        domainsBySite[site, default: []].reduce(0) { $0 + (entriesByDomain[$1]?.count ?? 0) }
+    }
+
+    func entries(ofSite site: String) -> some Sequence<Entry> {
+        domainsBySite[site, default: []].lazy.flatMap { entriesByDomain[$0] ?? [] }
+    }
+}

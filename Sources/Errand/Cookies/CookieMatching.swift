@@ -1,0 +1,103 @@
+import Foundation
+
+/// The parts of a URL that cookies are matched against.
+struct CookieURL {
+    /// The canonical host, an IPv6 address without its brackets.
+    let host: String
+    /// The path as it is sent, at least `/`.
+    let path: String
+    /// Whether `Secure` cookies may be set by and sent to this URL.
+    let isSecure: Bool
+
+    /// `nil` when the URL is not `http` or `https` or has no host.
+    init?(_ url: URL, trustsLoopback: Bool) {
+        guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else { return nil }
+        guard let host = url.host(percentEncoded: false).flatMap(CookieDomain.canonical) else { return nil }
+        let path = url.path(percentEncoded: true)
+        self.host = host
+        self.path = path.utf8.first == UInt8(ascii: "/") ? path : "/"
+        isSecure = scheme == "https" || trustsLoopback && CookieDomain.isLoopback(host)
+    }
+
+    /// The path of a cookie without a `Path` attribute (RFC 6265bis section 5.1.4).
+    var defaultPath: String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+}
+
+/// The domains of cookies (RFC 6265bis sections 5.1.2 and 5.1.3).
+enum CookieDomain {
+    /// The host in lower case and, when it is international, in its `xn--` form; `nil` for what cannot be a host.
+    static func canonical(_ host: String) -> String? {
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }) else {
+            return nil
+        }
+        if host.utf8.allSatisfy({ $0 < 0x80 && $0 == $0.asciiLowercased }) { return host }
+        return host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
+            .map { Punycode.label(String($0)) }
+            .joined(separator: ".")
+    }
+
+    /// Whether the host is an address: an IPv6 one, or any name that ends in a number.
+    ///
+    /// The URL standard reads `127.0.0.1`, `127.1` and `0x7f.1` as one IPv4 address, so none of them has a parent domain.
+    static func isAddress(_ host: String) -> Bool {
+        guard !host.utf8.contains(UInt8(ascii: ":")) else { return true }
+        let name = host.utf8.last == UInt8(ascii: ".") ? host.utf8.dropLast() : host.utf8[...]
+        let last = name.lastIndex(of: UInt8(ascii: ".")).map { name[name.index(after: $0)...] } ?? name
+        return last.allSatisfy(\.isASCIIDigit) || last.starts(with: "0x".utf8)
+    }
+
+    /// Whether `host` is `domain` or, being a name, a subdomain of it.
+    static func matches(_ host: String, domain: String) -> Bool {
+        if host == domain { return true }
+        return host.utf8.count > domain.utf8.count && host.hasSuffix(domain)
+            && host.utf8.dropLast(domain.utf8.count).last == UInt8(ascii: ".") && !isAddress(host)
+    }
+
+    /// The host and, for a name, its parent domains: every domain that ``matches(_:domain:)`` accepts.
+    static func candidates(for host: String) -> [String] {
+        guard !isAddress(host) else { return [host] }
+        var domains = [host]
+        var rest = host[...]
+        while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            rest = rest[rest.utf8.index(after: dot)...]
+            domains.append(String(rest))
+        }
+        return domains
+    }
+
+    /// Whether the host is a loopback address or a name that is reserved for it (RFC 6761 section 6.3).
+    static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
+            || host.hasPrefix("127.") && isAddress(host)
+    }
+}
+
+/// The paths of cookies.
+enum CookiePath {
+    /// Whether a cookie of `cookiePath` is sent for `path` (RFC 6265bis section 5.1.4).
+    static func matches(_ path: String, cookiePath: String) -> Bool {
+        guard path.utf8.starts(with: cookiePath.utf8) else { return false }
+        let rest = path.utf8.dropFirst(cookiePath.utf8.count)
+        return rest.isEmpty || rest.first == UInt8(ascii: "/") || cookiePath.utf8.last == UInt8(ascii: "/")
+    }
+}
+
+extension Cookie {
+    /// Whether a request to `url` at `date`, whose host has the cookie's domain among its candidates, sends the cookie.
+    func isSent(to url: CookieURL, at date: Date) -> Bool {
+        (!isHostOnly || domain == url.host) && (!isSecure || url.isSecure) && !isExpired(at: date)
+            && CookiePath.matches(url.path, cookiePath: path)
+    }
+
+    /// Whether this insecure cookie would be sent in the place of `other`, a secure one (RFC 6265bis section 5.7, step 16).
+    func shadows(_ other: Cookie) -> Bool {
+        other.isSecure && other.nameBytes == nameBytes && CookiePath.matches(path, cookiePath: other.path)
+    }
+}
+
+extension UInt8 {
+    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+}

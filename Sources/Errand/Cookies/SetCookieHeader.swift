@@ -1,0 +1,194 @@
+import Foundation
+
+/// One parsed `Set-Cookie` header field (RFC 6265bis section 5.6).
+struct SetCookieHeader {
+    /// The longest lifetime of a cookie; later expiry times are shortened to it.
+    static let maximumLifetime: TimeInterval = 400 * 86_400
+    /// Bytes of name and value together.
+    static let maximumPairLength = 4096
+    private static let maximumAttributeLength = 1024
+
+    let name: [UInt8]
+    let value: [UInt8]
+    private(set) var domain: [UInt8] = []
+    private(set) var path: [UInt8]?
+    private(set) var isSecure = false
+    private(set) var isHTTPOnly = false
+    private(set) var sameSite: Cookie.SameSite?
+    private var expires: Date?
+    private var maxAge: TimeInterval?
+
+    init(parsing bytes: [UInt8]) throws(CookieRefusal) {
+        guard !bytes.contains(where: \.isForbiddenInCookie) else { throw .controlCharacter }
+        let parts = bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        (name, value) = Self.pair(parts.first ?? [])
+        guard !name.isEmpty || !value.isEmpty else { throw .empty }
+        guard name.count + value.count <= Self.maximumPairLength else { throw .tooLong }
+        for part in parts.dropFirst() { parseAttribute(part) }
+    }
+
+    /// The expiry time of a cookie that was received at `date`; `Max-Age` takes precedence over `Expires`.
+    func expiry(receivedAt date: Date) -> Date? {
+        guard let requested = maxAge.map({ $0 > 0 ? date + $0 : .distantPast }) ?? expires else { return nil }
+        return min(requested, date + Self.maximumLifetime)
+    }
+
+    /// Whether a `Set-Cookie` header field can express this name and value.
+    static func canExpress(_ cookie: Cookie) -> Bool {
+        let (name, value) = (cookie.nameBytes, cookie.valueBytes)
+        return name.count + value.count <= maximumPairLength && cookie.satisfiesNamePrefix(hasPathAttribute: true)
+            && !name.contains(UInt8(ascii: "=")) && !(name + value).contains(UInt8(ascii: ";"))
+    }
+
+    /// A pair without `=` is a value without a name.
+    private static func pair(_ part: ArraySlice<UInt8>) -> (name: [UInt8], value: [UInt8]) {
+        guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return ([], Array(part.trimmed)) }
+        return (Array(part[..<equals].trimmed), Array(part[(equals + 1)...].trimmed))
+    }
+
+    private mutating func parseAttribute(_ part: ArraySlice<UInt8>) {
+        let equals = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+        let name = part[..<equals].trimmed.map(\.asciiLowercased)
+        let value = part[equals...].dropFirst().trimmed
+        guard value.count <= Self.maximumAttributeLength else { return }
+        switch String(decoding: name, as: UTF8.self) {
+        case "expires": expires = CookieDate.parse(value) ?? expires
+        case "max-age": maxAge = Self.seconds(value) ?? maxAge
+        case "domain": domain = (value.first == UInt8(ascii: ".") ? value.dropFirst() : value).map(\.asciiLowercased)
+        case "path": path = value.first == UInt8(ascii: "/") ? Array(value) : nil
+        case "secure": isSecure = true
+        case "httponly": isHTTPOnly = true
+        case "samesite": sameSite = Cookie.SameSite(attribute: value)
+        default: break
+        }
+    }
+
+    /// Digits after an optional minus; a number that is too large becomes infinity.
+    private static func seconds(_ value: ArraySlice<UInt8>) -> TimeInterval? {
+        let digits = value.first == UInt8(ascii: "-") ? value.dropFirst() : value
+        guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit) else { return nil }
+        return TimeInterval(String(decoding: value, as: UTF8.self))
+    }
+}
+
+extension Cookie.SameSite {
+    fileprivate init?(attribute value: ArraySlice<UInt8>) {
+        let text = String(decoding: value, as: UTF8.self).lowercased()
+        let known = [Self.strict, .lax, .none].first { $0.rawValue.lowercased() == text }
+        guard let known else { return nil }
+        self = known
+    }
+}
+
+extension UInt8 {
+    /// Whether a header field with this byte is refused: the control characters except TAB.
+    var isForbiddenInCookie: Bool { self < 0x20 && self != 0x09 || self == 0x7F }
+
+    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate var trimmed: ArraySlice<UInt8> {
+        let head = drop(while: \.isBlank)
+        guard let last = head.lastIndex(where: { !$0.isBlank }) else { return [] }
+        return head[...last]
+    }
+}
+
+// MARK: Validation
+
+/// Why a `Set-Cookie` was not stored (RFC 6265bis sections 5.6 and 5.7).
+public enum CookieRefusal: Error, Sendable, Equatable {
+    /// The URL is not `http` or `https`, or has no host.
+    case unsupportedURL
+    /// The header field contains a control character other than TAB.
+    case controlCharacter
+    /// Neither a name nor a value.
+    case empty
+    /// Name and value are longer than 4,096 bytes together.
+    case tooLong
+    /// The `Domain` is neither the host of the request nor a parent domain of it.
+    case foreignDomain
+    /// The `Domain` is a public suffix, under which anyone may register a name.
+    case publicSuffix
+    /// A `Secure` cookie over a connection that is not secure.
+    case insecureConnection
+    /// An insecure cookie that would hide a secure one of the same name.
+    case shadowsSecureCookie
+    /// `SameSite=None` without `Secure`.
+    case sameSiteNoneWithoutSecure
+    /// A name that begins with `__Secure-` or `__Host-` without the attributes that this prefix requires.
+    case prefix
+    /// The jar was cleared after the request was sent.
+    case cleared
+}
+
+extension Cookie {
+    /// The cookie that a header field sets, after the checks of RFC 6265bis section 5.7 that need no other cookie.
+    init(
+        _ header: SetCookieHeader,
+        from url: CookieURL,
+        suffixes: PublicSuffixList,
+        at date: Date
+    ) throws(CookieRefusal) {
+        let domain = try Self.domain(attribute: header.domain, host: url.host, suffixes: suffixes)
+        self.init(
+            nameBytes: header.name,
+            valueBytes: header.value,
+            domain: domain ?? url.host,
+            isHostOnly: domain == nil,
+            path: header.path.map { String(decoding: $0, as: UTF8.self) } ?? url.defaultPath,
+            expires: header.expiry(receivedAt: date),
+            created: date.roundedDownToMilliseconds,
+            isSecure: header.isSecure,
+            isHTTPOnly: header.isHTTPOnly,
+            sameSite: header.sameSite,
+            updated: CookieTimestamp(date)
+        )
+        guard !isSecure || url.isSecure else { throw .insecureConnection }
+        guard sameSite != SameSite.none || isSecure else { throw .sameSiteNoneWithoutSecure }
+        guard satisfiesNamePrefix(hasPathAttribute: header.path != nil) else { throw .prefix }
+    }
+
+    /// The domain of a domain cookie; `nil` for a host-only cookie.
+    private static func domain(
+        attribute: [UInt8],
+        host: String,
+        suffixes: PublicSuffixList
+    ) throws(CookieRefusal) -> String? {
+        guard !attribute.isEmpty else { return nil }
+        let domain = String(decoding: attribute, as: UTF8.self)
+        guard domain.utf8.allSatisfy({ $0 < 0x80 }), CookieDomain.matches(host, domain: domain) else {
+            throw .foreignDomain
+        }
+        if CookieDomain.isAddress(host) { return nil }
+        guard suffixes.isPublicSuffix(domain) else { return domain }
+        guard domain == host else { throw .publicSuffix }
+        return nil
+    }
+
+    /// Whether the cookie has the attributes that the name prefixes `__Secure-` and `__Host-`, in any case, require (RFC
+    /// 6265bis section 4.1.3).
+    ///
+    /// A nameless cookie is sent as its value alone, so its value is checked as a name and must have no such prefix.
+    func satisfiesNamePrefix(hasPathAttribute: Bool) -> Bool {
+        let name = nameBytes.isEmpty ? valueBytes : nameBytes
+        let isHost = name.hasPrefix("__host-")
+        guard isHost || name.hasPrefix("__secure-") else { return true }
+        guard !nameBytes.isEmpty, isSecure else { return false }
+        return !isHost || isHostOnly && path == "/" && hasPathAttribute
+    }
+}
+
+extension Date {
+    /// The precision of the file, so that the order of creation is the same before and after a restart.
+    fileprivate var roundedDownToMilliseconds: Date {
+        Date(timeIntervalSince1970: (timeIntervalSince1970 * 1000).rounded(.down) / 1000)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func hasPrefix(_ lowercased: String) -> Bool {
+        count >= lowercased.utf8.count && zip(self, lowercased.utf8).allSatisfy { $0.asciiLowercased == $1 }
+    }
+}
