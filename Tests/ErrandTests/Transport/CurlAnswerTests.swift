@@ -21,7 +21,7 @@ struct CurlAnswerTests {
         let answer = Answer(steps: steps + [.close])
         let server = try FixtureServer.start { _ in answer }
         var request = HTTPRequest(.get, server.url("/"))
-        request.timeout = .seconds(10)
+        request.deadline = .seconds(10)
         prepare(&request)
         return (server, request)
     }

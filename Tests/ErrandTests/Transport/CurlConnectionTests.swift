@@ -28,13 +28,6 @@ struct CurlConnectionTests {
         }
     }
 
-    private static func transport(perHost: Int = 16, inAll: Int = 128) throws -> CurlTransport {
-        var configuration = TransportConfiguration()
-        configuration.connectionsPerHost = perHost
-        configuration.connections = inAll
-        return try CurlTransport(configuration)
-    }
-
     // MARK: Connections that die
 
     @Test(arguments: ["GET", "PUT", "DELETE"], Death.allCases)
@@ -42,7 +35,7 @@ struct CurlConnectionTests {
         async throws
     {
         let server = try Self.deadly(death)
-        let transport = try Self.transport()
+        let transport = try CurlTransport()
         _ = try await transport.send(HTTPRequest(.get, server.url("/first")))
         let body: HTTPBody = method == "PUT" ? .data(Data(repeating: 65, count: 200_000)) : .empty
         let response = try await transport.send(
@@ -58,7 +51,7 @@ struct CurlConnectionTests {
     @Test(arguments: [0, 10, 200_000], Death.allCases)
     func `A POST is never sent twice`(_ bodyBytes: Int, _ death: Death) async throws {
         let server = try Self.deadly(death)
-        let transport = try Self.transport()
+        let transport = try CurlTransport()
         _ = try await transport.send(HTTPRequest(.get, server.url("/first")))
         let body: HTTPBody = bodyBytes == 0 ? .empty : .data(Data(repeating: 65, count: bodyBytes))
         do {
@@ -77,7 +70,7 @@ struct CurlConnectionTests {
         let server = try FixtureServer.start { connection, turn in
             turn == 1 && connection == 1 ? .onRequest { _ in .text("ok") } : .onRequest(.close)
         }
-        let transport = try Self.transport()
+        let transport = try CurlTransport()
         _ = try await transport.send(HTTPRequest(.get, server.url("/")))
         let error = await #expect(throws: TransportError.self) {
             try await transport.send(HTTPRequest(.get, server.url("/")))
@@ -90,7 +83,7 @@ struct CurlConnectionTests {
         let server = try FixtureServer.start { _, turn in
             turn == 1 ? .onRequest { _ in .text("ok") } : .onRequest(.close)
         }
-        let transport = try Self.transport(perHost: 1)
+        let transport = try CurlTransport()
         for _ in 0..<20 {
             #expect(try await transport.send(HTTPRequest(.get, server.url("/"))).status == 200)
         }
@@ -98,7 +91,7 @@ struct CurlConnectionTests {
 
     @Test func `A connection that the server closed in the meantime is not used`() async throws {
         let server = try FixtureServer.start { _ in Answer.text("ok").followed(by: .close) }
-        let transport = try Self.transport()
+        let transport = try CurlTransport()
         for count in 1...2 {
             let request = HTTPRequest(.post, server.url("/"), body: .data(Data("abc".utf8)))
             #expect(try await transport.send(request).status == 200)
@@ -107,69 +100,13 @@ struct CurlConnectionTests {
         }
     }
 
-    // MARK: Order and number
+    // MARK: Connections that are kept
 
     @Test func `Requests one after the other share a connection`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
-        let transport = try Self.transport()
+        let transport = try CurlTransport()
         for _ in 0..<100 { _ = try await transport.send(HTTPRequest(.get, server.url("/"))) }
         #expect(server.totalConnections == 1)
-    }
-
-    @Test(.fault(68), arguments: [(1, 1_000), (16, 10_000)])
-    func `Requests to a slow server go first in, first out, over no more connections than allowed`(
-        _ connections: Int,
-        _ count: Int
-    ) async throws {
-        let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(2)) }
-        let transport = try Self.transport(perHost: connections)
-        let tasks = (0..<count).map { number in
-            Task.immediate { try await transport.send(HTTPRequest(.get, server.url("/\(number)"))).status }
-        }
-        for task in tasks { #expect(try await task.value == 200) }
-        #expect(server.totalConnections == connections)
-        let numbers = server.requests.compactMap { Int($0.path.dropFirst()) }
-        #expect(numbers.sorted() == Array(0..<count))
-        // Only requests that are under way together may overtake each other.
-        #expect(numbers.enumerated().allSatisfy { place, number in number - place < connections })
-    }
-
-    @Test(.fault(68)) func `There are no more connections than allowed in all`() async throws {
-        let servers = try (0..<4).map { _ in try FixtureServer.start { _ in .hang } }
-        let transport = try Self.transport(perHost: 3, inAll: 5)
-        let tasks = servers.flatMap { server in
-            (0..<4).map { _ in Task { try await transport.send(HTTPRequest(.get, server.url("/"))) } }
-        }
-        while servers.map(\.totalRequests).reduce(0, +) < 5 { await Task.yield() }
-        #expect(servers.map(\.openConnections).reduce(0, +) == 5)
-        for task in tasks { task.cancel() }
-        for task in tasks { _ = await task.result }
-        for server in servers { #expect(await server.waitForOpenConnections(0)) }
-    }
-
-    @Test func `A crowded host does not hold up another one`() async throws {
-        let crowded = try FixtureServer.start { _ in .hang }
-        let free = try FixtureServer.start { _ in .text("ok") }
-        let transport = try Self.transport(perHost: 2)
-        let tasks = (0..<100).map { _ in Task { try await transport.send(HTTPRequest(.get, crowded.url("/"))) } }
-        #expect(await crowded.waitForTotalRequests(2))
-        #expect(try await transport.send(HTTPRequest(.get, free.url("/"))).status == 200)
-        for task in tasks { task.cancel() }
-        for task in tasks { _ = await task.result }
-    }
-
-    @Test func `Requests that were cancelled while they waited do not hold up the others`() async throws {
-        let server = try FixtureServer.start { request in request.path == "/hang" ? .hang : .text("ok") }
-        let transport = try Self.transport(perHost: 1)
-        let blocker = Task { try await transport.send(HTTPRequest(.get, server.url("/hang"))) }
-        #expect(await server.waitForTotalRequests(1))
-        let cancelled = (0..<500).map { _ in Task { try await transport.send(HTTPRequest(.get, server.url("/no"))) } }
-        let kept = (0..<10).map { _ in Task { try await transport.send(HTTPRequest(.get, server.url("/yes"))) } }
-        for task in cancelled { task.cancel() }
-        for task in cancelled { _ = await task.result }
-        blocker.cancel()
-        for task in kept { #expect(try await task.value.status == 200) }
-        #expect(server.requests.filter { $0.path == "/no" }.isEmpty)
     }
 
     // MARK: Failing to connect
@@ -178,7 +115,7 @@ struct CurlConnectionTests {
         let server = try FixtureServer.start { _ in .text("ok") }
         let url = server.url("/?secret=1")
         server.stop()
-        let transport = try Self.transport()
+        let transport = try CurlTransport()
         let error = await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
         #expect(error?.kind == .cannotConnect)
         #expect(error?.reason.contains("secret") == false)
@@ -188,7 +125,7 @@ struct CurlConnectionTests {
     func `A connection that ends before an answer is lost`(_ steps: Int) async throws {
         let script = [Script.onAccept(.close), .onAccept(.reset), .onRequest(.close)][steps]
         let server = try FixtureServer.start { _, _ in script }
-        let transport = try Self.transport()
+        let transport = try CurlTransport()
         let error = await #expect(throws: TransportError.self) {
             try await transport.send(HTTPRequest(.get, server.url("/")))
         }
@@ -201,7 +138,7 @@ struct CurlConnectionTests {
         var options = ServerOptions()
         options.listensOnIPv6 = true
         let server = try FixtureServer.start(options) { _ in .text("ok") }
-        let transport = try Self.transport()
+        let transport = try CurlTransport()
         #expect(try await transport.send(HTTPRequest(.get, server.url("/", host: host))).status == 200)
         #expect(server.requests.first?.header("Host") == "\(host):\(server.port)")
     }

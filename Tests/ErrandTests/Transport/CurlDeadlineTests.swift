@@ -52,7 +52,7 @@ struct CurlDeadlineTests {
     func `The whole exchange ends at its deadline`(_ slowness: Slowness) async throws {
         let server = try start(slowness)
         var request = request(slowness, server)
-        request.timeout = .milliseconds(500)
+        request.deadline = .milliseconds(500)
         let clock = ContinuousClock.now
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
         #expect(error?.kind == .timeout)
@@ -66,43 +66,16 @@ struct CurlDeadlineTests {
         let server = try start(slowness)
         var request = request(slowness, server)
         request.timeout = .milliseconds(400)
-        request.timeout = slowness.isSilent ? nil : .milliseconds(1_500)
+        request.deadline = slowness.isSilent ? nil : .milliseconds(1_500)
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
         #expect(error?.kind == .timeout)
         #expect(error?.reason.contains("silent") == slowness.isSilent)
     }
 
-    @Test func `A server that does not accept is a timeout`() async throws {
-        var options = ServerOptions()
-        options.backlog = 1
-        let server = try FixtureServer.start(options) { _ in .text("ok") }
-        await server.setAccepting(false)
-        var request = HTTPRequest(.get, server.url("/"))
-        request.timeout = .milliseconds(300)
-        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
-        #expect(error?.kind == .timeout)
-    }
-
-    @Test func `Waiting for a free connection counts`() async throws {
-        var configuration = TransportConfiguration()
-        configuration.connectionsPerHost = 1
-        let transport = try CurlTransport(configuration)
-        let server = try FixtureServer.start { _ in .hang }
-        async let first = transport.send(HTTPRequest(.get, server.url("/1")))
-        _ = try await server.takeRequest()
-        var request = HTTPRequest(.get, server.url("/2"))
-        request.timeout = .milliseconds(200)
-        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
-        #expect(error?.kind == .timeout)
-        #expect(server.totalRequests == 1)
-        server.stop()
-        _ = try? await first
-    }
-
     @Test func `A deadline that has passed is a timeout`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         var request = HTTPRequest(.get, server.url("/"))
-        request.timeout = .seconds(-1)
+        request.deadline = .seconds(-1)
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
         #expect(error?.kind == .timeout)
     }
@@ -112,7 +85,7 @@ struct CurlDeadlineTests {
         var request = HTTPRequest(.get, server.url("/"))
         for timeout in [nil, Duration.seconds(Int64.max)] {
             request.timeout = timeout
-            request.timeout = timeout
+            request.deadline = timeout
             #expect(try await transport.send(request).status == 200)
         }
     }
@@ -125,7 +98,7 @@ struct CurlDeadlineTests {
         let transport = try CurlTransport(configuration)
         // The server never answers the first message of TLS.
         var request = HTTPRequest(.get, try #require(URL(string: "https://127.0.0.1:\(server.port)/")))
-        request.timeout = .seconds(20)
+        request.deadline = .seconds(20)
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
         #expect(error?.kind == .timeout)
         #expect(error?.reason.contains("the deadline of the whole exchange") == false)

@@ -73,6 +73,7 @@ struct CurlHTTP2Tests {
         #expect(words(response) == ["HTTP/2.0", words(response)[1], "GET", "|1", "/"])
         #expect(response.headers.values("set-cookie") == ["a=1", "b=2"])
         #expect(response.headers["x-trailer"] == nil)
+        #expect(response.isMultiplexed)
     }
 
     @Test func `A POST that a leaving server refused is lost, and none is carried out twice`() async throws {

@@ -86,7 +86,7 @@ struct CurlLayeringTests {
     @Test func `A deadline counts while a body is decoded`() async throws {
         let folder = try TemporaryFolder()
         var (server, request) = try startBomb(folder.url.appending(path: "zeros"))
-        request.timeout = .milliseconds(100)
+        request.deadline = .milliseconds(100)
         #expect(await transport.ending(of: request) == .timeout)
         #expect(try folder.names.isEmpty)
         #expect(await server.waitForOpenConnections(0))

@@ -136,7 +136,7 @@ struct CurlProcessTests {
 
     private static func ending(_ transport: CurlTransport, _ url: URL) async -> TransportError.Kind? {
         var request = HTTPRequest(.get, url)
-        request.timeout = .seconds(10)
+        request.deadline = .seconds(10)
         return await transport.ending(of: request)
     }
 

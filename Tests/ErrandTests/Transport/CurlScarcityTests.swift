@@ -73,7 +73,7 @@ struct CurlScarcityTests {
             #expect(failure == .cannotConnect)
             for number in hoard { close(number) }
             var request = HTTPRequest(.get, server.url("/"))
-            request.timeout = .seconds(20)
+            request.deadline = .seconds(20)
             #expect(try await CurlTransport().send(request).status == 200)
         }
     }

@@ -101,7 +101,7 @@ struct DamagedHeadTests {
         let transport = try CurlTransport()
         for _ in 0..<60 {
             var request = HTTPRequest(.post, to: server, body: .data(Data("order".utf8)))
-            request.timeout = .seconds(20)
+            request.deadline = .seconds(20)
             let ending = await transport.ending(of: request)
             #expect([nil, .badResponse, .connectionLost].contains(ending), "\(server.totalRequests)")
         }

@@ -56,26 +56,68 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .seconds(1))
     }
 
-    @Test("silence inside a body runs into the idle deadline", .ownThread, arguments: TransportKind.allCases)
-    func silence(kind: TransportKind) async throws {
-        let server = try FixtureServer.start { _ in
-            .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), .hang)
-        }
-        try await expectTimeout(kind, of: server, after: .milliseconds(300), isIdle: true)
+    @Test(
+        "silence ends as a timeout, wherever it begins",
+        .ownThread,
+        arguments: TransportKind.allCases,
+        SilencePoint.allCases
+    )
+    func silence(kind: TransportKind, point: SilencePoint) async throws {
+        guard point != .insideHead || TransportKind.survivingCutHeads.contains(kind) else { return }
+        let server = try point.startServer()
+        try await expectTimeout(kind, of: server, after: .milliseconds(400), at: point)
     }
 
-    @Test("a slow body that is never silent has no idle deadline", .ownThread, arguments: TransportKind.allCases)
+    #if os(Linux)
+    @Test("a connection that the server does not accept ends as a timeout", arguments: TransportKind.allCases)
+    func connecting(kind: TransportKind) async throws {
+        var options = ServerOptions()
+        options.backlog = 1
+        let server = try FixtureServer.start(options) { _ in .hang }
+        await server.setAccepting(false)
+        let transport = try kind.make()
+        var request = HTTPRequest(to: server)
+        request.timeout = .seconds(1)
+        // More than the backlog holds: the others are still connecting when the silence is too long.
+        let tasks = (0..<6).map { _ in Task { [request] in await transport.ending(of: request) } }
+        try await until { try SocketTable.states(ofClientsOf: server.port).contains(.connecting) }
+        for task in tasks { #expect(await task.value == .timeout) }
+    }
+    #endif
+
+    @Test(
+        "a body that drips for longer than the timeout is complete",
+        .ownThread,
+        arguments: TransportKind.allCases
+    )
     func slowBody(kind: TransportKind) async throws {
-        let drops = Array(repeating: [Answer.Step.wait(.milliseconds(350)), .write("x")], count: 10).flatMap { $0 }
+        let drops = Array(repeating: [Answer.Step.wait(.milliseconds(250)), .write("x")], count: 20).flatMap { $0 }
         let server = try FixtureServer.start { _ in
-            Answer(status: 200, headers: ["Content-Length": "10"], steps: drops)
+            Answer(status: 200, headers: ["Content-Length": "20"], steps: drops)
         }
         var request = HTTPRequest(to: server)
-        request.timeout = .seconds(3)
+        request.timeout = .milliseconds(1_200)
         try await KnownFault.spin.known(for: kind) {
             let response = try await kind.send(request)
-            #expect(response.body == Data("xxxxxxxxxx".utf8))
+            #expect(response.body == Data(repeating: UInt8(ascii: "x"), count: 20))
         }
+    }
+
+    @Test(
+        "a head that drips for longer than the timeout is complete",
+        .ownThread,
+        arguments: TransportKind.survivingCutHeads
+    )
+    func slowHead(kind: TransportKind) async throws {
+        let drops = Array(repeating: [Answer.Step.wait(.milliseconds(250)), .write("X-Drip: 1\r\n")], count: 20)
+        let server = try FixtureServer.start { _ in
+            Answer(
+                steps: [.write("HTTP/1.1 200 OK\r\n")] + drops.flatMap { $0 } + [.write("Content-Length: 0\r\n\r\n")]
+            )
+        }
+        var request = HTTPRequest(to: server)
+        request.timeout = .milliseconds(1_200)
+        #expect(try await kind.send(request).headers.values("X-Drip").count == 20)
     }
 
     @Test("a reset connection is one error", .fault(5), arguments: TransportKind.allCases, ResetPoint.allCases)
@@ -119,21 +161,52 @@ struct TransportFaultTests {
     private func expectTimeout(
         _ kind: TransportKind,
         of server: FixtureServer,
-        after deadline: Duration,
-        isIdle: Bool = false
+        after limit: Duration,
+        at point: SilencePoint? = nil
     ) async throws {
-        var request = HTTPRequest(to: server)
-        if isIdle { request.timeout = deadline } else { request.deadline = deadline }
+        var request = point?.request(to: server) ?? HTTPRequest(to: server)
+        request.timeout = point == nil ? nil : limit
+        request.deadline = point == nil ? limit : nil
         var durations: [Duration] = []
         for _ in 1...(CookieProbe.runsSlowTests ? 3 : 1) {
             let start = ContinuousClock.now
             #expect(try await kind.failure(of: request).kind == .timeout)
             durations.append(ContinuousClock.now - start)
-            #expect(await server.waitForOpenConnections(0))
+            // A server that does not read does not see the end of the connection.
+            if point != .insideUpload { #expect(await server.waitForOpenConnections(0)) }
         }
-        #expect(durations.allSatisfy { $0 >= deadline })
+        #expect(durations.allSatisfy { $0 >= limit })
         // The fastest, because other tests keep the machine busy as well.
-        if CookieProbe.runsSlowTests { #expect(durations.contains { $0 < deadline + .milliseconds(150) }) }
+        if CookieProbe.runsSlowTests { #expect(durations.contains { $0 < limit + .milliseconds(150) }) }
+    }
+}
+
+/// Where an exchange stops moving.
+enum SilencePoint: CaseIterable {
+    case insideHandshake, insideUpload, beforeHead, insideHead, insideBody
+
+    func startServer() throws -> FixtureServer {
+        var options = ServerOptions()
+        if self == .insideUpload { options.bodyHandling = { _ in .pause(after: 1_000, until: Gate()) } }
+        let script = script
+        return try FixtureServer.start(options) { _, _ in script }
+    }
+
+    func request(to server: FixtureServer) -> HTTPRequest {
+        switch self {
+        case .insideHandshake: HTTPRequest(.get, URL("https://127.0.0.1:\(server.port)/"))
+        case .insideUpload: HTTPRequest(.post, to: server, body: .data(Data(repeating: 1, count: 50_000_000)))
+        default: HTTPRequest(to: server)
+        }
+    }
+
+    private var script: Script {
+        switch self {
+        case .insideHandshake: .onAccept(Answer.hang)
+        case .insideUpload, .beforeHead: .onRequest(.hang)
+        case .insideHead: .onRequest(.write("HTTP/1.1 200 OK\r\nX-A: "), .hang)
+        case .insideBody: .onRequest(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), .hang)
+        }
     }
 }
 

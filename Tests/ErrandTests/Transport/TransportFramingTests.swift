@@ -42,7 +42,7 @@ struct TransportFramingTests {
             .script(.repeatForever(Array("HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n".utf8), every: .milliseconds(5)))
         }
         var request = HTTPRequest(to: server)
-        request.timeout = .milliseconds(500)
+        request.deadline = .milliseconds(500)
         #expect(try await kind.failure(of: request).kind == .timeout)
         #expect(await server.waitForOpenConnections(0))
     }
