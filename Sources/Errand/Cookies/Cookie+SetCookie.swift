@@ -65,6 +65,6 @@ extension Date {
 
 extension [UInt8] {
     fileprivate func hasPrefix(_ lowercased: String) -> Bool {
-        count >= lowercased.utf8.count && zip(self, lowercased.utf8).allSatisfy { $0.asciiLowercased == $1 }
+        prefix(lowercased.utf8.count).equalsIgnoringCase(lowercased.utf8)
     }
 }

@@ -46,7 +46,3 @@ enum CookieHost {
             || host.hasPrefix("127.") && isAddress(host)
     }
 }
-
-extension UInt8 {
-    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-}

@@ -6,12 +6,12 @@ import Testing
 @testable import Errand
 
 @Suite("The network of this machine", .takesTurns, .timeLimit(.minutes(10)))
-struct SystemPathTests {
+struct NetworkPathMonitorTests {
     @Test func `Nothing is open before the first use, one socket after it, and none when the object has gone`() async {
         await #expect(processExitsWith: .success) {
             let before = try Self.sockets()
             _ = APIProxy(transport: ScriptedTransport())
-            var reachability: Reachability? = Reachability(watching: SystemPath.watch)
+            var reachability: Reachability? = Reachability(watching: NetworkPathMonitor.start)
             #expect(try Self.sockets() == before)
             #expect(reachability?.status == .current)
             let opened = try Self.sockets().subtracting(before)
@@ -24,7 +24,7 @@ struct SystemPathTests {
 
     @Test func `Without a descriptor the status is unknown, and the next use tries again`() async {
         await #expect(processExitsWith: .success) {
-            let reachability = Reachability(watching: SystemPath.watch)
+            let reachability = Reachability(watching: NetworkPathMonitor.start)
             var limit = rlimit()
             #expect(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
             let usual = limit.rlim_cur

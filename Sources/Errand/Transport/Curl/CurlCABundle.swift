@@ -1,21 +1,21 @@
 #if os(Linux)
 import Foundation
 
-/// The file of the authorities that libcurl trusts; a combined one has no name, so that nobody can take it away.
+/// The file of trusted certificate authorities for libcurl: the system's, or an unlinked file with additional ones.
 ///
-/// One file, without a directory beside it, is what libcurl 7.87 and later read once and not for every connection.
-final class CurlTrust: Sendable {
-    /// The path for libcurl, `nil` when libcurl's own default is all there is.
+/// libcurl 7.87 and later reads one file without a directory once, and not for every connection.
+final class CurlCABundle: Sendable {
+    /// The path for libcurl; `nil` to use libcurl's default.
     let path: String?
     private let combined: NamelessFile?
 
     /// Finds the system's authorities and adds those of `configuration`.
     ///
     /// - Parameters:
-    ///   - configuration: What names the additional ones.
-    ///   - openFiles: The folder in which the system shows the open files of this process.
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when the additional ones cannot be read or are none;
-    ///   ``TransportError/Kind/storage`` when there is no place for a file of both.
+    ///   - configuration: The configuration with the additional authorities.
+    ///   - openFiles: The folder in which the system lists the open files of this process.
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when the additional authorities cannot be read or contain no
+    ///   certificate; ``TransportError/Kind/storage`` when the combined file cannot be written.
     init(_ configuration: TLSConfiguration, openFiles: String = "/proc/self/fd") throws(TransportError) {
         let system = Self.systemFiles.first { FileManager.default.isReadableFile(atPath: $0) }
         guard let additional = try Self.read(configuration.additionalAuthorities) else {
@@ -24,12 +24,12 @@ final class CurlTrust: Sendable {
             return
         }
         let known = system.flatMap { FileManager.default.contents(atPath: $0) } ?? Data()
-        let file = try Self.store(known + Data("\n".utf8) + additional, openFiles)
+        let file = try Self.store(known + Data("\n".utf8) + additional, openFiles: openFiles)
         path = file.path
         combined = consume file
     }
 
-    /// Where distributions keep the authorities of the system.
+    /// Where distributions store the authorities of the system.
     private static let systemFiles = [
         "/etc/ssl/certs/ca-certificates.crt",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
@@ -51,11 +51,11 @@ final class CurlTrust: Sendable {
         return data
     }
 
-    private static func store(_ data: Data, _ openFiles: String) throws(TransportError) -> NamelessFile {
+    private static func store(_ data: Data, openFiles: String) throws(TransportError) -> NamelessFile {
         do throws(SystemError) {
             return try NamelessFile(holding: Array(data), shownIn: openFiles)
         } catch {
-            let reason = "the additional authorities cannot be kept (\(error.reason))"
+            let reason = "the additional authorities cannot be stored (\(error.reason))"
             throw TransportError(.storage, reason, underlying: error)
         }
     }

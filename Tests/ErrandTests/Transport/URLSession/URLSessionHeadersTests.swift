@@ -85,6 +85,6 @@ struct AnswerLengthTests {
         status: Int = 200,
         to method: HTTPMethod = .get
     ) throws -> Int64? {
-        try ExchangeState.decodedLength(headers, hasBody: method.isAnsweredWithBody(status))
+        try URLSessionExchangeState.decodedLength(headers, hasBody: method.isAnsweredWithBody(status))
     }
 }

@@ -225,7 +225,7 @@ struct SentinelTests {
         "LinkHeader", "ManualClock", "OffsetLimit", "Outcome", "PageExpectation", "PageNumber", "PublicSuffixSource",
         "Reachability", "ReachabilityStatus", "ReleasePolicy", "RequestID", "RequestLimits", "RequestPriority",
         "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",
-        "TransferProgress", "URLSessionTransport", "CurlTransport", "Version",
+        "TransferProgress", "TransportCapacity", "URLSessionTransport", "CurlTransport", "Version",
     ]
 
     private func declaredTypes() throws -> Set<String> {

@@ -42,7 +42,7 @@ struct CurlRetryTests {
 
     @Test(arguments: [5, 6, 7, 45, 97])
     func `No code of a failed connection says that nothing was sent, once something was`(_ code: Int32) throws {
-        let handle = try CurlHandle(TransportConfiguration(), CurlTrust(TLSConfiguration()))
+        let handle = try CurlHandle(TransportConfiguration(), caBundle: CurlCABundle(TLSConfiguration()))
         let exchange = try CurlExchange(HTTPRequest(.post, url), progress: nil)
         let unsent = handle.error(CurlCode(rawValue: code), of: exchange).kind
         #expect(unsent == .hostNotFound || unsent == .cannotConnect)

@@ -34,7 +34,7 @@ struct BodyDecoderTests {
             let used = try piece.withUnsafeBytes { buffer in
                 Result { () throws(TransportError) in
                     var input = buffer
-                    _ = try decoder.decode(&input, &budget) { part in
+                    _ = try decoder.decode(&input, within: &budget) { part in
                         count += part.count
                         if outcome.bytes.count < 1 << 25 { outcome.bytes += part }
                     }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// How far an exchange through `URLSession` has come: what arrived so far, and who waits for the end.
-struct ExchangeState: ~Copyable {
+/// The state of an exchange through `URLSession`: the received part of the answer, and the caller.
+struct URLSessionExchangeState: ~Copyable {
     typealias Outcome = Result<HTTPResponse, TransportError>
     typealias Continuation = CheckedContinuation<Outcome, Never>
 
@@ -9,7 +9,7 @@ struct ExchangeState: ~Copyable {
         case waiting, receiving, ended
     }
 
-    /// What is to be done, once, when an exchange has ended.
+    /// What is done once, when an exchange has ended.
     struct Ending: Sendable {
         let outcome: Outcome
         let continuation: Continuation?
@@ -26,49 +26,54 @@ struct ExchangeState: ~Copyable {
     private var receivedBytes: Int64 = 0
     private var expectedBytes: Int64?
 
-    /// Takes the caller, or answers the outcome when there is one already.
+    /// Stores the caller; returns the outcome instead if the exchange has ended.
     mutating func begin(_ continuation: Continuation) -> Outcome? {
         guard phase != .ended else { return outcome }
         self.continuation = continuation
         return nil
     }
 
-    /// Takes what stops the task; `false` when the exchange has ended already.
+    /// Stores the function that cancels the task; `false` if the exchange has ended.
     mutating func attach(_ cancelTask: @escaping @Sendable () -> Void) -> Bool {
         guard phase != .ended else { return false }
         self.cancelTask = cancelTask
         return true
     }
 
-    /// Notes that the cancellation which is to come is that of the server's challenge.
+    /// Records that the following cancellation is caused by the refusal of the server's challenge.
     mutating func refuseChallenge() {
         isChallengeRefused = true
     }
 
-    /// Takes the head of the answer to `request`.
+    /// Receives the head of the answer to `request`.
     mutating func receive(status: Int, headers: HTTPHeaders, for request: HTTPRequest) throws(TransportError) {
         guard headers.byteCount <= request.limits.headerBytes else {
             throw TransportError(.responseTooLarge, "the header is larger than \(request.limits.headerBytes) bytes")
         }
-        head = HTTPResponse(status: status, headers: headers)
+        (head.status, head.headers) = (status, headers)
         expectedBytes = try Self.decodedLength(headers, hasBody: request.method.isAnsweredWithBody(status))
         writer = try HTTPBodyWriter(request, status: status, expected: expectedBytes)
         phase = .receiving
     }
 
-    /// The number of bytes of the decoded body, where the head announces it.
+    /// Returns the number of bytes of the decoded body; `nil` when unknown.
     ///
     /// - Throws: ``TransportError/Kind/badResponse`` when the head contradicts itself, and for a transfer coding other than
-    ///   `chunked`: not every `URLSession` decodes one or refuses it.
+    ///   `chunked`, which not every `URLSession` decodes or refuses.
     static func decodedLength(_ headers: HTTPHeaders, hasBody: Bool) throws(TransportError) -> Int64? {
         let framing = BodyFraming(headers)
-        let length = try framing.contentLength()
-        guard hasBody else { return nil }
-        _ = try framing.codings { _ in false }
-        return framing.hasContentCoding ? nil : length
+        let layout = try framing.layout(hasBody: hasBody) { _ in false }
+        return framing.hasContentCoding ? nil : layout.decodedLength
     }
 
-    /// Takes decoded bytes of the answer's body, and tells how many there are now.
+    #if !canImport(FoundationNetworking)
+    /// Receives the name of the protocol of the connection (RFC 7301), such as `h2`.
+    mutating func receive(protocolName: String?) {
+        head.isMultiplexed = protocolName == "h2" || protocolName == "h3"
+    }
+    #endif
+
+    /// Receives decoded bytes of the answer's body, and returns the progress.
     mutating func receive(_ data: Data) throws(TransportError) -> TransferProgress? {
         guard phase == .receiving else { return nil }
         try writer?.append(data)
@@ -76,14 +81,14 @@ struct ExchangeState: ~Copyable {
         return TransferProgress(.download, completedBytes: receivedBytes, totalBytes: expectedBytes)
     }
 
-    /// Notes that the task is over, and decides what came of it.
+    /// Returns the outcome of a task that has ended with `error`.
     mutating func outcome(of error: TransportError?) -> Outcome {
         guard let error, error.kind != .cancelled || !isChallengeRefused else { return answer() }
         return .failure(error)
     }
 
-    /// Closes the gate with the outcome that `decide` makes; `nil` when it is closed already.
-    mutating func end(_ decide: (inout ExchangeState) -> Outcome) -> Ending? {
+    /// Ends the exchange with the outcome that `outcome` returns; `nil` if it has ended already.
+    mutating func end(outcome decide: (inout URLSessionExchangeState) -> Outcome) -> Ending? {
         guard phase != .ended else { return nil }
         let outcome = decide(&self)
         let ending = Ending(outcome: outcome, continuation: continuation, cancelTask: cancelTask)

@@ -3,15 +3,15 @@
 import Dispatch
 import Network
 
-/// What the system tells of the way to the network.
-enum SystemPath {
-    // The monitor may be used on any thread, which not every SDK says.
+/// Monitors whether the network is reachable.
+enum NetworkPathMonitor {
+    // The monitor may be used on any thread, which not every SDK declares.
     private struct Monitor: @unchecked Sendable {
         let monitor = NWPathMonitor()
     }
 
-    /// Watches the default path; the first status comes a moment later.
-    static func watch(_ report: @escaping Reachability.Report) -> Reachability.Stop? {
+    /// Monitors the default path; the first status is reported later.
+    static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? {
         let path = Monitor()
         path.monitor.pathUpdateHandler = { report(ReachabilityStatus($0.status)) }
         path.monitor.start(queue: DispatchQueue(label: "errand.reachability"))
@@ -24,7 +24,7 @@ extension ReachabilityStatus {
         switch status {
         case .satisfied: self = .reachable
         case .unsatisfied: self = .unreachable
-        // An attempt may bring the path up.
+        // An attempt to connect may make the path available.
         case .requiresConnection: self = .unknown
         @unknown default: self = .unknown
         }

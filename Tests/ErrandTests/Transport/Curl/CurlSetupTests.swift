@@ -4,12 +4,12 @@ import Testing
 
 @testable import Errand
 
-@Suite("What libcurl does not take", .timeLimit(.minutes(10)))
+@Suite("Settings that libcurl rejects", .timeLimit(.minutes(10)))
 struct CurlSetupTests {
-    /// Longer than any text that libcurl takes for an option.
+    /// Longer than any text that libcurl accepts for an option.
     static let tooLong = String(repeating: "x", count: 8_000_001)
 
-    /// What a transport must not go without.
+    /// A setting without which a transport must not be created.
     enum Setting: String, CaseIterable {
         case pinnedPublicKeys = "PINNEDPUBLICKEY"
         case unixSocket = "UNIX_SOCKET_PATH"
@@ -35,12 +35,12 @@ struct CurlSetupTests {
     }
 
     @Test(arguments: Setting.allCases)
-    func `A transport that would have to go without is not made`(_ setting: Setting) throws {
+    func `A transport is not created without a required setting`(_ setting: Setting) throws {
         var configuration = TransportConfiguration()
         try setting.apply(to: &configuration)
         let error = #expect(throws: TransportError.self) { try CurlTransport(configuration) }
         #expect(error?.kind == .invalidRequest)
-        #expect(error?.reason == "libcurl \(CurlLibrary.version) does not take what is set as \(setting.rawValue)")
+        #expect(error?.reason == "libcurl \(CurlLibrary.version) rejects the value of \(setting.rawValue)")
     }
 }
 #endif
