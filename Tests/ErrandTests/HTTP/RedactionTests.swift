@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What is printed of a request holds no secrets", .timeLimit(.minutes(10)))
+@Suite("Printed requests contain no secrets", .timeLimit(.minutes(10)))
 struct RedactionTests {
     static let headers: HTTPHeaders = [
         "Authorization": "Bearer s3cret", "Proxy-Authorization": "s3cret", "Cookie": "s3cret", "Set-Cookie": "s3cret",
@@ -60,7 +60,7 @@ struct RedactionTests {
             ("file:///tmp/x", "file:///tmp/x"), ("http://a@b:s3cret@c.test\\@d/x", "http://c.test\\@d/x"),
         ]
     )
-    func `A URL is shown without what may be secret in it`(_ url: String, _ shown: String) {
+    func `A URL is shown without parts that may be secret`(_ url: String, _ shown: String) {
         #expect(Redaction.url(url) == shown)
         #expect(Redaction.path(url) == shown.prefix { $0 != "?" })
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("No public value prints a secret that it holds", .timeLimit(.minutes(10)))
+@MainActor @Suite("No public value prints a secret that it contains", .timeLimit(.minutes(10)))
 struct SentinelTests {
     private nonisolated static let secret = "s3cret"
     private nonisolated static let url = URL("https://me:s3cret@shop.test/api?token=s3cret&s3cret#s3cret")
@@ -26,7 +26,7 @@ struct SentinelTests {
         override var headers: HTTPHeaders { SentinelTests.headers }
     }
 
-    @Test(.fault(85), .fault(66)) func `Printed, dumped and reflected`() async throws {
+    @Test(.fault(85), .fault(66)) func `No value prints a secret, however it is printed`() async throws {
         for (name, values) in try await holders() {
             for value in values {
                 for text in printed(value) { #expect(!text.contains(Self.secret), "\(name): \(text)") }
@@ -35,7 +35,7 @@ struct SentinelTests {
         }
     }
 
-    @Test(.fault(85)) func `Every public type is either tried or known to hold none`() async throws {
+    @Test(.fault(85)) func `Every public type is either tested or known to contain no secrets`() async throws {
         let known = Set(try await holders().keys).union(Self.harmless)
         let declared = try declaredTypes()
         #expect(declared.count > 60)
@@ -66,7 +66,7 @@ struct SentinelTests {
         let list = Secrets(proxy: proxy)
         list.reload()
         await transport.waitForRequests(1)
-        // It waits in the queue; when its turn has come, its URL is refused.
+        // It waits in the queue, and its URL is refused after that.
         let plain = Task { try await proxy.send(HTTPRequest(.get, Self.url)) }
         while proxy.activeRequests.count < 2 { await Task.yield() }
         #expect(Set(proxy.activeRequests.map(\.path)) == ["https://shop.test/api", "/secrets"])
@@ -80,7 +80,7 @@ struct SentinelTests {
         await list.waitUntilIdle()
     }
 
-    // MARK: What holds a secret
+    // MARK: Values with secrets
 
     private func holders() async throws -> [String: [Any]] {
         let answer = HTTPResponse(status: 200, headers: Self.headers, body: Data(#"{"list":["s3cret"]}"#.utf8))
@@ -119,7 +119,7 @@ struct SentinelTests {
         }
     }
 
-    /// What has sent and received secrets.
+    /// Objects that have sent and received secrets.
     private func sent(_ answer: HTTPResponse) async -> [String: [Any]] {
         let transport = ScriptedTransport { request in
             request.url.path.hasSuffix("secrets")
@@ -150,7 +150,7 @@ struct SentinelTests {
         ]
     }
 
-    /// What goes over the wire, and how.
+    /// Requests, answers and configurations.
     private func wire(_ answer: HTTPResponse) -> [String: [Any]] {
         var configuration = TransportConfiguration()
         configuration.proxy = .url(Self.url)
@@ -205,7 +205,7 @@ struct SentinelTests {
         ]
     }
 
-    /// Whether `text` stands anywhere in what a mirror shows.
+    /// Returns whether a mirror shows `text` anywhere.
     private func finds(_ text: String, in value: Any, depth: Int = 0) -> Bool {
         guard depth < 8 else { return false }
         let mirror = Mirror(reflecting: value)
@@ -216,7 +216,7 @@ struct SentinelTests {
 
     // MARK: The public types
 
-    /// Types whose values hold numbers, names, paths of files, or what stands in the app's code.
+    /// Types whose values contain numbers, names, paths of files, or parts of the app's code.
     private static let harmless: Set = [
         "APIErrorType", "CookieFileError", "CookieRefusal", "DefaultTransport", "Destination", "Direction",
         "DownloadedFile",

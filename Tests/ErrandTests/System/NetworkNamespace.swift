@@ -1,13 +1,13 @@
 #if os(Linux)
-/// A network with nothing in it but loopback, in which a process watches while a shell changes it.
+/// A network with only a loopback interface, which a process monitors while a shell changes it.
 enum NetworkNamespace {
-    /// Whether this process may make one, and put a cable of two ends into it.
+    /// Whether this process may create such a network, with a cable of two ends.
     static let isPermitted = TestProgram.succeeds(["unshare", "-rn", "sh", "-c", cable])
 
-    /// Lays a cable with the ends `v0` and `v1`, both down.
+    /// Adds a cable with the ends `v0` and `v1`, both down.
     static let cable = "ip link add v0 type veth peer name v1"
 
-    /// What the probe says at first, and after each of the shell's `changes`, which know the probe's process as `$probe`.
+    /// Returns the probe's output at first and after each of the shell's `changes`, in which `$probe` is the probe's process.
     static func statuses(after changes: [String]) async throws -> [String] {
         let steps = ([":"] + changes).map { "\($0); read -r status; echo \"$status\"" }
         let script = """

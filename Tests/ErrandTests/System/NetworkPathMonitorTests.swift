@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The network of this machine", .takesTurns, .timeLimit(.minutes(10)))
 struct NetworkPathMonitorTests {
-    @Test func `Nothing is open before the first use, one socket after it, and none when the object has gone`() async {
+    @Test func `There is no socket before the first use, one after it, and none when the object is released`() async {
         await #expect(processExitsWith: .success) {
             let before = try Self.sockets()
             _ = APIProxy(transport: ScriptedTransport())
@@ -66,7 +66,7 @@ struct NetworkPathMonitorTests {
     .enabled(if: NetworkNamespace.isPermitted, "no network namespace with a veth pair can be made here")
 )
 struct NetworkChangeTests {
-    @Test func `Cables and addresses that come and go change the status`() async throws {
+    @Test func `Added and removed cables and addresses change the status`() async throws {
         let changes = [
             NetworkNamespace.cable,
             "ip link set v0 up; ip link set v1 up; ip address add 192.0.2.1/24 dev v0",
@@ -90,7 +90,7 @@ struct NetworkChangeTests {
         #expect(try await NetworkNamespace.statuses(after: changes) == expected)
     }
 
-    @Test func `Messages that the kernel had to drop are no loss, and none is left unread`() async throws {
+    @Test func `Messages that the kernel dropped cause no missed change, and all others are read`() async throws {
         let flood = (0..<3_000).map { "address add 198.18.\($0 / 250).\($0 % 250 + 1)/32 dev v0" }
         let changes = [
             "\(NetworkNamespace.cable); ip link set v0 up; ip link set v1 up",

@@ -5,7 +5,7 @@ import Testing
 
 @MainActor @Suite("A proxy and the network", .timeLimit(.minutes(10)))
 struct ProxyReachabilityTests {
-    @Test func `A proxy tells of the system's network unless it is given another`() {
+    @Test func `A proxy uses the system's reachability unless it is given another`() {
         let own = Reachability(status: .unreachable)
         #expect(APIProxy().reachability === Reachability.system)
         #expect(APIProxy.shared.reachability === Reachability.system)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The status that a list of interfaces amounts to", .timeLimit(.minutes(10)))
+@Suite("The status for a list of interfaces", .timeLimit(.minutes(10)))
 struct ReachabilityStatusTests {
     private static let running = IFF_UP | IFF_RUNNING | IFF_BROADCAST
     private static let loopback = entry(IFF_UP | IFF_RUNNING | IFF_LOOPBACK, "127.0.0.1")
@@ -25,13 +25,13 @@ struct ReachabilityStatusTests {
     }
 
     @Test(arguments: ["fe80::1", "febf::1", "::1", "::", "0.0.0.0", "127.0.0.53"])
-    func `An address that reaches nobody does not count`(_ address: String) {
+    func `An address that cannot be reached does not count`(_ address: String) {
         let interfaces = [Self.loopback, Self.entry(Self.running), Self.entry(Self.running, address)]
         #expect(ReachabilityStatus(of: interfaces) == .unreachable)
     }
 
     @Test(arguments: [IFF_BROADCAST, IFF_UP | IFF_BROADCAST, IFF_RUNNING | IFF_BROADCAST])
-    func `Neither does an address of an interface that is down or has no cable`(_ flags: Int) {
+    func `An address of an interface that is down or has no cable does not count`(_ flags: Int) {
         let interfaces = [Self.loopback, Self.entry(flags), Self.entry(flags, "192.168.1.7")]
         #expect(ReachabilityStatus(of: interfaces) == .unreachable)
     }
@@ -43,14 +43,14 @@ struct ReachabilityStatusTests {
         #expect(ReachabilityStatus(of: interfaces) == .reachable)
     }
 
-    @Test func `A self-assigned address leaves it open`() {
+    @Test func `With a self-assigned address the status is unknown`() {
         let selfAssigned = Self.entry(Self.running, "169.254.76.1")
         #expect(ReachabilityStatus(of: [Self.loopback, selfAssigned]) == .unknown)
         #expect(ReachabilityStatus(of: [selfAssigned, Self.entry(Self.running, "10.0.0.2")]) == .reachable)
         #expect(ReachabilityStatus(of: [Self.entry(IFF_UP, "169.254.76.1")]) == .unreachable)
     }
 
-    @Test func `The kernel's placeholders are no interfaces, and a tunnel in use is one`() {
+    @Test func `The kernel's placeholders do not count, and a tunnel in use does`() {
         let tunnel = IFF_POINTOPOINT | IFF_NOARP
         #expect(
             ReachabilityStatus(of: [Self.loopback, Self.entry(tunnel), Self.entry(IFF_BROADCAST | IFF_NOARP)])

@@ -7,7 +7,7 @@ import Testing
 struct ReachabilityTests {
     private let reachability = Reachability(status: .unknown)
 
-    @Test func `The status is the one that was reported last`() {
+    @Test func `The status is the last reported one`() {
         #expect(reachability.status == .unknown)
         reachability.report(.unreachable)
         #expect(reachability.status == .unreachable)
@@ -15,7 +15,7 @@ struct ReachabilityTests {
         #expect(reachability.status == .reachable)
     }
 
-    @Test func `Updates begin with the current status, and then tell each change once`() async {
+    @Test func `Updates begin with the current status, and then report each change once`() async {
         reachability.report(.unreachable)
         var updates = reachability.updates.makeAsyncIterator()
         #expect(await updates.next() == .unreachable)
@@ -26,7 +26,7 @@ struct ReachabilityTests {
         #expect(await updates.next() == .unknown)
     }
 
-    @Test func `A slow reader gets the newest status only`() async {
+    @Test func `A slow reader receives only the latest status`() async {
         var updates = reachability.updates.makeAsyncIterator()
         for status in [ReachabilityStatus.reachable, .unknown, .unreachable] { reachability.report(status) }
         #expect(await updates.next() == .unreachable)
@@ -34,7 +34,7 @@ struct ReachabilityTests {
         #expect(await updates.next() == .reachable)
     }
 
-    @Test func `Each of several readers gets every change, and one that leaves takes nothing from the others`() async {
+    @Test func `Each of several readers receives every change, also after another one has ended`() async {
         var first = reachability.updates.makeAsyncIterator()
         do {
             var second = reachability.updates.makeAsyncIterator()
@@ -48,7 +48,7 @@ struct ReachabilityTests {
         #expect(await first.next() == .unreachable)
     }
 
-    @Test func `A cancelled reader ends and is forgotten`() async {
+    @Test func `A cancelled reader ends and is removed`() async {
         let began = AsyncStream<Void>.makeStream()
         let reader = Task { [reachability] in
             for await _ in reachability.updates { began.continuation.yield() }
@@ -59,7 +59,7 @@ struct ReachabilityTests {
         #expect(reachability.observerCount == 0)
     }
 
-    @Test func `Updates end when the object goes, which they do not keep`() async {
+    @Test func `Updates end when the object is released, which they do not retain`() async {
         var owner: Reachability? = Reachability(status: .reachable)
         weak let object = owner
         var updates = owner?.updates.makeAsyncIterator()
@@ -69,7 +69,7 @@ struct ReachabilityTests {
         #expect(await updates?.next() == nil)
     }
 
-    @Test func `After reports from many threads, readers and the status agree`() async {
+    @Test func `After reports from many threads, readers and the status are equal`() async {
         for _ in 0..<200 {
             var updates = reachability.updates.makeAsyncIterator()
             await withTaskGroup { group in
@@ -88,13 +88,13 @@ struct ReachabilityWaitTests {
     private let reachability = Reachability(status: .unreachable)
 
     @Test(arguments: [ReachabilityStatus.unknown, .reachable])
-    func `There is nothing to wait for in any other status`(_ status: ReachabilityStatus) async {
+    func `Any other status does not wait`(_ status: ReachabilityStatus) async {
         reachability.report(status)
         #expect(await reachability.waitWhileUnreachable())
     }
 
     @Test(arguments: [ReachabilityStatus.unknown, .reachable])
-    func `Every waiter goes on when it no longer is`(_ status: ReachabilityStatus) async throws {
+    func `Every waiter continues when the status changes`(_ status: ReachabilityStatus) async throws {
         let waiters = (0..<10).map { _ in Task { await reachability.waitWhileUnreachable() } }
         try await until { reachability.observerCount == 10 }
         reachability.report(status)
@@ -102,7 +102,7 @@ struct ReachabilityWaitTests {
         #expect(reachability.observerCount == 0)
     }
 
-    @Test func `A cancelled waiter stops waiting, and the others wait on`() async throws {
+    @Test func `A cancelled waiter stops waiting, and the others continue to wait`() async throws {
         let cancelled = Task { await reachability.waitWhileUnreachable() }
         let other = Task { await reachability.waitWhileUnreachable() }
         try await until { reachability.observerCount == 2 }
@@ -114,7 +114,7 @@ struct ReachabilityWaitTests {
         #expect(reachability.observerCount == 0)
     }
 
-    @Test func `Who is cancelled before does not begin to wait`() async {
+    @Test func `A task that was cancelled before does not wait`() async {
         let waiter = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return await reachability.waitWhileUnreachable()
@@ -123,7 +123,7 @@ struct ReachabilityWaitTests {
         #expect(reachability.observerCount == 0)
     }
 
-    @Test func `A cancellation that races the change leaves nobody behind`() async {
+    @Test func `A cancellation at the time of the change leaves no waiter`() async {
         for _ in 0..<500 {
             reachability.report(.unreachable)
             let waiter = Task { await reachability.waitWhileUnreachable() }
@@ -136,9 +136,9 @@ struct ReachabilityWaitTests {
     }
 }
 
-@Suite("What Reachability watches", .timeLimit(.minutes(10)))
+@Suite("The source of Reachability", .timeLimit(.minutes(10)))
 struct ReachabilitySourceTests {
-    /// A source that counts how often it is begun and ended.
+    /// A source that counts how often it is started and stopped.
     private final class Source: Sendable {
         struct Counts: Equatable {
             var begun = 0
@@ -163,7 +163,7 @@ struct ReachabilitySourceTests {
 
     private let source = Source()
 
-    @Test func `Nothing is watched before the first use, and once is enough`() async {
+    @Test func `The source is started at the first use, and only once`() async {
         let reachability = Reachability { [source] in source.watch($0) }
         _ = APIProxy()
         #expect(source.now == .init(begun: 0, ended: 0))
@@ -173,7 +173,7 @@ struct ReachabilitySourceTests {
         #expect(source.now == .init(begun: 1, ended: 0))
     }
 
-    @Test func `Updates and waiting begin to watch too`() async {
+    @Test func `Updates and waiting start the source too`() async {
         let observed = Reachability { [source] in source.watch($0) }
         var updates = observed.updates.makeAsyncIterator()
         #expect(await updates.next() == .reachable)
@@ -183,7 +183,7 @@ struct ReachabilitySourceTests {
         #expect(source.now.begun == 2)
     }
 
-    @Test func `What the source reports later is the status, until the object goes`() {
+    @Test func `Later reports of the source change the status, until the object is released`() {
         do {
             let reachability = Reachability { [source] in source.watch($0) }
             #expect(reachability.status == .reachable)
@@ -195,7 +195,7 @@ struct ReachabilitySourceTests {
         source.report(.reachable)
     }
 
-    @Test func `A source that cannot watch is asked again at each use`() {
+    @Test func `A source that cannot start is started again at each use`() {
         let works = Mutex(false)
         let reachability = Reachability { [source] report in
             source.watch(report, works: works.withLock { $0 })

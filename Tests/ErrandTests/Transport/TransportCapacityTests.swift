@@ -19,7 +19,7 @@ struct TransportCapacityTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test("the capacity is what the transport was made with", arguments: TransportKind.allCases)
+    @Test("the capacity is the one with which the transport was created", arguments: TransportKind.allCases)
     func configured(kind: TransportKind) throws {
         #expect(try kind.make().capacity.connectionsPerHost == 16)
         #expect(try kind.make(connectionsPerHost: 3).capacity.connectionsPerHost == 3)

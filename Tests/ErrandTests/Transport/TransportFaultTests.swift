@@ -14,12 +14,12 @@ struct TransportFaultTests {
             #expect(try await kind.failure(of: request).kind == .cannotConnect)
             durations.append(ContinuousClock.now - start)
         }
-        // The fastest, because other tests keep the machine busy as well.
+        // Only the fastest, because other tests use the machine as well.
         #expect(durations.min() ?? .zero < .seconds(1))
     }
 
     @Test(
-        "a server that never answers runs into the deadline",
+        "a server that never answers ends at the deadline",
         .ownThread,
         .fault(2),
         arguments: TransportKind.allCases
@@ -29,7 +29,7 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .milliseconds(500))
     }
 
-    @Test("a body that drips runs into the deadline", .ownThread, .fault(3), arguments: TransportKind.allCases)
+    @Test("a slow body ends at the deadline", .ownThread, .fault(3), arguments: TransportKind.allCases)
     func drippedBody(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(
@@ -41,7 +41,7 @@ struct TransportFaultTests {
     }
 
     @Test(
-        "header lines that drip run into the deadline",
+        "slow header lines end at the deadline",
         .ownThread,
         .fault(4),
         arguments: TransportKind.survivingCutHeads
@@ -78,7 +78,7 @@ struct TransportFaultTests {
         let transport = try kind.make()
         var request = HTTPRequest(to: server)
         request.timeout = .seconds(1)
-        // More than the backlog holds: the others are still connecting when the silence is too long.
+        // More than the backlog accepts: the others are still connecting when the timeout passes.
         let tasks = (0..<6).map { _ in Task { [request] in await transport.ending(of: request) } }
         try await until { try SocketTable.states(ofClientsOf: server.port).contains(.connecting) }
         for task in tasks { #expect(await task.value == .timeout) }
@@ -86,7 +86,7 @@ struct TransportFaultTests {
     #endif
 
     @Test(
-        "a body that drips for longer than the timeout is complete",
+        "a slow body that takes longer than the timeout is complete",
         .ownThread,
         arguments: TransportKind.allCases
     )
@@ -104,7 +104,7 @@ struct TransportFaultTests {
     }
 
     @Test(
-        "a head that drips for longer than the timeout is complete",
+        "a slow head that takes longer than the timeout is complete",
         .ownThread,
         arguments: TransportKind.survivingCutHeads
     )
@@ -133,7 +133,7 @@ struct TransportFaultTests {
         #expect(try await kind.failure(of: HTTPRequest(to: server)).kind == .connectionLost)
     }
 
-    @Test("a body cut short is one error and no answer", .fault(8), arguments: TransportKind.allCases, CutBody.allCases)
+    @Test("a truncated body is one error and no answer", .fault(8), arguments: TransportKind.allCases, CutBody.allCases)
     func cutBody(kind: TransportKind, body: CutBody) async throws {
         let server = try FixtureServer.start { _ in .script(.write(body.bytes), .close) }
         try await (body.isGzip ? KnownFault.cutGzip : nil).known(for: kind) {
@@ -176,12 +176,12 @@ struct TransportFaultTests {
             if point != .insideUpload { #expect(await server.waitForOpenConnections(0)) }
         }
         #expect(durations.allSatisfy { $0 >= limit })
-        // The fastest, because other tests keep the machine busy as well.
+        // Only the fastest, because other tests use the machine as well.
         if CookieProbe.runsSlowTests { #expect(durations.contains { $0 < limit + .milliseconds(150) }) }
     }
 }
 
-/// Where an exchange stops moving.
+/// Where an exchange stops transferring bytes.
 enum SilencePoint: CaseIterable {
     case insideHandshake, insideUpload, beforeHead, insideHead, insideBody
 
@@ -241,7 +241,7 @@ enum CutBody: String, CaseIterable {
     case gzip = "Content-Encoding: gzip\r\nContent-Length: 20\r\n\r\n"
     case gzipToTheEnd = "Content-Encoding: gzip\r\n\r\n"
 
-    /// Whether the framing is whole, and only what it frames is cut.
+    /// Whether the framing is complete, and only the coded stream is truncated.
     var isGzip: Bool { self == .gzip || self == .gzipToTheEnd }
 
     var bytes: [UInt8] {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The decoder of a body", .timeLimit(.minutes(10)))
 struct BodyDecoderTests {
-    /// What a decoder made of its input, and how much of that came within one budget at most.
+    /// The decoded bytes, and the most that were decoded within one budget.
     private struct Outcome {
         var bytes: [UInt8] = []
         var largestTurn = 0
@@ -16,7 +16,7 @@ struct BodyDecoderTests {
 
     private static let turnLimit = (1 << 20) + (1 << 16)
 
-    /// Decodes `bytes` as they come in pieces of generated sizes, with a new budget whenever one is spent.
+    /// Decodes `bytes` in pieces of generated sizes, with a new budget whenever one is spent.
     private func decode(
         _ bytes: [UInt8],
         _ codings: [ContentCoding],
@@ -50,7 +50,7 @@ struct BodyDecoderTests {
     }
 
     @Test(.fault(86), arguments: 0..<4)
-    func `Generated layers decode to what they were made of, or end with their fault`(seed: UInt64) {
+    func `Generated layers decode to their source, or fail as expected`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         for _ in 0..<10 {
             let layering = Layering(&random)
@@ -76,7 +76,7 @@ struct BodyDecoderTests {
         #expect(outcome.turns > count / Self.turnLimit)
     }
 
-    @Test(.fault(86)) func `Streams of nothing are paid for and come to an end`() throws {
+    @Test(.fault(86)) func `Empty streams spend the budget and end`() throws {
         let some = Zlib.emptyMembers(10_000)
         #expect(try decode(some + Zlib.gzip([1]), [.gzip]).bytes == [1])
         #expect(try decode(Zlib.gzip(some), [.gzip, .gzip]).turns > 4)
@@ -95,7 +95,7 @@ struct BodyDecoderTests {
         #expect(try decode(Array(members.joined()), [.gzip]).bytes == Array(repeatElement(7, count: count)))
     }
 
-    @Test(.fault(86)) func `The limit holds for each layer, and for no body that it allows`() throws {
+    @Test(.fault(86)) func `The limit applies to each layer, and not to a body within it`() throws {
         let random = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* $0 &* 31) }
         let twice = Zlib.gzip(StoredCoding.brotli(random))
         #expect(try decode(twice, [.gzip, .brotli], limit: random.count).bytes == random)

@@ -9,7 +9,7 @@ struct BodyFramingTests {
     }
 
     @Test(.fault(82), arguments: 0..<10)
-    func `Generated transfer codings are undone from the last to the first, or refused`(seed: UInt64) {
+    func `Generated transfer codings are decoded from the last to the first, or refused`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         for _ in 0..<300 {
             let list = GeneratedCodings(&random)
@@ -18,13 +18,13 @@ struct BodyFramingTests {
         }
     }
 
-    @Test func `Transfer codings are undone before content codings`() throws {
+    @Test func `Transfer codings are decoded before content codings`() throws {
         let headers: HTTPHeaders = ["Content-Encoding": "br", "Transfer-Encoding": "gzip, chunked"]
         #expect(try Self.codings(headers) == [.gzip, .brotli])
         #expect(try Self.codings(["content-encoding": "BR, Identity , X-GZIP"]) == [.gzip, .brotli])
     }
 
-    @Test func `A content coding that is not known stays, and so do those inside it`() throws {
+    @Test func `An unknown content coding is not decoded, nor are those inside it`() throws {
         #expect(try Self.codings(["Content-Encoding": "foo, gzip"]) == [.gzip])
         #expect(try Self.codings(["Content-Encoding": "gzip, foo"]) == [])
         #expect(try Self.codings(["Content-Encoding": "gzip, zstd"]) == [])
@@ -36,12 +36,12 @@ struct BodyFramingTests {
     }
 
     @Test(.fault(9), arguments: ["-1", "+1", "1x", "", " ", "1, 2", "1,", "0x1", "99999999999999999999"])
-    func `A length that is none is refused`(_ length: String) {
+    func `An invalid length is refused`(_ length: String) {
         #expect(throws: TransportError.self) { try BodyFraming(["Content-Length": length]).contentLength() }
     }
 }
 
-/// `Transfer-Encoding` lines of generated elements, and the codings that a client has to undo.
+/// `Transfer-Encoding` lines of generated elements, and the codings that a client has to decode.
 private struct GeneratedCodings {
     private static let elements = [
         "gzip", "x-gzip", "deflate", "br", "zstd", "chunked", "chunked", "chunked", "identity", "identityx", "xyz",
@@ -49,7 +49,7 @@ private struct GeneratedCodings {
     ]
 
     let headers: HTTPHeaders
-    /// `nil` when the answer has to be refused.
+    /// `nil` when the answer must be refused.
     let expected: [ContentCoding]?
 
     init(_ random: inout SplitMix) {
@@ -68,7 +68,7 @@ private struct GeneratedCodings {
         expected = Self.expected(names.filter { !$0.isEmpty }, hasLength: hasLength)
     }
 
-    /// RFC 9112 section 6.1 in other words than those of the library.
+    /// RFC 9112 section 6.1, implemented differently from the library.
     private static func expected(_ names: [String], hasLength: Bool) -> [ContentCoding]? {
         if names.isEmpty || names == ["identity"] || names == ["chunked"] { return [] }
         let isChunked = names.last == "chunked"

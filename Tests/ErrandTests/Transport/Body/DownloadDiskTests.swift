@@ -3,10 +3,10 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The disk under a download", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The disk during a download", .takesTurns, .timeLimit(.minutes(10)))
 struct DownloadDiskTests {
     @Test(
-        "A byte that finds no room is an error, even where the system tells it late",
+        "A full disk is an error, even where the system reports it late",
         .fault(70),
         .enabled(if: CookieProbe.canTrace, "strace is not here"),
         arguments: [

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Bodies", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportBodyTests {
-    @Test("a body arrives whole and with its length", arguments: TransportKind.allCases, [1, 65_536, 300_001])
+    @Test("a body arrives complete and with its length", arguments: TransportKind.allCases, [1, 65_536, 300_001])
     func data(kind: TransportKind, count: Int) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
         let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
@@ -29,7 +29,7 @@ struct TransportBodyTests {
         )
     }
 
-    @Test("a request without a body says so", arguments: TransportKind.allCases, [HTTPBody.empty, .data(Data())])
+    @Test("a request without a body has no length", arguments: TransportKind.allCases, [HTTPBody.empty, .data(Data())])
     func noBody(kind: TransportKind, body: HTTPBody) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
         _ = try await kind.send(HTTPRequest(.post, to: server, body: body))
@@ -45,7 +45,7 @@ struct TransportBodyTests {
         }
     }
 
-    @Test("a file that is not there, or is a directory, is refused unsent", arguments: TransportKind.allCases)
+    @Test("a missing file or a directory is never sent", arguments: TransportKind.allCases)
     func missingFile(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
         for path in ["/nowhere/at/all", "/"] {
@@ -57,7 +57,7 @@ struct TransportBodyTests {
         #expect(server.totalConnections == 0)
     }
 
-    @Test("a file that shrinks while it is sent fails the exchange", arguments: TransportKind.allCases)
+    @Test("a file that becomes shorter while it is sent fails the exchange", arguments: TransportKind.allCases)
     func shrinkingFile(kind: TransportKind) async throws {
         let file = try TemporaryFile(zeros: 10 << 30)
         var options = ServerOptions()
@@ -128,7 +128,7 @@ struct TransportBodyTests {
         #expect(response.status == 413 && response.body == Data("too large".utf8))
     }
 
-    @Test("an answer goes to a file, which appears whole", arguments: TransportKind.allCases)
+    @Test("an answer is stored in a file, which appears complete", arguments: TransportKind.allCases)
     func download(kind: TransportKind) async throws {
         let file = try TemporaryFile(Data("old".utf8))
         let server = try FixtureServer.start { _ in .stream(.counting(300_000)) }
@@ -142,7 +142,7 @@ struct TransportBodyTests {
         #expect(try file.siblings() == [file.url.lastPathComponent])
     }
 
-    @Test("an answer that fails or is not 2xx leaves the file alone", arguments: TransportKind.allCases)
+    @Test("an answer that fails or is not 2xx does not change the file", arguments: TransportKind.allCases)
     func failedDownload(kind: TransportKind) async throws {
         let file = try TemporaryFile(Data("old".utf8))
         let server = try FixtureServer.start { request in
@@ -159,7 +159,7 @@ struct TransportBodyTests {
         #expect(try file.siblings() == [file.url.lastPathComponent])
     }
 
-    @Test("progress goes up to the whole and ends before the answer", arguments: TransportKind.allCases)
+    @Test("progress increases up to the total and ends before the answer", arguments: TransportKind.allCases)
     func progress(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .stream(.counting(500_000)) }
         let reports = Mutex<[TransferProgress]>([])
@@ -176,7 +176,7 @@ struct TransportBodyTests {
 
 @Suite("Limits", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportLimitTests {
-    @Test("a body may be as large as its limit and no larger", arguments: TransportKind.allCases, [true, false])
+    @Test("a body may be as large as the limit and no larger", arguments: TransportKind.allCases, [true, false])
     func body(kind: TransportKind, isLengthTold: Bool) async throws {
         let body = [UInt8](repeating: 7, count: 100_000)
         let server = try FixtureServer.start { _ in isLengthTold ? .bytes(body) : .chunked([body]) }
@@ -228,7 +228,7 @@ struct TransportLimitTests {
     }
 }
 
-/// What may be in the place of a file that was there before.
+/// What may replace a file that existed before.
 private enum Replacement: CaseIterable {
     case pipe, folder, device, loop, nothing
 

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Errand
 
-@Suite("Deadlines that no clock reaches", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Deadlines in the distant past", .takesTurns, .timeLimit(.minutes(10)))
 struct AncientDeadlineTests {
-    @Test func `A deadline before all time is a timeout`() async {
+    @Test func `A deadline in the distant past is a timeout`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .hang }
             let transport = try CurlTransport()

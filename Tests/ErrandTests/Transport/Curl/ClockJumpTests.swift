@@ -6,17 +6,17 @@ import Testing
 
 @testable import Errand
 
-/// Deadlines in a process for which the date is another one at every look.
-@Suite("A date that jumps", .takesTurns, .timeLimit(.minutes(10)))
+/// Deadlines in a process in which the date changes at every query.
+@Suite("Changes of the date", .takesTurns, .timeLimit(.minutes(10)))
 struct ClockJumpTests {
     private static let hasCompiler = TestProgram.path(of: "clang") != nil
     private static let mark = "ERRAND_DATE_JUMPS"
-    /// What this process itself was started with.
+    /// The preloaded libraries of this process.
     private static let preloaded = ProcessInfo.processInfo.environment["LD_PRELOAD"].map { [$0] } ?? []
     private static let isInside = ProcessInfo.processInfo.environment[mark] != nil
 
     @Test(.fault(79), .enabled(if: hasCompiler && !isInside, "clang is not installed"))
-    func `No deadline moves when the date jumps by ten years`() async throws {
+    func `No deadline changes when the date changes by ten years`() async throws {
         let folder = try TemporaryFolder()
         let source = folder.url.appending(path: "jumps.c")
         let library = folder.url.appending(path: "jumps.so").path
@@ -65,7 +65,7 @@ struct ClockJumpTests {
         """
 
     @MainActor @Test(.enabled(if: isInside, "runs inside the process of the other test"))
-    func `inside, deadlines come when they are due`() async throws {
+    func `inside, deadlines pass when they are due`() async throws {
         #expect(abs(Date.now.timeIntervalSince(.now)) > 86_400)
         let server = try FixtureServer.start { request in
             request.path == "/hang" ? .hang : .text("ok").delayed(by: .milliseconds(400))
@@ -100,7 +100,7 @@ struct ClockJumpTests {
     }
 }
 
-/// A relogin that takes a minute.
+/// A relogin with a duration of one minute.
 @MainActor private final class Sleeper: ReloginHandler {
     func relogin() async throws { try await Task.sleep(for: .seconds(60)) }
     func sessionDidExpire(_ error: APIError) {}

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What libcurl receives", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Answers that libcurl receives", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlAnswerTests {
     private let transport: CurlTransport
 
@@ -45,7 +45,7 @@ struct CurlAnswerTests {
 
     // MARK: Header lines
 
-    @Test func `Header lines keep their order, their case, their doubles and their bytes`() async throws {
+    @Test func `Header lines keep their order, case, duplicates and bytes`() async throws {
         let response = try await send(
             .write("HTTP/1.1 200 OK\r\nSet-Cookie: a=1, b\r\nset-cookie: c=2\r\nX-A:1\r\nX-E:\r\nX-Latin: caf"),
             .write([0xE9]),
@@ -61,7 +61,7 @@ struct CurlAnswerTests {
         #expect(response.body == Data("ok".utf8))
     }
 
-    @Test func `Informational answers are passed over`() async throws {
+    @Test func `Informational answers are ignored`() async throws {
         let response = try await send(
             .write("HTTP/1.1 100 Continue\r\nX-A: 1\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"),
             .write("HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok")
@@ -70,7 +70,7 @@ struct CurlAnswerTests {
         #expect(response.headers.map(\.name) == ["Content-Length"])
     }
 
-    @Test func `Trailers are no header lines`() async throws {
+    @Test func `Trailers are not header lines`() async throws {
         let response = try await send(
             .write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n2\r\nok\r\n"),
             .write("0\r\nX-T: 1\r\nContent-Length: 9\r\n\r\n")
@@ -88,7 +88,7 @@ struct CurlAnswerTests {
         #expect(response.body == Data("ok".utf8))
     }
 
-    @Test func `A single space replaces a fold, whatever blanks it is made of`() async throws {
+    @Test func `A single space replaces a fold, whatever blanks it consists of`() async throws {
         var generator = SplitMix(seed: 52)
         let blanks = ["", " ", "\t", "  ", " \t ", "\t\t"]
         var (head, expected) = ("HTTP/1.1 200 OK\r\n", [String]())
@@ -108,27 +108,27 @@ struct CurlAnswerTests {
     @Test(arguments: [
         "HTTP/1.1 200\r\nX:1\r\n\r\nok", "HTTP/1.1 200 OK\nX: 1\n\nok", "HTTP/1.0 200 OK\r\nX: 1\r\n\r\nok",
     ])
-    func `Sloppy but clear heads are taken`(_ text: String) async throws {
+    func `Irregular but unambiguous heads are accepted`(_ text: String) async throws {
         let response = try await send(.write(text))
         #expect(response.headers["X"] == "1")
         #expect(response.body == Data("ok".utf8))
     }
 
     @Test(arguments: [204, 304])
-    func `An answer that has no body may announce one`(_ status: Int) async throws {
+    func `An answer without a body may have a length`(_ status: Int) async throws {
         let response = try await send(.write("HTTP/1.1 \(status) X\r\nContent-Length: 5\r\n\r\n"))
         #expect(response.status == status)
         #expect(response.body.isEmpty)
     }
 
-    @Test func `An answer to HEAD may announce more than anybody would take`() async throws {
+    @Test func `An answer to HEAD may have a length above the limit`() async throws {
         let response = try await send(.write("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")) {
             $0.method = .head
         }
         #expect(response.headers["Content-Length"] == "99999999999")
     }
 
-    // MARK: Answers that are none
+    // MARK: Invalid answers
 
     @Test(
         .fault(9),
@@ -139,7 +139,7 @@ struct CurlAnswerTests {
             "HTTP/1.1 200 OK\r\nX: a\u{0}b\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
         ]
     )
-    func `What is not HTTP is a bad answer`(_ text: String) async throws {
+    func `An answer that is not HTTP is a bad response`(_ text: String) async throws {
         #expect(try await failure(.write(text), .hang) == .badResponse)
     }
 
@@ -149,12 +149,12 @@ struct CurlAnswerTests {
             "3\r\nContent-Length: 5", "5\r\nContent-Length: 3", "3, 5", "5abc", "-5", "", "9999999999999999999999",
         ]
     )
-    func `An answer that contradicts itself about its length is a bad one`(_ length: String) async throws {
+    func `An answer with contradictory lengths is a bad response`(_ length: String) async throws {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nabcde"
         #expect(try await failure(.write(text)) == .badResponse)
     }
 
-    @Test func `The same length twice is a length`() async throws {
+    @Test func `Equal lengths are one length`() async throws {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\nok"
         #expect(try await send(.write(text)).body == Data("ok".utf8))
     }
@@ -201,12 +201,12 @@ struct CurlAnswerTests {
     }
 
     @Test(.fault(8), arguments: ["2\r\nok\r\n", "5\r\nok"])
-    func `A chunked body that is cut is no body`(_ chunks: String) async throws {
+    func `A truncated chunked body is an error`(_ chunks: String) async throws {
         let kind = try await failure(.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks))
         #expect(kind == .connectionLost)
     }
 
-    // MARK: Too much
+    // MARK: Limits
 
     @Test(.fault(53)) func `A head has a limit`() async throws {
         let line = Answer.Step.repeatForever(Array("X-More: and more and more\r\n".utf8), every: .zero)
@@ -232,7 +232,7 @@ struct CurlAnswerTests {
         #expect(response.headers.count == 2_501)
     }
 
-    @Test(.fault(53)) func `A body in memory has a limit, announced or not`() async throws {
+    @Test(.fault(53)) func `A body in memory has a limit, with or without a known length`() async throws {
         let head = "HTTP/1.1 200 OK\r\n"
         let announced = try await failure(.write(head + "Content-Length: 1000000000\r\n\r\nabc")) {
             $0.limits.bodyBytes = 1_000
@@ -245,7 +245,7 @@ struct CurlAnswerTests {
         #expect(endless == .responseTooLarge)
     }
 
-    @Test func `A body at its limit is taken`() async throws {
+    @Test func `A body of the size of the limit is accepted`() async throws {
         let response = try await send(
             .write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"),
             .write(Array(repeating: 42, count: 1_000))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Cancellation", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlCancellationTests {
-    /// Where an exchange is when its task is cancelled.
+    /// The progress of an exchange when its task is cancelled.
     enum Instant: CaseIterable {
         case beforeStart
         case waitingForHead
@@ -29,7 +29,7 @@ struct CurlCancellationTests {
         transport = try CurlTransport()
     }
 
-    /// Starts a server that answers as far as `instant`, then opens the gate of `arrival`, and hangs.
+    /// Starts a server that answers up to `instant`, then opens the gate of `arrival`, and hangs.
     private func start(_ instant: Instant, _ arrival: Answer.Step = .open(.init())) throws -> FixtureServer {
         try FixtureServer.start { _ in
             Answer(steps: instant.steps + [arrival, .hang])
@@ -77,7 +77,7 @@ struct CurlCancellationTests {
         #expect(server.totalConnections == 1)
     }
 
-    @Test(.fault(16)) func `Twenty thousand exchanges cancelled at random instants end once each`() async throws {
+    @Test(.fault(16)) func `Twenty thousand exchanges cancelled at random instants end once`() async throws {
         let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(2)) }
         let transport = try CurlTransport()
         await withTaskGroup(of: Bool.self) { group in
@@ -114,7 +114,7 @@ struct CurlCancellationTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test func `A transport that goes takes its connections along`() async throws {
+    @Test func `A released transport closes its connections`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         var transport: CurlTransport? = try CurlTransport()
         _ = try await transport?.send(HTTPRequest(.get, server.url("/")))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Connections", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlConnectionTests {
-    /// How a kept connection dies under the second request on it.
+    /// How a persistent connection is lost during the second request on it.
     enum Death: CaseIterable {
         case close
         case reset
@@ -28,10 +28,10 @@ struct CurlConnectionTests {
         }
     }
 
-    // MARK: Connections that die
+    // MARK: Lost connections
 
     @Test(arguments: ["GET", "PUT", "DELETE"], Death.allCases)
-    func `An idempotent request is sent again when its kept connection dies`(_ method: String, _ death: Death)
+    func `An idempotent request is sent again when its persistent connection is lost`(_ method: String, _ death: Death)
         async throws
     {
         let server = try Self.deadly(death)
@@ -55,7 +55,7 @@ struct CurlConnectionTests {
         _ = try await transport.send(HTTPRequest(.get, server.url("/first")))
         let body: HTTPBody = bodyBytes == 0 ? .empty : .data(Data(repeating: 65, count: bodyBytes))
         do {
-            // Before 7.80, libcurl cannot be kept from repeating a request but by a connection of its own.
+            // Before 7.80, only a new connection prevents libcurl from repeating a request.
             _ = try await transport.send(HTTPRequest(.post, server.url("/second"), body: body))
             #expect(CurlLibrary.versionNumber < 0x07_5000)
         } catch {
@@ -66,7 +66,7 @@ struct CurlConnectionTests {
         #expect(server.requests.last?.path == "/third")
     }
 
-    @Test func `A connection that dies again and again is given up`() async throws {
+    @Test func `A request is not repeated forever when each connection is lost`() async throws {
         let server = try FixtureServer.start { connection, turn in
             turn == 1 && connection == 1 ? .onRequest { _ in .text("ok") } : .onRequest(.close)
         }
@@ -79,7 +79,7 @@ struct CurlConnectionTests {
         #expect(server.totalRequests == 3)
     }
 
-    @Test func `Many connections that die one after the other are no reason to give up`() async throws {
+    @Test func `Each request is repeated, however many connections were lost before`() async throws {
         let server = try FixtureServer.start { _, turn in
             turn == 1 ? .onRequest { _ in .text("ok") } : .onRequest(.close)
         }
@@ -100,7 +100,7 @@ struct CurlConnectionTests {
         }
     }
 
-    // MARK: Connections that are kept
+    // MARK: Persistent connections
 
     @Test func `Requests one after the other share a connection`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
@@ -129,7 +129,7 @@ struct CurlConnectionTests {
         let error = await #expect(throws: TransportError.self) {
             try await transport.send(HTTPRequest(.get, server.url("/")))
         }
-        // The reset may come before the connection is made.
+        // The reset may be received before the connection is open.
         #expect(error?.kind == .connectionLost || steps == 1 && error?.kind == .cannotConnect)
     }
 
@@ -143,7 +143,7 @@ struct CurlConnectionTests {
         #expect(server.requests.first?.header("Host") == "\(host):\(server.port)")
     }
 
-    @Test func `A Unix socket takes the place of the host`() async throws {
+    @Test func `A Unix socket replaces the host`() async throws {
         var options = ServerOptions()
         let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sock")
         options.unixSocket = socket

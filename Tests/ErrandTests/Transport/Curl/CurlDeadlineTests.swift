@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Deadlines", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlDeadlineTests {
-    /// What a server does so that no answer becomes complete.
+    /// How a server prevents the answer from being complete.
     enum Slowness: CaseIterable {
         case neverAnswers
         case dripsHead
@@ -57,7 +57,7 @@ struct CurlDeadlineTests {
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
         #expect(error?.kind == .timeout)
         #expect(clock.duration(to: .now) > .milliseconds(495))
-        // A server that does not read does not hear of the end either.
+        // A server that does not read does not see the end of the connection.
         if slowness != .neverReads { #expect(await server.waitForOpenConnections(0)) }
     }
 
@@ -91,7 +91,7 @@ struct CurlDeadlineTests {
     }
 
     @Test(arguments: [Duration.zero, .microseconds(10), .seconds(-1)])
-    func `A connection may take less than a millisecond, or none at all`(_ limit: Duration) async throws {
+    func `The connect timeout may be less than a millisecond, or zero`(_ limit: Duration) async throws {
         let server = try FixtureServer.start { _, _ in .onAccept(Answer(steps: [.hang])) }
         var configuration = TransportConfiguration()
         configuration.connectTimeout = limit

@@ -62,7 +62,7 @@ struct CurlDecodingTests {
         (0..<bytes).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 
-    @Test func `All codings are offered and none twice`() async throws {
+    @Test func `All codings are offered once`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         _ = try await transport.send(HTTPRequest(.get, server.url("/")))
         let offered = try await server.takeRequest().headers.values("Accept-Encoding")
@@ -72,14 +72,14 @@ struct CurlDecodingTests {
     }
 
     @Test(arguments: ContentCoding.allCases)
-    func `A coded body is decoded, and its header lines stay`(_ coding: ContentCoding) async throws {
+    func `A coded body is decoded, and the header lines are not changed`(_ coding: ContentCoding) async throws {
         let response = try await send(coding.rawValue.uppercased(), .write(Self.encode(Self.text, coding)))
         #expect(String(decoding: response.body, as: UTF8.self) == Self.text)
         #expect(response.headers["Content-Encoding"] == coding.rawValue.uppercased())
     }
 
     @Test(arguments: ContentCoding.allCases)
-    func `A coded body may come byte by byte`(_ coding: ContentCoding) async throws {
+    func `A coded body may be received byte by byte`(_ coding: ContentCoding) async throws {
         let bytes = Self.encode("hello", coding)
         let server = try FixtureServer.start { _ in
             .chunked(bytes.map { [$0] }, headers: ["Content-Encoding": coding.rawValue])
@@ -89,7 +89,7 @@ struct CurlDecodingTests {
     }
 
     @Test(.fault(8), arguments: ContentCoding.allCases)
-    func `A coded body that is cut is no body`(_ coding: ContentCoding) async throws {
+    func `A truncated coded body is an error`(_ coding: ContentCoding) async throws {
         let bytes = Self.encode("hello", coding)
         for count in 1..<bytes.count {
             let kind = try await failure(coding.rawValue, Array(bytes[..<count]))
@@ -98,13 +98,13 @@ struct CurlDecodingTests {
     }
 
     @Test(.fault(8), arguments: ContentCoding.allCases)
-    func `A coded body that is corrupt is a bad answer`(_ coding: ContentCoding) async throws {
+    func `A corrupt coded body is a bad response`(_ coding: ContentCoding) async throws {
         let garbage = Array(repeating: UInt8(0xFF), count: 100)
         #expect(try await failure(coding.rawValue, garbage) == .badResponse)
         #expect(try await failure(coding.rawValue, Self.encode("hello", coding) + garbage) == .badResponse)
     }
 
-    @Test func `A wrong checksum is a bad answer`() async throws {
+    @Test func `A wrong checksum is a bad response`() async throws {
         var bytes = Self.encode("hello", .gzip)
         bytes[bytes.count - 8] ^= 1
         #expect(try await failure("gzip", bytes) == .badResponse)
@@ -115,7 +115,7 @@ struct CurlDecodingTests {
         #expect(response.body == Data("hello, world".utf8))
     }
 
-    @Test func `Codings in a row are undone from the last to the first`() async throws {
+    @Test func `Several codings are decoded from the last to the first`() async throws {
         let inner = Gzip.encode(Array("hello".utf8))
         let response = try await send("gzip, identity , br", .write(Self.encodeBytes(inner)))
         #expect(response.body == Data("hello".utf8))
@@ -125,14 +125,14 @@ struct CurlDecodingTests {
         littleEndian(UInt32(bytes.count - 1) << 4 | 1 << 20, bytes: 3) + bytes + [3]
     }
 
-    @Test func `A body that is coded many times is a bad answer`() async throws {
+    @Test func `A body with many codings is a bad response`() async throws {
         for count in 3...6 {
             let codings = Array(repeating: "gzip", count: count).joined(separator: ", ")
             #expect(try await failure(codings, Gzip.encode([])) == .badResponse)
         }
     }
 
-    @Test func `A body in a coding that nobody knows stays as it is`() async throws {
+    @Test func `A body in an unknown coding is not decoded`() async throws {
         #expect(try await send("utf-8", .write("hello")).body == Data("hello".utf8))
     }
 
@@ -141,7 +141,7 @@ struct CurlDecodingTests {
     }
 
     @Test(.fault(52), arguments: ["gzip", "deflate"])
-    func `A bomb ends as soon as it is over the limit, though nothing comes after that`(_ coding: String) async {
+    func `A bomb ends as soon as it exceeds the limit, without further bytes`(_ coding: String) async {
         let limit = 10_000_000
         let zeros = Int64(limit + 10_000)
         let bomb = coding == "gzip" ? ZeroBomb.gzip(zeros) : ZeroBomb.zlib(zeros)
@@ -151,7 +151,7 @@ struct CurlDecodingTests {
         #expect(error?.kind == .responseTooLarge)
     }
 
-    @Test func `A decoded body may go to a file`() async throws {
+    @Test func `A decoded body may be stored in a file`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(path: "text")
         let response = try await send("gzip", .write(Self.encode(Self.text, .gzip))) {
@@ -163,13 +163,13 @@ struct CurlDecodingTests {
         #expect(try String(contentsOf: file, encoding: .utf8) == Self.text)
     }
 
-    @Test func `Behind a coding that nobody knows, the others are undone`() async throws {
+    @Test func `Codings around an unknown one are decoded`() async throws {
         let coded = Self.encode("hello", .gzip)
         #expect(try await send("foo, gzip", .write(coded)).body == Data("hello".utf8))
         #expect(try await send("identity, foo, identity, gzip, identity", .write(coded)).body == Data("hello".utf8))
     }
 
-    @Test func `Inside a coding that nobody knows, the others stay`() async throws {
+    @Test func `Codings inside an unknown one are not decoded`() async throws {
         #expect(try await send("gzip, foo", .write("foofoo")).body == Data("foofoo".utf8))
     }
 }

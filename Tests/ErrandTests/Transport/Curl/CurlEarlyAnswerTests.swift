@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("An answer that comes before the request's body is out", .timeLimit(.minutes(10)))
+@Suite("An answer before the end of the request's body", .timeLimit(.minutes(10)))
 struct CurlEarlyAnswerTests {
     /// Whether the answer of these header lines, and then of `body`, is known to be complete.
     private func isWhole(_ lines: String..., body: String = "", to method: HTTPMethod = .post) throws -> Bool {
@@ -16,13 +16,13 @@ struct CurlEarlyAnswerTests {
     }
 
     @Test(arguments: [401, 307, 413])
-    func `One that announces no body is whole behind its head`(_ status: Int) throws {
+    func `An answer without a body is complete after its head`(_ status: Int) throws {
         #expect(try isWhole("HTTP/2 \(status)", "content-length: 0", ""))
         #expect(try !isWhole("HTTP/2 \(status)", "content-length: 0"))
         #expect(try !isWhole("HTTP/1.1 \(status) X", "Content-Length: 0", ""))
     }
 
-    @Test func `One that announces a body is whole behind it`() throws {
+    @Test func `An answer with a body is complete after the body`() throws {
         #expect(try !isWhole("HTTP/2 413", "content-length: 3", ""))
         #expect(try !isWhole("HTTP/2 413", "content-length: 3", "", body: "no"))
         #expect(try isWhole("HTTP/2 413", "content-length: 3", "", body: "no!"))

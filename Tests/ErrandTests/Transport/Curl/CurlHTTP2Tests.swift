@@ -28,7 +28,7 @@ struct CurlHTTP2Tests {
         try await waitForServer()
     }
 
-    /// A port that was free a moment ago.
+    /// A port that has just been free.
     private static func freePort() throws -> UInt16 {
         let server = try FixtureServer.start { _ in .hang }
         defer { server.stop() }
@@ -68,7 +68,7 @@ struct CurlHTTP2Tests {
         String(decoding: response.body, as: UTF8.self).split(separator: " ")
     }
 
-    @Test func `HTTP 2 is spoken over TLS, headers and trailers as ever`() async throws {
+    @Test func `HTTP 2 is used over TLS, with headers and trailers as over HTTP 1`() async throws {
         let response = try await send(HTTPRequest(.get, url, headers: ["X-Empty": "", "X-A": "1"]))
         #expect(words(response) == ["HTTP/2.0", words(response)[1], "GET", "|1", "/"])
         #expect(response.headers.values("set-cookie") == ["a=1", "b=2"])
@@ -76,7 +76,7 @@ struct CurlHTTP2Tests {
         #expect(response.isMultiplexed)
     }
 
-    @Test func `A POST that a leaving server refused is lost, and none is carried out twice`() async throws {
+    @Test func `A POST that a server refused with GOAWAY is lost, and none is processed twice`() async throws {
         let request = HTTPRequest(.post, url, body: .data(Data("abc".utf8)))
         let endings = await withTaskGroup(of: TransportError.Kind?.self) { group in
             for _ in 0..<1_000 { group.addTask { await transport.ending(of: request) } }
@@ -89,7 +89,7 @@ struct CurlHTTP2Tests {
     }
 
     @Test(arguments: ["/%2e%c3%bC?x=%2e", "/a/%2E%2e/b", "/?", "/a/./b//c"])
-    func `The path and the query arrive as the URL has them`(_ target: String) async throws {
+    func `The path and the query arrive unchanged`(_ target: String) async throws {
         let response = try await send(HTTPRequest(.get, URL(url.absoluteString.dropLast() + target)))
         #expect(words(response).last.map(String.init) == target)
     }
@@ -108,7 +108,7 @@ struct CurlHTTP2Tests {
         #expect(words(try await send(request))[2] == Substring(method))
     }
 
-    @Test func `A cancelled request leaves the others on its connection alone`() async throws {
+    @Test func `A cancelled request does not affect the others on its connection`() async throws {
         let before = words(try await send(HTTPRequest(.get, url)))[1]
         let slow = HTTPRequest(.get, url.appendingPathComponent("slow"))
         let tasks = (0..<10).map { _ in Task { try await send(slow) } }

@@ -7,7 +7,7 @@ import Testing
 
 private let isPossible = TestAuthority.isAvailable && TestProgram.path(of: "nginx") != nil
 
-/// A server behind a relay that may not pass the first connection on, so that its TLS handshake hangs.
+/// A server and a relay that does not forward the first connections, so that their TLS handshake hangs.
 @Suite(
     "A handshake that hangs",
     .takesTurns,
@@ -15,7 +15,7 @@ private let isPossible = TestAuthority.isAvailable && TestProgram.path(of: "ngin
     .enabled(if: isPossible, "nginx or openssl is not installed")
 )
 struct CurlHandshakeTests {
-    /// What the server speaks over TLS.
+    /// The version of HTTP that the server supports over TLS.
     enum Version: String, CaseIterable {
         case http1 = ""
         case http2 = "http2"
@@ -29,7 +29,7 @@ struct CurlHandshakeTests {
     init() throws {
         authority = try Self.authority.get()
         folder = try TemporaryFolder()
-        // Long enough for all that wait for a connection to give it up.
+        // Longer than any exchange waits for the connection of another one.
         backend = try FixtureServer.start { request in
             request.path == "/slow" ? .text("ok").delayed(by: .milliseconds(1_300)) : .text("ok")
         }
@@ -73,7 +73,7 @@ struct CurlHandshakeTests {
     }
 
     @Test(.fault(89), arguments: Version.allCases, [1, 2])
-    func `The other requests to the host go over connections of their own`(
+    func `The other requests to the host use other connections`(
         _ version: Version,
         _ hanging: Int
     ) async throws {
@@ -83,7 +83,7 @@ struct CurlHandshakeTests {
         let stuck = Task { try await transport.send(HTTPRequest(.get, url(relay.port))) }
         try await until { relay.connections == 1 }
         let start = ContinuousClock.now
-        // With two hanging connections, the request that opens the second one is stuck as well.
+        // With two hanging connections, the request that opens the second one hangs as well.
         let others = (1..<10).map { _ in Task { try await transport.send(HTTPRequest(.get, url(relay.port))).status } }
         try await until { backend.totalRequests == 10 - hanging }
         #expect(start.duration(to: .now) < .seconds(15), "half of the connect timeout")
@@ -96,14 +96,14 @@ struct CurlHandshakeTests {
         nginx.stop()
     }
 
-    @Test func `A handshake that is only slow is not begun anew`() async throws {
+    @Test func `A slow handshake is not started again`() async throws {
         let (nginx, port) = try await startNginx(.http2)
         let relay = try Relay(to: port, holding: 1)
         let transport = try transport()
         let slow = Task { try await transport.send(HTTPRequest(.get, url(relay.port))).status }
         try await until { relay.connections == 1 }
         let other = Task { try await transport.send(HTTPRequest(.get, url(relay.port))).status }
-        // The other one has given up the first connection, and the time for that has passed for both.
+        // The other request no longer waits for the first connection, and the time for that has passed for both.
         #expect(try await other.value == 200)
         relay.passOn()
         #expect(try await slow.value == 200)
@@ -112,7 +112,7 @@ struct CurlHandshakeTests {
     }
 
     @Test(arguments: Version.allCases)
-    func `A slow request is carried out once, however long others wait for a connection`(
+    func `A slow request is processed once, however long others wait for a connection`(
         _ version: Version
     ) async throws {
         let (nginx, port) = try await startNginx(version)

@@ -14,7 +14,7 @@ import Testing
 struct CurlIdentityTests {
     private static let authority = Result { try TestAuthority() }
     private let authority: TestAuthority
-    /// Asks for a certificate, takes any client, and answers with what it has seen.
+    /// Requests a certificate, accepts any client, and answers with the certificate that it received.
     private static let asks = ["-www", "-verify", "1", "-CAfile", "ca.pem"]
 
     init() throws {
@@ -48,7 +48,7 @@ struct CurlIdentityTests {
         URL("https://\(host):\(try #require(url.port))/")
     }
 
-    @Test func `A server of its origin is shown it, whatever the path and the case`() async throws {
+    @Test func `A server of the origin receives the certificate, in any case and path`() async throws {
         let (program, url) = try authority.serve("server", Self.asks + ["-Verify", "1", "-verify_return_error"])
         let transport = try transport(URL("HTTPS://127.0.0.1:\(try #require(url.port))/api?x#y"))
         #expect(try await isShown(url, through: transport))
@@ -56,7 +56,7 @@ struct CurlIdentityTests {
         _ = program
     }
 
-    @Test func `A server that insists gets nothing from a transport without an identity`() async throws {
+    @Test func `A server that requires a certificate receives none without an identity`() async throws {
         let (program, url) = try authority.serve("server", Self.asks + ["-Verify", "1", "-verify_return_error"])
         var configuration = configuration([url])
         configuration.tls.clientIdentity = nil
@@ -66,7 +66,7 @@ struct CurlIdentityTests {
         _ = program
     }
 
-    @Test func `A server that a redirect leads to is not shown it`() async throws {
+    @Test func `The server of a redirect does not receive the certificate`() async throws {
         let (foreign, foreignURL) = try authority.serve("server", Self.asks)
         let redirect = "HTTP/1.1 302 Found\r\nLocation: \(foreignURL)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         try Data(redirect.utf8).write(to: authority.directory.appending(path: "redirect"))
@@ -80,7 +80,7 @@ struct CurlIdentityTests {
         _ = (own, foreign)
     }
 
-    @Test func `Neither another port nor another name of the same server is shown it, in any order`() async throws {
+    @Test func `Another port or name of the same server does not receive the certificate`() async throws {
         let (program, url) = try authority.serve("server", Self.asks)
         let (other, otherURL) = try authority.serve("server", Self.asks)
         let urls = [url, otherURL, try named("localhost", url), url, try named("localhost", otherURL)]
@@ -95,7 +95,7 @@ struct CurlIdentityTests {
         _ = (program, other)
     }
 
-    @Test func `A name with a trailing dot shares neither connection nor session with the one without`() async throws {
+    @Test func `A name with a trailing dot shares no connection and no session`() async throws {
         for version in ["-tls1_2", "-tls1_3"] {
             let (program, path) = try authority.serve(onSocket: "s\(version)", Self.asks + [version])
             var configuration = configuration([URL("https://localhost")])
@@ -109,7 +109,7 @@ struct CurlIdentityTests {
         }
     }
 
-    @Test func `Several origins may see it`() async throws {
+    @Test func `Several origins may receive the certificate`() async throws {
         let (program, url) = try authority.serve("server", Self.asks)
         let name = try named("localhost", url)
         let transport = try transport(url, name)
@@ -121,7 +121,7 @@ struct CurlIdentityTests {
     @Test(arguments: [
         [], ["http://a.test"], ["https://a.test", "http://a.test"], ["file:///a"], ["https:///x"], ["a"],
     ])
-    func `An identity that no server or any server could see is refused`(_ origins: [String]) {
+    func `An identity without origins, or with other ones than https, is refused`(_ origins: [String]) {
         let error = #expect(throws: TransportError.self) {
             try CurlTransport(configuration(origins.map { URL($0) }))
         }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Bodies that are much larger than what comes over the wire", .fault(86), .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Bodies that are much larger than the transferred bytes", .fault(86), .takesTurns, .timeLimit(.minutes(10)))
 struct CurlLayeringTests {
     private let transport: CurlTransport
 
@@ -17,14 +17,14 @@ struct CurlLayeringTests {
         .bytes(bytes, headers: ["Content-Encoding": codings.map(\.rawValue).joined(separator: ", ")])
     }
 
-    /// A request for `bytes`, and the server that has them for every path but `/other`.
+    /// A request for `bytes`, and the server that sends them for every path except `/other`.
     private func start(_ bytes: [UInt8], _ codings: [ContentCoding]) throws -> (FixtureServer, HTTPRequest) {
         let answer = Self.answer(bytes, codings)
         let server = try FixtureServer.start { $0.path == "/other" ? .text("ok") : answer }
         return (server, HTTPRequest(to: server))
     }
 
-    /// Four gigabytes of zeros in two codings, which take some seconds to undo.
+    /// Four gigabytes of zeros in two codings; decoding them lasts some seconds.
     private static let bomb = Zlib.gzip(ZeroBomb.gzip(1 << 32))
 
     /// A request for ``bomb`` into a file.
@@ -35,7 +35,7 @@ struct CurlLayeringTests {
     }
 
     @Test(arguments: 0..<6)
-    func `Generated layers end as they have to, and harm no other load`(seed: UInt64) async throws {
+    func `Generated layers end as expected, and do not affect other loads`(seed: UInt64) async throws {
         var random = SplitMix(seed: 100 + seed)
         for _ in 0..<8 {
             let layering = Layering(&random)
@@ -53,7 +53,7 @@ struct CurlLayeringTests {
     }
 
     @Test(arguments: 2...6)
-    func `Empty members under more members end, however deep`(_ layers: Int) async throws {
+    func `Empty members inside other members end, however deep`(_ layers: Int) async throws {
         var bytes = Zlib.emptyMembers(500_000)
         for _ in 1..<layers { bytes = Zlib.gzip(bytes) }
         let (server, request) = try start(bytes, Array(repeating: .gzip, count: layers))
@@ -71,7 +71,7 @@ struct CurlLayeringTests {
         }
     }
 
-    @Test func `Loads are cancelled while bodies are decoded, others end, and no file is left`() async throws {
+    @Test func `Loads are cancelled while bodies are decoded, others succeed, and no file remains`() async throws {
         let folder = try TemporaryFolder()
         let gates = (0..<4).map { _ in Gate() }
         let tasks = try gates.enumerated().map { try loadBomb(folder.url.appending(path: "\($0)"), $1) }
@@ -83,7 +83,7 @@ struct CurlLayeringTests {
         #expect(try folder.names.isEmpty)
     }
 
-    @Test func `A deadline counts while a body is decoded`() async throws {
+    @Test func `A deadline applies while a body is decoded`() async throws {
         let folder = try TemporaryFolder()
         var (server, request) = try startBomb(folder.url.appending(path: "zeros"))
         request.deadline = .milliseconds(100)
@@ -92,12 +92,12 @@ struct CurlLayeringTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
-    // MARK: Large bodies that are fine
+    // MARK: Large valid bodies
 
     private static let large = Array(String(repeating: "It is a large body, but a good one. ", count: 400_000).utf8)
 
     @Test(arguments: ["length", "chunked", "close"])
-    func `A large coded body comes whole over several turns`(_ framing: String) async throws {
+    func `A large coded body is decoded completely over several turns`(_ framing: String) async throws {
         let coded = Zlib.gzip(Zlib.deflate(Self.large))
         let pieces = stride(from: 0, to: coded.count, by: 1_000).map { Array(coded[$0...].prefix(1_000)) }
         let server = try FixtureServer.start { _ in
@@ -116,7 +116,7 @@ struct CurlLayeringTests {
     }
 
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
-    func `A large coded body comes whole over HTTP 2, beside others on its connection`() async throws {
+    func `A large coded body is decoded completely over HTTP 2, with others on the same connection`() async throws {
         let authority = try TestAuthority()
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)

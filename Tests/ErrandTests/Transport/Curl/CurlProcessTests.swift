@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A process with libcurl", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlProcessTests {
-    @Test func `Without libcurl, URLSession takes over and the reason is known`() async {
+    @Test func `Without libcurl, URLSession is used and the reason is known`() async {
         await #expect(processExitsWith: .success) {
             setenv("ERRAND_HIDE_LIBCURL", "1", 1)
             #expect(CurlTransport.unavailableReason?.contains("ERRAND_HIDE_LIBCURL") == true)
@@ -18,7 +18,7 @@ struct CurlProcessTests {
         }
     }
 
-    @Test func `With libcurl, it is what carries requests`() {
+    @Test func `With libcurl, it sends the requests`() {
         #expect(CurlTransport.unavailableReason == nil)
         #expect(DefaultTransport.make() is CurlTransport)
     }
@@ -36,7 +36,7 @@ struct CurlProcessTests {
     }
 
     @Test(.fault(77), .enabled(if: TestAuthority.isAvailable, "openssl is not installed"))
-    func `A process may end while TLS connections are being made`() async {
+    func `A process may end while TLS connections are opened`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let authority = try TestAuthority()
             let command = ["openssl", "s_server", "-accept", "0", "-www", "-cert", "server.pem"]
@@ -83,13 +83,13 @@ struct CurlProcessTests {
         }
     }
 
-    @Test(.fault(95)) func `Sockets that other threads open meanwhile stay as they are`() async {
+    @Test(.fault(95)) func `Sockets that other threads open meanwhile are not changed`() async {
         await #expect(processExitsWith: .success) {
             let pairs = SocketPairs()
             for _ in 0..<3 { Thread { pairs.openUntilDone() }.start() }
             var transports = 0
             while transports < 200 || pairs.opened.load(ordering: .relaxed) < 2_000 {
-                // The threads of those before may still have their descriptors.
+                // The threads of the transports before may still have their descriptors.
                 if (try? CurlTransport()) == nil { continue }
                 transports += 1
             }
@@ -98,7 +98,7 @@ struct CurlProcessTests {
         }
     }
 
-    /// What a program that starts now has open besides its three standard streams.
+    /// The open files of a program that starts now, without its three standard streams.
     private static func inheritedDescriptors() throws -> [String] {
         let pipe = try #require(popen("ls -l /proc/self/fd", "r"))
         defer { pclose(pipe) }
@@ -110,7 +110,7 @@ struct CurlProcessTests {
             let number = line[..<arrow.lowerBound].split(separator: " ").last.flatMap { Int($0) }
             guard let number, number > 2 else { return nil }
             let target = line[arrow.upperBound...]
-            // What this process inherited itself may be deleted meanwhile.
+            // The files that this process inherited may be deleted meanwhile.
             return target.hasPrefix("/proc/") ? nil : String(target).replacing(" (deleted)", with: "")
         }
     }
@@ -128,7 +128,7 @@ struct CurlProcessTests {
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(kinds.count == 1_000)
-            // The server lives in this process too: what it has no descriptor to accept waits for its deadline.
+            // The server is in this process too: a connection that it has no descriptor to accept waits until the deadline.
             #expect(kinds.allSatisfy { [nil, .cannotConnect, .connectionLost, .timeout].contains($0) })
             #expect(await Self.ending(transport, server.url("/")) == nil)
         }
@@ -140,7 +140,7 @@ struct CurlProcessTests {
         return await transport.ending(of: request)
     }
 
-    @Test func `A broken connection is no signal`() async {
+    @Test func `A broken connection does not raise a signal`() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_DFL)
             let server = try FixtureServer.start { _, _ in .onHead(.reset) }

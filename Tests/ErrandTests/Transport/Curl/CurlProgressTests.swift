@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Progress", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlProgressTests {
-    /// Keeps what it is told.
+    /// Records progress.
     private final class Record: Sendable {
         private let reports = Mutex<[TransferProgress]>([])
 
@@ -61,7 +61,7 @@ struct CurlProgressTests {
         }
     }
 
-    @Test func `The whole of a chunked or coded answer is not known`() async throws {
+    @Test func `The total of a chunked or coded answer is unknown`() async throws {
         let body = Array(repeating: UInt8(42), count: 100_000)
         for answer in [Answer.chunked([body, body]), .gzip(body + body)] {
             let record = Record()

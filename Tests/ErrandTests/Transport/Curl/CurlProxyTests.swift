@@ -17,7 +17,7 @@ struct CurlProxyTests {
         #expect(try await proxy.takeRequest().target == "http://api.example/goods?x=1")
     }
 
-    @Test func `A proxy is given the URL as it is`() async throws {
+    @Test func `A proxy receives the unchanged URL`() async throws {
         let proxy = try FixtureServer.start { _ in .text("proxied") }
         var configuration = TransportConfiguration()
         configuration.proxy = .url(proxy.baseURL)
@@ -29,7 +29,7 @@ struct CurlProxyTests {
         }
     }
 
-    @Test func `A proxy of the environment is given the URL, and a host that it does not serve the path`() async {
+    @Test func `A proxy of the environment receives the URL, and an excluded host receives the path`() async {
         await #expect(processExitsWith: .success) {
             let proxy = try FixtureServer.start { _ in .text("proxied") }
             let server = try FixtureServer.start { _ in .text("direct") }
@@ -43,7 +43,7 @@ struct CurlProxyTests {
         }
     }
 
-    @Test func `The head of a proxy's tunnel is no part of the answer`() async throws {
+    @Test func `The head of a proxy's tunnel is not part of the answer`() async throws {
         let proxy = try FixtureServer.start { _ in
             .raw("HTTP/1.1 407 Proxy Authentication Required\r\nX-Proxy: 1\r\nContent-Length: 0\r\n\r\n")
         }

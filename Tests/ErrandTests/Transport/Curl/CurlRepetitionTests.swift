@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-/// libcurl repeats requests on its own; the server counts the bodies that arrive.
+/// libcurl repeats requests itself; the server counts the received bodies.
 @Suite(
     "A request that libcurl could repeat",
     .takesTurns,
@@ -28,7 +28,7 @@ struct CurlRepetitionTests {
         await transport.ending(of: HTTPRequest(method, server.url("/"), body: .data(Data(text.utf8))))
     }
 
-    /// Begins a request that stays without an answer and so keeps its connection open, and calls `body` meanwhile.
+    /// Starts a request without an answer, which keeps its connection open, and calls `body` meanwhile.
     private func whileOneWaits(on server: HTTP2Server, _ body: () async -> Void) async throws {
         let waiting = Task { await ending(.get, "wait", to: server) }
         try await until { server.requests.contains { $0.text == "wait" } }
@@ -37,7 +37,7 @@ struct CurlRepetitionTests {
         #expect(await waiting.value == .cancelled)
     }
 
-    /// A server that treats the first requests of each body that is an order like this, and answers the later ones.
+    /// A server that applies `treatment` to the first requests with each body that begins with "order", and answers the later ones.
     private func server(_ treatment: HTTP2Server.Treatment, count: Int = 1) throws -> HTTP2Server {
         let counts = Mutex([String: Int]())
         return try HTTP2Server(authority) { request in
@@ -53,7 +53,7 @@ struct CurlRepetitionTests {
     }
 
     @Test(.fault(87), arguments: 0..<8)
-    func `No text in a request makes a POST go out twice when its connection dies`(seed: UInt64) async throws {
+    func `No text in a request makes libcurl send a POST twice when its connection is lost`(seed: UInt64) async throws {
         let server = try server(.close)
         var random = SplitMix(seed: seed)
         for turn in 0..<10 {
@@ -67,7 +67,7 @@ struct CurlRepetitionTests {
     }
 
     @Test(.fault(11), arguments: [HTTP2Server.Treatment.refusal, .departure])
-    func `A POST whose stream was refused is lost, and goes out once`(_ treatment: HTTP2Server.Treatment) async throws {
+    func `A POST whose stream was refused is lost, and sent once`(_ treatment: HTTP2Server.Treatment) async throws {
         let server = try server(treatment)
         #expect(await ending(.put, "", to: server) == nil)
         try await whileOneWaits(on: server) {
@@ -76,12 +76,12 @@ struct CurlRepetitionTests {
         #expect(server.requests.count { $0.text == "order" } == 1)
     }
 
-    // libcurl 7.88 repeats a request once when the server leaves.
+    // libcurl 7.88 repeats a request once after a GOAWAY.
     @Test(
         .fault(11),
         arguments: [(HTTP2Server.Treatment.refusal, 1), (.refusal, 2), (.refusal, 3), (.refusal, 4), (.departure, 1)]
     )
-    func `An idempotent request goes on as often as its stream is refused`(
+    func `An idempotent request is repeated as often as its stream is refused`(
         _ treatment: HTTP2Server.Treatment,
         _ refusals: Int
     ) async throws {
@@ -93,7 +93,7 @@ struct CurlRepetitionTests {
         #expect(server.requests.count { $0.text == "order" } == refusals + 1)
     }
 
-    @Test(.fault(11)) func `A storm of refused, lost and answered requests sends no POST twice`() async throws {
+    @Test(.fault(11)) func `Many refused, lost and answered requests send no POST twice`() async throws {
         let random = Mutex(SplitMix(seed: 11))
         let server = try HTTP2Server(authority) { _ in
             random.withLock { $0.pick([.answer("ok"), .answer("ok"), .answer("ok"), .refusal, .departure, .close]) }
@@ -110,7 +110,7 @@ struct CurlRepetitionTests {
     }
 }
 
-/// Text that looks like libcurl's messages, in each part of a request.
+/// Text that resembles libcurl's messages, in each part of a request.
 private struct PlantedText {
     private static let texts = [
         "GOAWAY", "last_stream=0", "GOAWAY-last_stream=0", "received GOAWAY, error=0, last_stream=0",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What libcurl sends", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Requests that libcurl sends", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlRequestTests {
     private let server: FixtureServer
     private let transport: CurlTransport
@@ -22,7 +22,7 @@ struct CurlRequestTests {
     }
 
     @Test(arguments: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE", "get"])
-    func `The method stands on the request line as it is`(_ method: String) async throws {
+    func `The method is on the request line unchanged`(_ method: String) async throws {
         let request = HTTPRequest(HTTPMethod(rawValue: method), server.url("/a/../b/./c?q=%2F&r"))
         let recorded = try await recorded(request)
         #expect(recorded.method == method)
@@ -43,7 +43,7 @@ struct CurlRequestTests {
     }
 
     @Test(arguments: ["POST", "PUT", "PATCH"])
-    func `A request that usually has a body tells when it has none`(_ method: String) async throws {
+    func `A request that usually has a body has the length 0 without one`(_ method: String) async throws {
         let recorded = try await recorded(HTTPRequest(HTTPMethod(rawValue: method), server.url("/")))
         #expect(recorded.headers.values("Content-Length") == ["0"])
         #expect(recorded.header("Content-Type") == nil)
@@ -51,14 +51,14 @@ struct CurlRequestTests {
     }
 
     @Test(arguments: ["GET", "DELETE", "OPTIONS"])
-    func `A request that usually has no body says nothing about it`(_ method: String) async throws {
+    func `A request that usually has no body has no length without one`(_ method: String) async throws {
         let recorded = try await recorded(HTTPRequest(HTTPMethod(rawValue: method), server.url("/")))
         #expect(recorded.header("Content-Length") == nil)
         #expect(recorded.header("Transfer-Encoding") == nil)
     }
 
     @Test(arguments: ["GET", "POST", "PUT", "PATCH", "DELETE", "PURGE"], [0, 1, 65_536, 65_537, 300_000])
-    func `A body of bytes arrives whole with its length`(_ method: String, _ count: Int) async throws {
+    func `A body of bytes arrives complete with its length`(_ method: String, _ count: Int) async throws {
         let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let recorded = try await recorded(HTTPRequest(HTTPMethod(rawValue: method), server.url("/"), body: .data(body)))
         #expect(recorded.method == method)
@@ -77,14 +77,14 @@ struct CurlRequestTests {
         #expect(recorded.headers.values("Content-Length") == ["100002"])
     }
 
-    @Test func `A file that is not there is refused before a byte is sent`() async throws {
+    @Test func `A missing file is refused before a byte is sent`() async throws {
         let request = HTTPRequest(.post, server.url("/"), body: .file(URL(fileURLWithPath: "/nowhere/at/all")))
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
         #expect(error?.kind == .invalidRequest)
         #expect(server.totalConnections == 0)
     }
 
-    @Test func `Header lines are sent in order, doubles, empty ones and all`() async throws {
+    @Test func `Header lines are sent in order, with duplicates and empty ones`() async throws {
         let headers: HTTPHeaders = [
             "X-One": "1", "x-two": "a; b", "X-Empty": "", "X-One": "2", "X-Blank": "  ",
             "X-Long": String(repeating: "l", count: 9_000),
@@ -105,7 +105,7 @@ struct CurlRequestTests {
         #expect(recorded.headers.first { $0.name == "X-Unicode" }?.value == "日本")
     }
 
-    @Test func `Header lines that frame the message are the transport's`() async throws {
+    @Test func `Header lines that frame the message are written by the transport`() async throws {
         let headers: HTTPHeaders = [
             "Content-Length": "99", "Transfer-Encoding": "chunked", "Host": "other", "X-A": "1",
         ]
@@ -118,7 +118,7 @@ struct CurlRequestTests {
         #expect(recorded.text == "abc")
     }
 
-    @Test func `Nothing of one request is left in the next one on the same handle`() async throws {
+    @Test func `The next request on the same handle contains nothing of the one before`() async throws {
         let big = Data(repeating: 7, count: 100_000)
         _ = try await recorded(HTTPRequest(.put, server.url("/1"), headers: ["X-A": "1"], body: .data(big)))
         _ = try await recorded(HTTPRequest(.post, server.url("/2"), body: .data(Data("abc".utf8))))
@@ -130,13 +130,13 @@ struct CurlRequestTests {
         #expect(server.totalConnections == (CurlLibrary.versionNumber < 0x07_5000 ? 2 : 1))
     }
 
-    @Test func `A fragment stays here, and a long query arrives`() async throws {
+    @Test func `A fragment is not sent, and a long query arrives`() async throws {
         let query = String(repeating: "x", count: 20_000)
         let recorded = try await recorded(HTTPRequest(.get, server.url("/a?\(query)#b")))
         #expect(recorded.target == "/a?\(query)")
     }
 
-    @Test func `A server is asked before the body is sent, when the request says so`() async throws {
+    @Test func `A request with Expect waits for the server before the body is sent`() async throws {
         let body = HTTPBody.data(Data(repeating: 1, count: 2_000_000))
         let recorded = try await recorded(
             HTTPRequest(.put, server.url("/"), headers: ["Expect": "100-continue"], body: body)

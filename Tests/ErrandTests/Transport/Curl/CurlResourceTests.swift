@@ -6,12 +6,12 @@ import Testing
 
 @testable import Errand
 
-/// What many requests, and hostile ones, leave behind in a process of their own.
-@MainActor @Suite("What a process with libcurl needs", .takesTurns, .timeLimit(.minutes(20)))
+/// The memory and connections that many requests, and hostile answers, use in a separate process.
+@MainActor @Suite("Resources of a process with libcurl", .takesTurns, .timeLimit(.minutes(20)))
 struct CurlResourceTests {
     // MARK: Many requests
 
-    @Test(.fault(17)) func `Ten thousand loads in flight that one call cancels leave nothing behind`() async {
+    @Test(.fault(17)) func `Ten thousand loads that one call cancels use no memory or connections after that`() async {
         await #expect(processExitsWith: .success) { try await Self.cancelLoads() }
     }
 
@@ -22,9 +22,9 @@ struct CurlResourceTests {
         let proxy = try proxy(server, over: connections)
         let screen = Screen()
         let requests = (0..<10_000).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
-        // After the first round, in which threads, tables and the test's own objects grow to their size.
+        // Measured after the first round, in which threads, tables and the test's objects are allocated.
         var memory = 0
-        // No more, because a port that a client has closed is not free again for a while.
+        // Only two rounds, because a port that a client has closed cannot be used again for some time.
         for round in 1...2 {
             for request in requests { request.loadData() }
             #expect(await server.waitForTotalRequests(connections * round, timeout: .seconds(60)))
@@ -57,12 +57,12 @@ struct CurlResourceTests {
         proxy.cancelAllRequests()
         let duration = start.duration(to: .now)
         #expect(proxy.activeRequests.isEmpty)
-        // An unoptimized build takes about five times as long.
+        // An unoptimized build is about five times slower.
         let limit = Duration.milliseconds(_isDebugAssertConfiguration() ? 500 : 100)
         if CookieProbe.runsSlowTests { #expect(duration < limit) }
     }
 
-    /// How many connections can be open, each with both its ends in this process, which gets the descriptors that it may.
+    /// How many connections can be open with both ends in this process, after its limit of descriptors is raised.
     private static func openable(_ connections: Int) -> Int {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
@@ -73,7 +73,7 @@ struct CurlResourceTests {
     }
 
     @Test(.fault(71))
-    func `A callback may begin the next load again and again: stack and memory stay as they are`() async {
+    func `A callback may begin the next load any number of times without growth of stack and memory`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .json(bytes: goodsJSON([]).utf8) }
             try await Chain(APIProxy(service: APIService(baseURL: server.baseURL), transport: CurlTransport()), server)
@@ -83,7 +83,7 @@ struct CurlResourceTests {
 
     // MARK: Hostile answers
 
-    @Test(.fault(52)) func `Bombs of a gigabyte end at the limit, take no memory, and harm no other request`() async {
+    @Test(.fault(52)) func `Bombs of a gigabyte end at the limit, use little memory, and harm no others`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { request in
                 Bomb(rawValue: String(request.path.dropFirst()))?.answer ?? .text("ok")
@@ -101,7 +101,7 @@ struct CurlResourceTests {
     }
 }
 
-/// Zeros that were packed well.
+/// Compressed zeros.
 private enum Bomb: String, CaseIterable {
     case harmless, gzip, deflate, brotli, zstd, nested
 
@@ -155,7 +155,7 @@ private enum Bomb: String, CaseIterable {
     private let server: FixtureServer
     private var toBegin = 0
     private var toEnd = 0
-    /// Where the callbacks' frames lay on each thread's stack; the main actor's thread may change.
+    /// The addresses of the callbacks' frames on each thread's stack; the main actor's thread may change.
     private var frames: [pthread_t: (least: Int, greatest: Int)] = [:]
     private var end: CheckedContinuation<Void, Never>?
 
@@ -204,14 +204,14 @@ private enum Bomb: String, CaseIterable {
 
 /// The memory of this process, in bytes.
 enum ProcessMemory {
-    /// What is resident, after the allocator has given back what nobody uses.
+    /// The resident memory, after the allocator has returned unused memory.
     static var resident: Int {
         typealias Trim = @convention(c) (Int) -> CInt
         if let trim = dlsym(dlopen(nil, RTLD_LAZY), "malloc_trim") { _ = unsafeBitCast(trim, to: Trim.self)(0) }
         return bytes("VmRSS:")
     }
 
-    /// The most that was ever resident.
+    /// The largest resident memory so far.
     static var peak: Int { bytes("VmHWM:") }
 
     private static func bytes(_ name: String) -> Int {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Errand
 
-/// libcurl repeats a request whose kept connection died, and may find no connection to repeat it on.
-@Suite("A retry of libcurl that finds no connection", .takesTurns, .timeLimit(.minutes(10)))
+/// libcurl repeats a request whose persistent connection was lost, and may be unable to open another connection.
+@Suite("A retry of libcurl without a connection", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlRetryTests {
     private let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sock")
     private let transport: CurlTransport
@@ -18,7 +18,7 @@ struct CurlRetryTests {
         transport = try CurlTransport(configuration)
     }
 
-    /// A server whose first connection dies under its second request, and which cannot be found any more then.
+    /// A server that closes its first connection during the second request, and cannot be reached after that.
     private func start(isLost: Bool = true) throws -> FixtureServer {
         var options = ServerOptions()
         options.unixSocket = socket
@@ -31,7 +31,7 @@ struct CurlRetryTests {
         }
     }
 
-    @Test func `A POST that went out before is lost, not unsent`() async throws {
+    @Test func `A POST that was sent before is lost, and not reported as unsent`() async throws {
         let server = try start()
         #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
         let post = HTTPRequest(.post, url, body: .data(Data("order".utf8)))
@@ -41,7 +41,7 @@ struct CurlRetryTests {
     }
 
     @Test(arguments: [5, 6, 7, 45, 97])
-    func `No code of a failed connection says that nothing was sent, once something was`(_ code: Int32) throws {
+    func `No code of a failed connection means that nothing was sent, after something was sent`(_ code: Int32) throws {
         let handle = try CurlHandle(TransportConfiguration(), caBundle: CurlCABundle(TLSConfiguration()))
         let exchange = try CurlExchange(HTTPRequest(.post, url), progress: nil)
         let unsent = handle.error(CurlCode(rawValue: code), of: exchange).kind
@@ -50,8 +50,8 @@ struct CurlRetryTests {
         #expect(handle.error(CurlCode(rawValue: code), of: exchange).kind == .connectionLost)
     }
 
-    @Test func `Many of them do not use up the retries of later requests`() async throws {
-        // libcurl forgets its count with the error that it ends in.
+    @Test func `Many of these retries do not use up those of later requests`() async throws {
+        // libcurl resets its count of retries after an error.
         for _ in 0..<5 {
             let server = try start()
             #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)

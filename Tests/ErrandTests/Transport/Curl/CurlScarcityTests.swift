@@ -16,7 +16,7 @@ struct CurlScarcityTests {
         }
     }
 
-    /// Limits the descriptors and takes every one that is left.
+    /// Limits the descriptors and opens all remaining ones.
     private static func takeDescriptors() throws -> [CInt] {
         try DescriptorLimit.leave(100)
         var hoard: [CInt] = []
@@ -24,7 +24,7 @@ struct CurlScarcityTests {
         return hoard
     }
 
-    @Test(.fault(95)) func `A default transport that is made then is libcurl's as soon as there are some`() async {
+    @Test(.fault(95)) func `A default transport uses libcurl as soon as there are descriptors`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             let hoard = try Self.takeDescriptors()
@@ -44,7 +44,7 @@ struct CurlScarcityTests {
         }
     }
 
-    @Test(.fault(95)) func `A socket that cannot be opened is no missing route, whatever failed before`() async {
+    @Test(.fault(95)) func `A socket that cannot be opened is not a missing route, whatever failed before`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             let transport = try CurlTransport()
@@ -57,14 +57,14 @@ struct CurlScarcityTests {
         }
     }
 
-    @Test(.fault(67)) func `No transport is made that nobody could wake, and a later one works`() async {
+    @Test(.fault(67)) func `A transport without a wake-up is not created, and a later one works`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             _ = try await CurlTransport().send(HTTPRequest(.get, server.url("/")))
             try DescriptorLimit.leave(100)
             var hoard: [CInt] = []
             var failure: TransportError.Kind?
-            // The transport that has gone gives its descriptors back in its own time.
+            // A released transport closes its descriptors asynchronously.
             try await until {
                 while case let number = dup(0), number >= 0 { hoard.append(number) }
                 failure = Self.failureToMakeTransport

@@ -44,7 +44,7 @@ struct CurlTLSTests {
         _ = program
     }
 
-    @Test func `An authority that nobody knows is refused`() async throws {
+    @Test func `An unknown authority is refused`() async throws {
         let (program, url) = try start()
         let error = await failure(url) { $0.additionalAuthorities = nil }
         #expect(error?.kind == .security)
@@ -67,7 +67,7 @@ struct CurlTLSTests {
         _ = program
     }
 
-    @Test func `A server that is too old is refused`() async throws {
+    @Test func `A server with only an older version of TLS is refused`() async throws {
         let (program, url) = try start("server", "-tls1_2")
         #expect(try await status(url) { _ in } == 200)
         let error = await failure(url) { $0.minimumVersion = .v1_3 }
@@ -75,13 +75,13 @@ struct CurlTLSTests {
         _ = program
     }
 
-    @Test func `A server that does not speak TLS is no connection`() async throws {
+    @Test func `A server without TLS is a connection error`() async throws {
         let server = try FixtureServer.start { _, _ in .onAccept(.write("HTTP/1.1 400 Bad Request\r\n\r\n"), .close) }
         let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
         #expect(await failure(url)?.kind == .cannotConnect)
     }
 
-    @Test func `Authorities and pins that are none are refused at once`() {
+    @Test func `Invalid authorities and pins are refused at once`() {
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .data(Data("nothing".utf8))
         #expect(throws: TransportError.self) { try CurlTransport(configuration) }

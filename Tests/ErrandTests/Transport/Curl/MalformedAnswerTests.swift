@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("An answer that is malformed", .fault(94), .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Malformed answers", .fault(94), .takesTurns, .timeLimit(.minutes(10)))
 struct MalformedAnswerTests {
     private static let heads = [
         " X: 1\r\nContent-Length: 2\r\n\r\nok", "\tX: 1\r\nContent-Length: 2\r\n\r\nok",
@@ -21,7 +21,7 @@ struct MalformedAnswerTests {
 
     #if os(Linux)
     @Test(arguments: [HTTPMethod.get, .post], heads)
-    func `Its head is the server's fault`(method: HTTPMethod, head: String) async throws {
+    func `A malformed head is a bad response`(method: HTTPMethod, head: String) async throws {
         let server = try FixtureServer.start { _ in .script(.write("HTTP/1.1 200 OK\r\n\(head)"), .close) }
         let body = method == .post ? HTTPBody.data(Data("order".utf8)) : .empty
         let error = try await TransportKind.curl.failure(of: HTTPRequest(method, to: server, body: body))
@@ -30,7 +30,7 @@ struct MalformedAnswerTests {
     }
 
     @Test(arguments: trailers)
-    func `Its trailers are the server's fault, where they are one`(trailer: String) async throws {
+    func `Malformed trailers are a bad response where libcurl checks them`(trailer: String) async throws {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
         let server = try FixtureServer.start { _ in .script(.write("\(head)\(trailer)\r\n"), .close) }
         let request = HTTPRequest(.post, to: server, body: .data(Data("order".utf8)))
@@ -44,7 +44,7 @@ struct MalformedAnswerTests {
     #endif
 
     @Test(arguments: TransportKind.allCases)
-    func `A load over it says nothing of the parameters`(kind: TransportKind) async throws {
+    func `The error of a load with a malformed answer contains no parameters`(kind: TransportKind) async throws {
         for head in Self.heads.dropLast(2) {
             let server = try FixtureServer.start { _ in .script(.write("HTTP/1.1 200 OK\r\n\(head)"), .close) }
             let request = HTTPRequest(.post, to: server, body: .data(Data("order".utf8)))
@@ -65,7 +65,7 @@ struct MalformedAnswerTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `The same Location twice is one`(kind: TransportKind) async throws {
+    func `Equal Location lines are one`(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(
                 .write("HTTP/1.1 201 Created\r\nLocation: /a\r\nlocation:/a \r\nContent-Length: 2\r\n\r\nok"),
@@ -80,7 +80,7 @@ struct MalformedAnswerTests {
 }
 
 #if os(Linux)
-@Suite("Heads that are damaged at random", .fault(94), .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Randomly damaged heads", .fault(94), .takesTurns, .timeLimit(.minutes(10)))
 struct DamagedHeadTests {
     private static let answer = Array(
         """
@@ -93,7 +93,7 @@ struct DamagedHeadTests {
     ]
 
     @Test(arguments: 0..<6)
-    func `No bytes of a server make a failure look like the request's`(seed: UInt64) async throws {
+    func `No answer of a server is reported as an invalid request`(seed: UInt64) async throws {
         let random = Mutex(SplitMix(seed: seed))
         let server = try FixtureServer.start { _ in
             .script(.write(random.withLock { Self.damaged(&$0) }), .close)
@@ -105,7 +105,7 @@ struct DamagedHeadTests {
             let ending = await transport.ending(of: request)
             #expect([nil, .badResponse, .connectionLost].contains(ending), "\(server.totalRequests)")
         }
-        // A request on a connection that the server has just closed may be lost, and never goes out twice.
+        // A request on a connection that the server has just closed may be lost, and is never sent twice.
         #expect((30...60).contains(server.totalRequests))
     }
 

@@ -23,7 +23,7 @@ struct TransferCodingTests {
         return try FixtureServer.start { [bytes] _ in .script(.write(bytes), .close) }
     }
 
-    /// What a client gets: the text, or nothing because the answer is a bad one.
+    /// The received text; `nil` for a bad response.
     private func received(_ kind: TransportKind, _ server: FixtureServer) async throws -> String? {
         do throws(TransportError) {
             return String(decoding: try await Self.send(kind, HTTPRequest(to: server)).body, as: UTF8.self)
@@ -43,7 +43,7 @@ struct TransferCodingTests {
         arguments: TransportKind.allCases,
         ["gzip, chunked", "gzip\r\nTransfer-Encoding: chunked", "x-gzip", "deflate"]
     )
-    func `A known one is undone or refused, and never passed on`(kind: TransportKind, codings: String) async throws {
+    func `A known coding is decoded or refused, and never ignored`(kind: TransportKind, codings: String) async throws {
         let bytes = Array(Self.text.utf8)
         let body = codings.hasPrefix("deflate") ? Zlib.deflate(bytes) : Zlib.gzip(bytes)
         let received = try await received(kind, server("Transfer-Encoding: \(codings)", body))
@@ -51,7 +51,7 @@ struct TransferCodingTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `One around a content coding is undone first`(kind: TransportKind) async throws {
+    func `A transfer coding is decoded before a content coding`(kind: TransportKind) async throws {
         let body = Zlib.deflate(Zlib.gzip(Array(Self.text.utf8)))
         let head = "Content-Encoding: gzip\r\nTransfer-Encoding: deflate, chunked"
         let received = try await received(kind, server(head, body))
@@ -65,13 +65,13 @@ struct TransferCodingTests {
             "chunked;a=b", "gzip, gzip, gzip, chunked", "compress", "gzip\r\nContent-Length: 3",
         ]
     )
-    func `One that cannot be undone is a bad answer`(kind: TransportKind, codings: String) async throws {
+    func `An unknown transfer coding is a bad response`(kind: TransportKind, codings: String) async throws {
         let head = "Transfer-Encoding: \(codings)"
         #expect(try await received(kind, server(head, Array(Self.text.utf8))) == nil)
     }
 
     @Test(arguments: TransportKind.allCases, ["Transfer-Encoding: identity", "Transfer-Encoding: ,CHUNKED ,"])
-    func `One that changes nothing is let through`(kind: TransportKind, head: String) async throws {
+    func `A transfer coding without effect is accepted`(kind: TransportKind, head: String) async throws {
         let isChunked = head.contains("CHUNKED")
         let text = isChunked ? "2\r\nok\r\n0\r\n\r\n" : "ok"
         let server = try FixtureServer.start { _ in .script(.write("HTTP/1.1 200 OK\r\n\(head)\r\n\r\n\(text)"), .close)
@@ -80,14 +80,14 @@ struct TransferCodingTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `An answer without a body may name any`(kind: TransportKind) async throws {
+    func `An answer without a body may have any transfer coding`(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: xyz\r\n\r\n"), .close)
         }
         #expect(try await kind.send(HTTPRequest(.head, to: server)).status == 200)
     }
 
-    /// URLSession does not say whether it has undone one; libcurl from 8.7 on leaves or refuses them.
+    /// URLSession does not report whether it has decoded one; libcurl 8.7 and later ignores or refuses them.
     private static func isUndone(by kind: TransportKind) -> Bool {
         kind == .curl && CurlLibrary.versionNumber < 0x08_0700
     }

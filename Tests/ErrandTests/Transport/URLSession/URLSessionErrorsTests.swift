@@ -5,22 +5,22 @@ import Testing
 
 @Suite("Errors of URLSession", .takesTurns, .timeLimit(.minutes(10)))
 struct URLSessionErrorsTests {
-    @Test("a code that says something counts", arguments: Self.codes)
+    @Test("a specific code determines the kind", arguments: Self.codes)
     func code(code: Int, kind: TransportError.Kind) {
         #expect(Self.error(code, "certificate").kind == kind)
     }
 
-    @Test("with a code that says nothing libcurl's text counts", arguments: Self.texts)
+    @Test("libcurl's message determines the kind when the code is not specific", arguments: Self.texts)
     func text(text: String, kind: TransportError.Kind) {
         #expect(Self.error(NSURLErrorUnknown, text).kind == kind)
     }
 
-    @Test("an error of a host without an address names it")
+    @Test("the error of a host without an address names the host")
     func noAddress() {
         #expect(Self.error(NSURLErrorCannotFindHost, "late").reason == "no address for the host shop.test")
     }
 
-    @Test("the underlying error holds no URL")
+    @Test("the underlying error contains no URL")
     func underlying() {
         let error = Self.error(NSURLErrorTimedOut, "late")
         #expect(error.reason == "late")

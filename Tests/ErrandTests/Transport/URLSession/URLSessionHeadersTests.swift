@@ -6,7 +6,7 @@ import Testing
 @Suite("Headers through URLSession", .takesTurns, .timeLimit(.minutes(10)))
 struct URLSessionHeadersTests {
     @Test(
-        "a joined Set-Cookie is taken apart where a cookie starts",
+        "a joined Set-Cookie is split where a cookie starts",
         arguments: [
             ["a=1"], ["a=1", "b=2"], ["a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT", "b=2; Path=/"],
             ["a=1; Expires=Wed, 21-Oct-37 07:28:00 GMT", "b=2"], ["a=", "b="], ["a=x,y=z", "b=2"], ["a=1, 2; Path=/"],
@@ -18,7 +18,7 @@ struct URLSessionHeadersTests {
         #expect(headers.values("Set-Cookie") == lines)
     }
 
-    @Test("any other field stays whole, and the order is that of the names")
+    @Test("any other field is not split, and the lines are sorted by name")
     func others() {
         let headers = HTTPHeaders(urlSessionFields: ["Vary": "a, b=c", "Age": "1", "Link": "<a>; rel=b, <c>; rel=d"])
         #expect(
@@ -34,7 +34,7 @@ struct URLSessionHeadersTests {
         #expect(fields["cookie"] == "a=1; b=2")
     }
 
-    @Test("the length is that of the body, whatever the request says")
+    @Test("the length is that of the body, whatever the request's header is")
     func length() throws {
         let request = try Self.request(["Content-Length": "9", "content-length": "8", "Host": "evil.example"])
         #expect(try request.urlSessionFields(bodyBytes: 3)["Content-Length"] == "3")
@@ -57,21 +57,21 @@ struct URLSessionHeadersTests {
 
 @Suite("The length of an answer", .takesTurns, .timeLimit(.minutes(10)))
 struct AnswerLengthTests {
-    @Test("one length, told once or more, counts")
+    @Test("equal lengths are one length")
     func told() throws {
         #expect(try Self.length(["Content-Length": "3"]) == 3)
         #expect(try Self.length(["Content-Length": "3, 3 "]) == 3)
         #expect(try Self.length(["content-length": "3", "Content-Length": "3"]) == 3)
     }
 
-    @Test("two lengths are a contradiction")
+    @Test("different lengths are refused")
     func contradiction() {
         for headers: HTTPHeaders in [["Content-Length": "3, 2"], ["Content-Length": "3", "content-length": "x"]] {
             #expect(throws: TransportError.self) { try Self.length(headers) }
         }
     }
 
-    @Test("the length says nothing without a plain body")
+    @Test("the length is unknown without a plain body")
     func noBody() throws {
         #expect(try Self.length(["Content-Length": "3"], to: .head) == nil)
         #expect(try Self.length(["Content-Length": "3"], status: 304) == nil)
