@@ -34,7 +34,7 @@ final class CurlHandle {
         identity = configuration.tls.clientIdentity
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
-        easy.set(.errorBuffer, UnsafeRawPointer(errorText))
+        easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         proxy = configuration.proxy
         isConnecting = .allocate(capacity: 1)
         isConnecting.initialize(to: false)
@@ -56,15 +56,15 @@ final class CurlHandle {
         errorText.pointee = 0
         isConnecting.pointee = false
         easy.apply(exchange)
-        easy.set(.httpVersion, httpVersion(for: exchange))
-        easy.set(.requestTarget, requestTarget(of: exchange))
+        easy.set(.httpVersion, to: httpVersion(for: exchange))
+        easy.set(.requestTarget, to: requestTarget(of: exchange))
         let waits = mayWaitForConnection(exchange)
-        easy.set(.pipeWait, waits ? 1 : 0)
+        easy.set(.pipeWait, to: waits ? 1 : 0)
         connectionWaitEnd = waits ? MonotonicClock.now + Self.connectionDelay : .max
         // The last exchange may have had another origin. libcurl has accepted the identity when the handle was created.
         if let identity { try? easy.setClientIdentity(identity.isAllowed(for: exchange.request.url) ? identity : nil) }
         // libcurl repeats requests only on connections that were used before.
-        easy.set(.freshConnect, supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
+        easy.set(.freshConnect, to: supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
     }
 
     /// Returns the HTTP version to offer.
@@ -104,14 +104,14 @@ final class CurlHandle {
     /// Ends the wait: libcurl opens a connection for the exchange when it is started the next time.
     func stopWaitingForConnection() {
         connectionWaitEnd = .max
-        easy.set(.pipeWait, 0)
+        easy.set(.pipeWait, to: 0)
     }
 
     /// Removes the exchange and the pointers into its memory.
     func end() {
         exchange = nil
-        easy.set(.httpHeader, nil)
-        easy.set(.postFields, nil)
+        easy.set(.httpHeader, to: nil)
+        easy.set(.postFields, to: nil)
     }
 
     /// Returns whether the handle can be used for another exchange.

@@ -124,12 +124,12 @@ struct CurlEasy: Equatable {
     ///
     /// - Returns: Whether this libcurl has the option and accepts the number.
     @discardableResult
-    func set(_ option: CurlOption<Int>, _ value: Int) -> Bool {
+    func set(_ option: CurlOption<Int>, to value: Int) -> Bool {
         curlrt_easy_set_number(pointer, option.number, value) == 0
     }
 
     /// Sets a number of bytes.
-    func set(_ option: CurlOption<Int64>, _ value: Int64) {
+    func set(_ option: CurlOption<Int64>, to value: Int64) {
         _ = curlrt_easy_set_size(pointer, option.number, value)
     }
 
@@ -137,30 +137,30 @@ struct CurlEasy: Equatable {
     ///
     /// - Returns: Whether this libcurl has the option and accepts the text.
     @discardableResult
-    func set(_ option: CurlOption<String>, _ value: String?) -> Bool {
+    func set(_ option: CurlOption<String>, to value: String?) -> Bool {
         guard let value else { return curlrt_easy_set_pointer(pointer, option.number, nil) == 0 }
         return value.withCString { curlrt_easy_set_pointer(pointer, option.number, $0) == 0 }
     }
 
     /// Sets a pointer, which must stay valid while it is set.
-    func set(_ option: CurlOption<UnsafeRawPointer>, _ value: UnsafeRawPointer?) {
+    func set(_ option: CurlOption<UnsafeRawPointer>, to value: UnsafeRawPointer?) {
         _ = curlrt_easy_set_pointer(pointer, option.number, value)
     }
 
     /// Sets a function that receives bytes or fills a buffer.
-    func set(_ option: CurlOption<CurlTransferFunction>, _ function: CurlTransferFunction) {
+    func set(_ option: CurlOption<CurlTransferFunction>, to function: CurlTransferFunction) {
         _ = curlrt_easy_set_transfer(pointer, option.number, function)
     }
 
     /// Sets the function that moves to a position in the request's body.
-    func set(_ option: CurlOption<CurlSeekFunction>, _ function: CurlSeekFunction) {
+    func set(_ option: CurlOption<CurlSeekFunction>, to function: CurlSeekFunction) {
         _ = curlrt_easy_set_seek(pointer, option.number, function)
     }
 
     /// Sets the function that is called before the request is sent on a connection.
     ///
     /// - Returns: Whether this libcurl has the option (7.80).
-    func set(_ option: CurlOption<CurlPrereqFunction>, _ function: CurlPrereqFunction) -> Bool {
+    func set(_ option: CurlOption<CurlPrereqFunction>, to function: CurlPrereqFunction) -> Bool {
         curlrt_easy_set_prereq(pointer, option.number, function) == 0
     }
 
@@ -191,7 +191,7 @@ struct CurlMulti {
     }
 
     /// Sets a number.
-    func set(_ option: CurlMultiOption, _ value: Int) {
+    func set(_ option: CurlMultiOption, to value: Int) {
         _ = curlrt_multi_set_number(pointer, option.rawValue, value)
     }
 

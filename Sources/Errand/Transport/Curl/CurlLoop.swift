@@ -31,7 +31,7 @@ final class CurlLoop: @unchecked Sendable {
         self.multi = multi
         self.configuration = configuration
         self.caBundle = caBundle
-        multi.set(.maxConnects, configuration.connections)
+        multi.set(.maxConnects, to: configuration.connections)
         Thread { self.run() }.start()
     }
 

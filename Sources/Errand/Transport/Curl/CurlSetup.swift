@@ -4,56 +4,56 @@ import Foundation
 extension CurlEasy {
     /// Sets the functions that libcurl calls; returns whether it reports connections before it sends requests (7.80).
     func setCallbacks() -> Bool {
-        set(.headerFunction, headerFunction)
-        set(.writeFunction, writeFunction)
-        set(.readFunction, readFunction)
-        set(.seekFunction, seekFunction)
-        return set(.prereqFunction, prereqFunction)
+        set(.headerFunction, to: headerFunction)
+        set(.writeFunction, to: writeFunction)
+        set(.readFunction, to: readFunction)
+        set(.seekFunction, to: seekFunction)
+        return set(.prereqFunction, to: prereqFunction)
     }
 
     /// Sets the context argument of those functions, an unretained ``CurlHandle``.
     func setCallbackContext(_ context: UnsafeRawPointer) {
-        set(.private, context)
-        set(.headerData, context)
-        set(.writeData, context)
-        set(.readData, context)
-        set(.seekData, context)
-        set(.prereqData, context)
+        set(.private, to: context)
+        set(.headerData, to: context)
+        set(.writeData, to: context)
+        set(.readData, to: context)
+        set(.seekData, to: context)
+        set(.prereqData, to: context)
     }
 
     /// Sets what is the same for every exchange of a transport.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects a setting of the configuration.
     func apply(_ configuration: TransportConfiguration, caBundle: CurlCABundle) throws(TransportError) {
-        set(.noSignal, 1)
-        set(.protocols, CurlValue.protocolsHTTPAndHTTPS)
-        set(.http09Allowed, 0)
-        set(.pathAsIs, 1)
-        set(.maxAgeConn, Int(configuration.idleConnectionAge.components.seconds))
-        set(.suppressConnectHeaders, 1)
-        set(.acceptEncoding, ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted)
-        set(.httpContentDecoding, 0)
-        set(.quickExit, 1)
+        set(.noSignal, to: 1)
+        set(.protocols, to: CurlValue.protocolsHTTPAndHTTPS)
+        set(.http09Allowed, to: 0)
+        set(.pathAsIs, to: 1)
+        set(.maxAgeConn, to: Int(configuration.idleConnectionAge.components.seconds))
+        set(.suppressConnectHeaders, to: 1)
+        set(.acceptEncoding, to: ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted)
+        set(.httpContentDecoding, to: 0)
+        set(.quickExit, to: 1)
         // libcurl uses its default of 300 seconds for 0.
-        set(.connectTimeoutMS, max(1, Int(configuration.connectTimeout.clampedNanoseconds / 1_000_000)))
+        set(.connectTimeoutMS, to: max(1, Int(configuration.connectTimeout.clampedNanoseconds / 1_000_000)))
         switch configuration.proxy {
         case .environment: break
-        case .none: try setRequired(.proxy, "")
-        case .url(let url): try setRequired(.proxy, url.absoluteString)
+        case .none: try setRequired(.proxy, to: "")
+        case .url(let url): try setRequired(.proxy, to: url.absoluteString)
         }
-        try setRequired(.unixSocketPath, configuration.unixSocketPath)
+        try setRequired(.unixSocketPath, to: configuration.unixSocketPath)
         try apply(configuration.tls)
         guard let path = caBundle.path else { return }
-        try setRequired(.caInfo, path)
-        set(.caPath, nil)
+        try setRequired(.caInfo, to: path)
+        set(.caPath, to: nil)
     }
 
     private func apply(_ configuration: TLSConfiguration) throws(TransportError) {
         let isTLS1_3 = configuration.minimumVersion == .v1_3
         let version = isTLS1_3 ? CurlValue.sslVersionTLSv1_3 : CurlValue.sslVersionTLSv1_2
-        guard set(.sslVersion, version) else { throw rejection(of: "SSLVERSION") }
+        guard set(.sslVersion, to: version) else { throw rejection(of: "SSLVERSION") }
         let pins = configuration.pinnedPublicKeys
-        try setRequired(.pinnedPublicKey, pins.isEmpty ? nil : pins.joined(separator: ";"))
+        try setRequired(.pinnedPublicKey, to: pins.isEmpty ? nil : pins.joined(separator: ";"))
         if let identity = configuration.clientIdentity { try setClientIdentity(identity) }
     }
 
@@ -69,14 +69,14 @@ extension CurlEasy {
             (.sslKey, identity?.privateKey?.path), (.keyPasswd, identity?.password),
         ]
         for (option, value) in values {
-            guard set(option, value) else { throw rejection(of: option.name) }
+            guard set(option, to: value) else { throw rejection(of: option.name) }
         }
     }
 
     /// Sets text without which a request could be sent to another server, or to an unverified one.
-    private func setRequired(_ option: CurlOption<String>, _ value: String?) throws(TransportError) {
+    private func setRequired(_ option: CurlOption<String>, to value: String?) throws(TransportError) {
         guard let value else { return }
-        guard set(option, value) else { throw rejection(of: option.name) }
+        guard set(option, to: value) else { throw rejection(of: option.name) }
     }
 
     private func rejection(of option: String) -> TransportError {
@@ -86,24 +86,24 @@ extension CurlEasy {
     /// Sets what differs between exchanges.
     func apply(_ exchange: CurlExchange) {
         let request = exchange.request
-        set(.url, exchange.url)
-        set(.httpHeader, exchange.headerList.first)
+        set(.url, to: exchange.url)
+        set(.httpHeader, to: exchange.headerList.first)
         applyBody(of: exchange)
-        set(.customRequest, request.method.rawValue)
+        set(.customRequest, to: request.method.rawValue)
     }
 
     private func applyBody(of exchange: CurlExchange) {
-        set(.noBody, 0)
-        set(.httpGet, 1)
+        set(.noBody, to: 0)
+        set(.httpGet, to: 1)
         let request = exchange.request
         if request.method == .head {
-            set(.noBody, 1)
+            set(.noBody, to: 1)
         } else if let memory = exchange.upload.memory {
-            set(.postFieldSizeLarge, Int64(exchange.upload.totalBytes))
-            set(.postFields, memory.baseAddress)
+            set(.postFieldSizeLarge, to: Int64(exchange.upload.totalBytes))
+            set(.postFields, to: memory.baseAddress)
         } else if !request.body.isEmpty {
-            set(.upload, 1)
-            set(.inFileSizeLarge, exchange.upload.totalBytes)
+            set(.upload, to: 1)
+            set(.inFileSizeLarge, to: exchange.upload.totalBytes)
         }
     }
 }
