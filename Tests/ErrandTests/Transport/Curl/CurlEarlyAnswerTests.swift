@@ -11,7 +11,7 @@ struct CurlEarlyAnswerTests {
         var answer = CurlAnswer(to: HTTPRequest(method, URL("https://a.test/")), progress: nil)
         for line in lines { try Array("\(line)\r\n".utf8).withUnsafeBytes { try answer.receive(headerLine: $0) } }
         var budget = DecodingBudget()
-        if !body.isEmpty { _ = try Array(body.utf8).withUnsafeBytes { try answer.receive(body: $0, &budget) } }
+        if !body.isEmpty { _ = try Array(body.utf8).withUnsafeBytes { try answer.receive(body: $0, within: &budget) } }
         return answer.isWholeOverHTTP2
     }
 
