@@ -53,14 +53,14 @@ static struct {
     int (*inflate)(zlib_stream *, int);
     int (*inflate_reset)(zlib_stream *);
     int (*inflate_end)(zlib_stream *);
-    bool is_there;
+    bool is_available;
 } zlib;
 
 static struct {
     void *(*make)(void *, void *, void *);
     int (*decode)(void *, size_t *, const uint8_t **, size_t *, uint8_t **, size_t *);
     void (*free)(void *);
-    bool is_there;
+    bool is_available;
 } brotli;
 
 static struct {
@@ -69,12 +69,12 @@ static struct {
     size_t (*set_parameter)(void *, int, int);
     unsigned int (*is_error)(size_t);
     size_t (*free)(void *);
-    bool is_there;
+    bool is_available;
 } zstd;
 
 struct curlrt_decoder {
     curlrt_coding coding;
-    bool is_begun;
+    bool has_started;
     zlib_stream zlib;
     void *state;
 };
@@ -89,11 +89,11 @@ static void *library(const char *symbol, const char *file) {
     return dlsym(RTLD_DEFAULT, symbol) ? RTLD_DEFAULT : dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-static bool is_found(void *library, const char *symbol) { return library || dlsym(library, symbol); }
+static bool has_symbol(void *library, const char *symbol) { return library || dlsym(library, symbol); }
 
 static void load_zlib(void) {
     void *from = library("inflateInit2_", "libz.so.1");
-    zlib.is_there = is_found(from, "inflateInit2_")
+    zlib.is_available = has_symbol(from, "inflateInit2_")
         && resolve(from, &zlib.inflate_init, "inflateInit2_")
         && resolve(from, &zlib.inflate, "inflate")
         && resolve(from, &zlib.inflate_reset, "inflateReset")
@@ -102,7 +102,7 @@ static void load_zlib(void) {
 
 static void load_brotli(void) {
     void *from = library("BrotliDecoderCreateInstance", "libbrotlidec.so.1");
-    brotli.is_there = is_found(from, "BrotliDecoderCreateInstance")
+    brotli.is_available = has_symbol(from, "BrotliDecoderCreateInstance")
         && resolve(from, &brotli.make, "BrotliDecoderCreateInstance")
         && resolve(from, &brotli.decode, "BrotliDecoderDecompressStream")
         && resolve(from, &brotli.free, "BrotliDecoderDestroyInstance");
@@ -110,7 +110,7 @@ static void load_brotli(void) {
 
 static void load_zstd(void) {
     void *from = library("ZSTD_createDStream", "libzstd.so.1");
-    zstd.is_there = is_found(from, "ZSTD_createDStream")
+    zstd.is_available = has_symbol(from, "ZSTD_createDStream")
         && resolve(from, &zstd.make, "ZSTD_createDStream")
         && resolve(from, &zstd.decode, "ZSTD_decompressStream")
         && resolve(from, &zstd.set_parameter, "ZSTD_DCtx_setParameter")
@@ -129,14 +129,14 @@ bool curlrt_coding_available(curlrt_coding coding) {
     pthread_once(&once, load);
     switch (coding) {
         case curlrt_gzip:
-        case curlrt_deflate: return zlib.is_there;
-        case curlrt_brotli: return brotli.is_there;
-        case curlrt_zstd: return zstd.is_there;
+        case curlrt_deflate: return zlib.is_available;
+        case curlrt_brotli: return brotli.is_available;
+        case curlrt_zstd: return zstd.is_available;
     }
     return false;
 }
 
-/// HTTP allows windows of 8 MiB (RFC 9659); libzstd alone would go on to 128 MiB.
+/// HTTP allows windows of 8 MiB (RFC 9659); the default limit of libzstd is 128 MiB.
 static void *make_zstd(void) {
     void *state = zstd.make();
     if (state) zstd.set_parameter(state, zstd_window_log_max, zstd_window_log);
@@ -158,11 +158,11 @@ curlrt_decoder *curlrt_decoder_make(curlrt_coding coding) {
 void curlrt_decoder_free(curlrt_decoder *decoder) {
     if (decoder->coding == curlrt_brotli) brotli.free(decoder->state);
     else if (decoder->coding == curlrt_zstd) zstd.free(decoder->state);
-    else if (decoder->is_begun) zlib.inflate_end(&decoder->zlib);
+    else if (decoder->has_started) zlib.inflate_end(&decoder->zlib);
     free(decoder);
 }
 
-/// Servers send "deflate" with zlib's two bytes in front, as RFC 9110 wants, or without them.
+/// Servers send "deflate" with the two bytes of zlib's header, as RFC 9110 requires, or without them.
 static bool has_zlib_header(uint8_t first) { return (first & 0x0F) == 8 && first >> 4 <= 7; }
 
 static int zlib_bits(curlrt_coding coding, uint8_t first) {
@@ -170,16 +170,16 @@ static int zlib_bits(curlrt_coding coding, uint8_t first) {
     return has_zlib_header(first) ? window_bits : -window_bits;
 }
 
-static bool begin_zlib(curlrt_decoder *decoder, const uint8_t *input) {
-    if (decoder->is_begun) return true;
+static bool start_zlib(curlrt_decoder *decoder, const uint8_t *input) {
+    if (decoder->has_started) return true;
     int bits = zlib_bits(decoder->coding, *input);
-    decoder->is_begun = zlib.inflate_init(&decoder->zlib, bits, "1.2.11", (int)sizeof(zlib_stream)) == zlib_ok;
-    return decoder->is_begun;
+    decoder->has_started = zlib.inflate_init(&decoder->zlib, bits, "1.2.11", (int)sizeof(zlib_stream)) == zlib_ok;
+    return decoder->has_started;
 }
 
 static curlrt_decode_result decode_zlib(
     curlrt_decoder *decoder, const uint8_t **input, size_t *count, uint8_t *output, size_t *room) {
-    if (!begin_zlib(decoder, *input)) return curlrt_decode_failed;
+    if (!start_zlib(decoder, *input)) return curlrt_decode_failed;
     zlib_stream *stream = &decoder->zlib;
     stream->input = *input;
     stream->input_count = (unsigned int)*count;

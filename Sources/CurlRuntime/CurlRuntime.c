@@ -4,7 +4,7 @@
 
 #include "CurlRuntime.h"
 
-// Longer than our other files, because the table of functions below is static: whatever calls them stands here.
+// Longer than other files, because the table of functions below is static and can be used only in this file.
 #if defined(__linux__)
 
 #include <dirent.h>
@@ -23,18 +23,18 @@
 
 enum {
     oldest_version = 0x074400,
-    global_everything = 3,
+    global_all = 3,
     version_now = 3,
     message_done = 1,
-    option_open_socket = 20163,
-    pause_nothing = 0,
-    option_open_socket_context = 10164,
-    option_resolver_start = 20272,
-    option_resolver_start_context = 10273,
-    info_context = 0x100000 + 21,
+    option_opensocketfunction = 20163,
+    pause_cont = 0,
+    option_opensocketdata = 10164,
+    option_resolver_start_function = 20272,
+    option_resolver_start_data = 10273,
+    info_private = 0x100000 + 21,
 };
 
-/// The first members of `curl_version_info_data`, which have never moved.
+/// The first members of `curl_version_info_data`, which are the same in every version.
 typedef struct version_info {
     int age;
     const char *text;
@@ -88,16 +88,16 @@ static struct {
 } curl;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char why_unavailable[256] = "libcurl has not been looked for";
-static bool usable = false;
+static char unavailable_reason[256] = "libcurl has not been loaded";
+static bool is_usable = false;
 
-/// The library whose symbols count: all of it comes from the process, or all of it from the file.
+/// The library in which all symbols are looked up: the process or the file.
 static void *library = NULL;
 
 static bool resolve(void *slot, const char *name) {
     void *symbol = dlsym(library, name);
     memcpy(slot, &symbol, sizeof symbol);
-    if (!symbol) snprintf(why_unavailable, sizeof why_unavailable, "libcurl has no %s", name);
+    if (!symbol) snprintf(unavailable_reason, sizeof unavailable_reason, "libcurl has no %s", name);
     return symbol != NULL;
 }
 
@@ -105,7 +105,7 @@ static bool find_library(void) {
     library = RTLD_DEFAULT;
     if (dlsym(RTLD_DEFAULT, "curl_multi_init")) return true;
     library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (!library) snprintf(why_unavailable, sizeof why_unavailable, "%s", dlerror());
+    if (!library) snprintf(unavailable_reason, sizeof unavailable_reason, "%s", dlerror());
     return library != NULL;
 }
 
@@ -142,14 +142,14 @@ void curlrt_enter(void) {
 
 void curlrt_leave(void) { atomic_fetch_sub(&working, 1); }
 
-/// Runs before OpenSSL's own cleanup, which frees what a working thread still reads.
-static void hold_threads_at_exit(void) {
+/// Stops working threads. Runs before the cleanup of OpenSSL, which frees memory that they read.
+static void stop_threads_at_exit(void) {
     const struct timespec millisecond = {.tv_nsec = 1000000};
     atomic_store(&is_exiting, true);
     for (int tries = 0; tries < 300 && atomic_load(&working) > 0; tries++) nanosleep(&millisecond, NULL);
 }
 
-void curlrt_block_broken_pipe_signal(void) {
+void curlrt_block_sigpipe(void) {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);
@@ -159,23 +159,23 @@ void curlrt_block_broken_pipe_signal(void) {
 static void load(void) {
     const char *hidden = getenv("ERRAND_HIDE_LIBCURL");
     if (hidden && strcmp(hidden, "1") == 0) {
-        snprintf(why_unavailable, sizeof why_unavailable, "ERRAND_HIDE_LIBCURL hides libcurl");
+        snprintf(unavailable_reason, sizeof unavailable_reason, "ERRAND_HIDE_LIBCURL hides libcurl");
         return;
     }
     if (!find_library() || !resolve_all()) return;
     const version_info *version = curl.version_info(version_now);
     if (version->number < oldest_version) {
-        snprintf(why_unavailable, sizeof why_unavailable, "libcurl %s is older than 7.68", version->text);
+        snprintf(unavailable_reason, sizeof unavailable_reason, "libcurl %s is older than 7.68", version->text);
         return;
     }
-    usable = curl.global_init(global_everything) == 0;
-    if (!usable) snprintf(why_unavailable, sizeof why_unavailable, "curl_global_init failed");
-    if (usable) atexit(hold_threads_at_exit);
+    is_usable = curl.global_init(global_all) == 0;
+    if (!is_usable) snprintf(unavailable_reason, sizeof unavailable_reason, "curl_global_init failed");
+    if (is_usable) atexit(stop_threads_at_exit);
 }
 
 const char *curlrt_unavailable(void) {
     pthread_once(&once, load);
-    return usable ? NULL : why_unavailable;
+    return is_usable ? NULL : unavailable_reason;
 }
 
 const char *curlrt_version(void) { return curlrt_unavailable() ? "" : curl.version_info(version_now)->text; }
@@ -216,11 +216,11 @@ int curlrt_easy_set_seek(curlrt_easy *easy, int option, curlrt_seek_function fun
     return curl.easy_setopt(easy, option, function);
 }
 
-int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function function) {
+int curlrt_easy_set_prereq(curlrt_easy *easy, int option, curlrt_prereq_function function) {
     return curl.easy_setopt(easy, option, function);
 }
 
-int curlrt_easy_resume(curlrt_easy *easy) { return curl.easy_pause(easy, pause_nothing); }
+int curlrt_easy_resume(curlrt_easy *easy) { return curl.easy_pause(easy, pause_cont); }
 
 static int open_socket(void *is_connecting, int purpose, socket_address *wanted) {
     (void)purpose;
@@ -235,11 +235,11 @@ static int start_resolver(void *resolver, void *reserved, void *is_connecting) {
     return 0;
 }
 
-void curlrt_easy_watch_connecting(curlrt_easy *easy, bool *is_connecting) {
-    curl.easy_setopt(easy, option_open_socket_context, is_connecting);
-    curl.easy_setopt(easy, option_open_socket, open_socket);
-    curl.easy_setopt(easy, option_resolver_start_context, is_connecting);
-    curl.easy_setopt(easy, option_resolver_start, start_resolver);
+void curlrt_easy_observe_connecting(curlrt_easy *easy, bool *is_connecting) {
+    curl.easy_setopt(easy, option_opensocketdata, is_connecting);
+    curl.easy_setopt(easy, option_opensocketfunction, open_socket);
+    curl.easy_setopt(easy, option_resolver_start_data, is_connecting);
+    curl.easy_setopt(easy, option_resolver_start_function, start_resolver);
 }
 
 long curlrt_easy_number(curlrt_easy *easy, int info) {
@@ -247,18 +247,18 @@ long curlrt_easy_number(curlrt_easy *easy, int info) {
     return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
 }
 
-void *curlrt_easy_context(curlrt_easy *easy) {
+void *curlrt_easy_private(curlrt_easy *easy) {
     void *context = NULL;
-    return curl.easy_getinfo(easy, info_context, &context) == 0 ? context : NULL;
+    return curl.easy_getinfo(easy, info_private, &context) == 0 ? context : NULL;
 }
 
 enum { watched_descriptors = 4096 };
 
-/// How often each round wakes libcurl; a pair that other threads use does not carry just these numbers of bytes in turn.
+/// How often each round wakes libcurl. A pair of sockets that other threads use does not transfer just these numbers of bytes.
 static const int wakeups_of_rounds[] = {5, 11, 3};
 
-/// What may be libcurl's wake-up pair: for each descriptor whether it still can be, and the bytes that the kernel
-/// accounts for each byte that it sends.
+/// A descriptor that may be one of libcurl's wake-up pair: whether it still can be, and the bytes that the kernel accounts
+/// for each byte that it sends.
 typedef struct candidate {
     bool is_open;
     int accounted;
@@ -266,7 +266,7 @@ typedef struct candidate {
 
 typedef candidate candidate_set[watched_descriptors];
 
-/// Adds every open local socket that programs would inherit.
+/// Adds every open local socket that child processes would inherit.
 static void find_inherited_pairs(candidate *found) {
     DIR *directory = opendir("/proc/self/fd");
     if (!directory) return;
@@ -280,8 +280,8 @@ static void find_inherited_pairs(candidate *found) {
     closedir(directory);
 }
 
-/// Whether a local socket has just received `wakeups` bytes, or has sent as many of the size seen before.
-static bool carries(int descriptor, int wakeups, candidate *candidate) {
+/// Returns whether a local socket has just received `wakeups` bytes, or has sent as many of the size measured before.
+static bool transfers(int descriptor, int wakeups, candidate *candidate) {
     int received = 0, sent = 0;
     ioctl(descriptor, FIONREAD, &received);
     ioctl(descriptor, TIOCOUTQ, &sent);
@@ -290,10 +290,10 @@ static bool carries(int descriptor, int wakeups, candidate *candidate) {
     return candidate->accounted > 0 && sent == candidate->accounted * wakeups;
 }
 
-static void keep_carrying(candidate *found, int wakeups) {
+static void keep_transferring(candidate *found, int wakeups) {
     for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
         if (!found[descriptor].is_open) continue;
-        found[descriptor].is_open = carries(descriptor, wakeups, &found[descriptor]);
+        found[descriptor].is_open = transfers(descriptor, wakeups, &found[descriptor]);
     }
 }
 
@@ -308,18 +308,18 @@ static void keep_empty(candidate *found) {
 }
 
 /// Makes the wake-up pair of `multi` close-on-exec: of the sockets that are not in `others`, the two on which every
-/// wake-up shows. Sockets that other threads opened meanwhile stay as they are.
+/// wake-up is measured. Sockets that other threads have opened meanwhile are not changed.
 static void close_pair_on_exec(curlrt_multi *multi, const candidate *others) {
     candidate_set pair = {0};
     find_inherited_pairs(pair);
     for (int descriptor = 0; descriptor < watched_descriptors; descriptor++) {
         if (others[descriptor].is_open) pair[descriptor].is_open = false;
     }
-    // What `make_wakeable_multi` tried.
+    // Removes the wake-up of `make_wakeable_multi`.
     curl.multi_poll(multi, NULL, 0, 0, NULL);
     for (size_t round = 0; round < sizeof wakeups_of_rounds / sizeof *wakeups_of_rounds; round++) {
         for (int wakeup = 0; wakeup < wakeups_of_rounds[round]; wakeup++) curl.multi_wakeup(multi);
-        keep_carrying(pair, wakeups_of_rounds[round]);
+        keep_transferring(pair, wakeups_of_rounds[round]);
         curl.multi_poll(multi, NULL, 0, 0, NULL);
         keep_empty(pair);
     }
@@ -328,7 +328,7 @@ static void close_pair_on_exec(curlrt_multi *multi, const candidate *others) {
     }
 }
 
-/// libcurl 7.88 is content with a set that it found no descriptors to wake it with.
+/// Returns `NULL` for a set without descriptors for wake-ups, which libcurl 7.88 does not report as a failure.
 static curlrt_multi *make_wakeable_multi(void) {
     curlrt_multi *multi = curl.multi_init();
     if (!multi || curl.multi_wakeup(multi) == 0) return multi;
@@ -336,7 +336,7 @@ static curlrt_multi *make_wakeable_multi(void) {
     return NULL;
 }
 
-/// libcurl makes a pair of sockets for its wake-ups, which programs that the process starts would inherit until 8.10.
+/// Before 8.10, child processes inherit the pair of sockets that libcurl creates for its wake-ups.
 curlrt_multi *curlrt_multi_make(void) {
     candidate_set others = {0};
     find_inherited_pairs(others);

@@ -15,40 +15,40 @@ typedef struct curlrt_easy curlrt_easy;
 /// A set of transfers that run together (`CURLM`).
 typedef struct curlrt_multi curlrt_multi;
 
-/// Takes received bytes, or fills a buffer with bytes to send; the answer is a number of bytes.
+/// Receives bytes, or fills a buffer with bytes to send; returns a number of bytes.
 typedef size_t (*curlrt_transfer_function)(char *bytes, size_t size, size_t count, void *context);
 
-/// Moves to a position in the body that is sent; 0 is done, 1 ends the transfer.
+/// Moves to a position in the request's body; returns 0 on success, 1 to end the transfer.
 typedef int (*curlrt_seek_function)(void *context, int64_t offset, int origin);
 
-/// Hears that a connection is ready for the request; 0 goes on, 1 ends the transfer.
-typedef int (*curlrt_ready_function)(void *context, char *remote, char *local, int remote_port, int local_port);
+/// Called when a connection is ready, before the request is sent; returns 0 to continue, 1 to end the transfer.
+typedef int (*curlrt_prereq_function)(void *context, char *remote, char *local, int remote_port, int local_port);
 
-/// Binds libcurl once for the whole process; `NULL` when it is usable, otherwise the reason why it is not.
+/// Loads libcurl once for the process; returns `NULL` when it is usable, otherwise the reason why it is not.
 ///
-/// Safe on any thread. `ERRAND_HIDE_LIBCURL=1` in the environment makes it unusable.
+/// Called on any thread. `ERRAND_HIDE_LIBCURL=1` in the environment makes it unusable.
 const char *curlrt_unavailable(void);
 
-/// The version of libcurl as text, empty when it is not usable.
+/// Returns the version of libcurl as text; empty when it is not usable.
 const char *curlrt_version(void);
 
-/// The version of libcurl as 0xXXYYZZ, 0 when it is not usable.
+/// Returns the version of libcurl as 0xXXYYZZ; 0 when it is not usable.
 unsigned int curlrt_version_number(void);
 
-/// The number of the option called `name`, or -1 when this libcurl does not have it or cannot tell.
+/// Returns the number of the option `name`; -1 when this libcurl does not have it or cannot look up options.
 int curlrt_option_number(const char *name);
 
-/// libcurl's words for a result code.
+/// Returns libcurl's message for a result code.
 const char *curlrt_error_text(int code);
 
-/// Begins a stretch of work with libcurl; does not return once the process is exiting.
+/// Begins work with libcurl; does not return once the process is exiting.
 void curlrt_enter(void);
 
-/// Ends a stretch of work with libcurl; the exit of the process waits for it, 300 ms at most.
+/// Ends work with libcurl; the exit of the process waits for this, 300 ms at most.
 void curlrt_leave(void);
 
-/// Keeps a write to a closed connection from ending the process; counts for the calling thread.
-void curlrt_block_broken_pipe_signal(void);
+/// Blocks SIGPIPE on the calling thread, which would end the process at a write to a closed connection.
+void curlrt_block_sigpipe(void);
 
 curlrt_easy *curlrt_easy_make(void);
 void curlrt_easy_free(curlrt_easy *easy);
@@ -57,18 +57,21 @@ int curlrt_easy_set_size(curlrt_easy *easy, int option, int64_t value);
 int curlrt_easy_set_pointer(curlrt_easy *easy, int option, const void *value);
 int curlrt_easy_set_transfer(curlrt_easy *easy, int option, curlrt_transfer_function function);
 int curlrt_easy_set_seek(curlrt_easy *easy, int option, curlrt_seek_function function);
-int curlrt_easy_set_ready(curlrt_easy *easy, int option, curlrt_ready_function function);
+int curlrt_easy_set_prereq(curlrt_easy *easy, int option, curlrt_prereq_function function);
 
-/// Goes on with a paused transfer; calls its write function at once when bytes have been kept for it.
+/// Continues a paused transfer; calls its write function at once when libcurl has stored bytes for it.
 int curlrt_easy_resume(curlrt_easy *easy);
 
-/// Sets `*is_connecting` whenever `easy` begins a name lookup or opens a socket, and makes its sockets close-on-exec.
+/// Sets `*is_connecting` whenever `easy` starts a name lookup or opens a socket, and makes its sockets close-on-exec.
 ///
 /// `is_connecting` must stay valid until `easy` is freed.
-void curlrt_easy_watch_connecting(curlrt_easy *easy, bool *is_connecting);
+void curlrt_easy_observe_connecting(curlrt_easy *easy, bool *is_connecting);
 
+/// Returns a number that libcurl reports for a transfer (`CURLINFO`); 0 when it does not.
 long curlrt_easy_number(curlrt_easy *easy, int info);
-void *curlrt_easy_context(curlrt_easy *easy);
+
+/// Returns the value of `CURLOPT_PRIVATE`.
+void *curlrt_easy_private(curlrt_easy *easy);
 
 curlrt_multi *curlrt_multi_make(void);
 void curlrt_multi_free(curlrt_multi *multi);
@@ -76,16 +79,16 @@ int curlrt_multi_set_number(curlrt_multi *multi, int option, long value);
 int curlrt_multi_add(curlrt_multi *multi, curlrt_easy *easy);
 int curlrt_multi_remove(curlrt_multi *multi, curlrt_easy *easy);
 
-/// Moves every byte that can move without waiting.
+/// Transfers every byte that can be transferred without waiting.
 int curlrt_multi_perform(curlrt_multi *multi);
 
 /// Waits for a socket, a timer, `milliseconds` or ``curlrt_multi_wake``.
 int curlrt_multi_wait(curlrt_multi *multi, int milliseconds);
 
-/// Ends ``curlrt_multi_wait``; safe on any thread.
+/// Ends ``curlrt_multi_wait``; called on any thread.
 int curlrt_multi_wake(curlrt_multi *multi);
 
-/// Takes the next finished transfer and its result code; `NULL` when there is none.
+/// Removes the next finished transfer, and returns it with its result code; `NULL` when there is none.
 curlrt_easy *curlrt_multi_next_finished(curlrt_multi *multi, int *code);
 
 #endif

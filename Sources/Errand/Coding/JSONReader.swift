@@ -223,15 +223,3 @@ extension JSONReader {
         .dataCorrupted(.init(codingPath: [], debugDescription: "\(reason) at byte \(position)"))
     }
 }
-
-extension UInt8 {
-    /// The value of a hexadecimal digit in ASCII; `nil` for any other byte.
-    fileprivate var hexDigitValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        default: nil
-        }
-    }
-}

@@ -72,7 +72,7 @@ public struct MultipartForm: Sendable {
     }
 
     private func checked(_ text: String) throws(APIError) -> String {
-        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        guard !text.utf8.contains(where: \.isASCIIControl) else {
             throw APIError(.invalidRequest, reason: "a multipart name, file name or type contains a control character")
         }
         return text

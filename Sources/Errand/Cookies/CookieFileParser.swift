@@ -121,7 +121,7 @@ private struct CookieFileParser {
         let line = isHTTPOnly ? line.dropFirst(CookieFileFormat.httpOnlyPrefix.utf8.count) : line
         let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
         // Like curl, this reads a line that ends after the name as a cookie without a value.
-        guard (6...7).contains(fields.count), !line.contains(where: \.isForbiddenInCookie), !fields[5].isEmpty,
+        guard (6...7).contains(fields.count), !line.contains(where: \.isControlExceptTab), !fields[5].isEmpty,
             let domain = domain(fields[0]), let includesSubdomains = Bool(field: fields[1]),
             fields[2].first == UInt8(ascii: "/"), let isSecure = Bool(field: fields[3]),
             let seconds = seconds(fields[4])

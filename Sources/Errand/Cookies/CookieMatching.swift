@@ -97,7 +97,3 @@ extension Cookie {
         other.isSecure && other.nameBytes == nameBytes && CookiePath.matches(path, cookiePath: other.path)
     }
 }
-
-extension UInt8 {
-    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-}

@@ -19,7 +19,7 @@ struct SetCookieHeader {
     private var maxAge: TimeInterval?
 
     init(parsing bytes: [UInt8]) throws(CookieRefusal) {
-        guard !bytes.contains(where: \.isForbiddenInCookie) else { throw .controlCharacter }
+        guard !bytes.contains(where: \.isControlExceptTab) else { throw .controlCharacter }
         let parts = bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         (name, value) = Self.pair(parts.first ?? [])
         guard !name.isEmpty || !value.isEmpty else { throw .empty }
@@ -42,14 +42,14 @@ struct SetCookieHeader {
 
     /// A pair without `=` is a value without a name.
     private static func pair(_ part: ArraySlice<UInt8>) -> (name: [UInt8], value: [UInt8]) {
-        guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return ([], Array(part.trimmed)) }
-        return (Array(part[..<equals].trimmed), Array(part[(equals + 1)...].trimmed))
+        guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return ([], Array(part.trimmingBlanks)) }
+        return (Array(part[..<equals].trimmingBlanks), Array(part[(equals + 1)...].trimmingBlanks))
     }
 
     private mutating func parseAttribute(_ part: ArraySlice<UInt8>) {
         let equals = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
-        let name = part[..<equals].trimmed.map(\.asciiLowercased)
-        let value = part[equals...].dropFirst().trimmed
+        let name = part[..<equals].trimmingBlanks.map(\.asciiLowercased)
+        let value = part[equals...].dropFirst().trimmingBlanks
         guard value.count <= Self.maximumAttributeLength else { return }
         switch String(decoding: name, as: UTF8.self) {
         case "expires": expires = CookieDate.parse(value) ?? expires
@@ -77,21 +77,6 @@ extension Cookie.SameSite {
         let known = [Self.strict, .lax, .none].first { $0.rawValue.lowercased() == text }
         guard let known else { return nil }
         self = known
-    }
-}
-
-extension UInt8 {
-    /// Whether a header field with this byte is refused: the control characters except TAB.
-    var isForbiddenInCookie: Bool { self < 0x20 && self != 0x09 || self == 0x7F }
-
-    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
-}
-
-extension ArraySlice<UInt8> {
-    fileprivate var trimmed: ArraySlice<UInt8> {
-        let head = drop(while: \.isBlank)
-        guard let last = head.lastIndex(where: { !$0.isBlank }) else { return [] }
-        return head[...last]
     }
 }
 
@@ -189,6 +174,6 @@ extension Date {
 
 extension [UInt8] {
     fileprivate func hasPrefix(_ lowercased: String) -> Bool {
-        count >= lowercased.utf8.count && zip(self, lowercased.utf8).allSatisfy { $0.asciiLowercased == $1 }
+        prefix(lowercased.utf8.count).equalsIgnoringCase(lowercased.utf8)
     }
 }

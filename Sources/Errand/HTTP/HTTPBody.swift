@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a request sends: pieces from memory and from files, streamed one after the other and readable again.
+/// The body of a request: pieces from memory and from files, which are sent one after the other and can be read again.
 public struct HTTPBody: Sendable, Hashable {
     /// One piece of a body.
     public enum Piece: Sendable, Hashable {
@@ -10,7 +10,7 @@ public struct HTTPBody: Sendable, Hashable {
         case file(URL)
     }
 
-    /// The pieces in the order of sending; none is a request without a body.
+    /// The pieces in the order in which they are sent; empty for a request without a body.
     public let pieces: [Piece]
 
     /// Creates a body from pieces.
@@ -21,12 +21,12 @@ public struct HTTPBody: Sendable, Hashable {
     /// No body.
     public static let empty = HTTPBody([])
 
-    /// A body of these bytes; also none at all, which is sent as `Content-Length: 0`.
+    /// Creates a body of these bytes; no bytes are sent as `Content-Length: 0`.
     public static func data(_ data: Data) -> HTTPBody {
         HTTPBody([.data(data)])
     }
 
-    /// A body of the bytes of this file, which is read while it is sent.
+    /// Creates a body of the bytes of this file, which is read while it is sent.
     public static func file(_ url: URL) -> HTTPBody {
         HTTPBody([.file(url)])
     }

@@ -1,19 +1,19 @@
-/// One header line: a name, which ignores case, and a value.
+/// One header line: a name, which is not case-sensitive, and a value.
 public struct HTTPField: Sendable {
-    /// The name as it was written.
+    /// The name in its original case.
     public let name: String
-    /// The value as text: UTF-8 where the bytes are that, ISO 8859-1 otherwise.
+    /// The value as text: decoded as UTF-8 where the bytes are valid UTF-8, as ISO 8859-1 otherwise.
     public let value: String
     private let isLatin1: Bool
 
-    /// Creates a field from text; it is checked before the request is sent.
+    /// Creates a field from text, which is validated before the request is sent.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
         isLatin1 = false
     }
 
-    /// Creates a field from the bytes of the wire, of which none is lost.
+    /// Creates a field from the received bytes, all of which ``bytes`` returns.
     public init(_ name: String, bytes: some Collection<UInt8>) {
         self.name = name
         if let text = String(validating: bytes, as: UTF8.self) {
@@ -25,34 +25,38 @@ public struct HTTPField: Sendable {
         }
     }
 
-    /// The value's bytes as they stand on the wire.
+    /// The value's bytes as they are sent or were received.
     public var bytes: [UInt8] {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
     }
 
-    /// Adds the value's bytes as they stand on the wire.
+    /// Appends ``bytes`` to `list`.
     func appendBytes(to list: inout [UInt8]) {
         guard isLatin1 else { return list.append(contentsOf: value.utf8) }
         list.append(contentsOf: bytes)
     }
 
-    /// Whether this field has `name`, in any case.
+    /// Returns whether this field has `name`, without regard to case.
     public func isNamed(_ name: String) -> Bool {
-        self.name.utf8.count == name.utf8.count
-            && zip(self.name.utf8, name.utf8).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+        self.name.utf8.equalsIgnoringCase(name.utf8)
+    }
+
+    /// Whether the transport writes lines of this name itself: a wrong one would let the body be read as another request.
+    var isWrittenByTransport: Bool {
+        isNamed("Content-Length") || isNamed("Transfer-Encoding") || isNamed("Host")
     }
 }
 
-/// Header lines in the order of the wire, duplicates kept.
+/// Header lines in the order in which they are sent or were received, duplicates included.
 public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     private var fields: [HTTPField]
 
-    /// Creates headers from fields, in their order.
+    /// Creates headers from fields, in the same order.
     public init(_ fields: [HTTPField] = []) {
         self.fields = fields
     }
 
-    /// Creates headers from a literal, in its order; a name may stand in it more than once.
+    /// Creates headers from a literal, in the same order; a name may occur more than once.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { HTTPField($0, $1) }
     }
@@ -68,22 +72,22 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Every value of `name`, in the order of the wire.
+    /// Every value of `name`, in their order.
     public func values(_ name: String) -> [String] {
         fields(named: name).map(\.value)
     }
 
-    /// Every field called `name`, in the order of the wire.
+    /// Every field called `name`, in their order.
     public func fields(named name: String) -> [HTTPField] {
         fields.filter { $0.isNamed(name) }
     }
 
-    /// Adds a line behind those that are there.
+    /// Adds a line at the end.
     public mutating func append(_ name: String, _ value: String) {
         fields.append(HTTPField(name, value))
     }
 
-    /// Adds a line behind those that are there.
+    /// Adds a line at the end.
     public mutating func append(_ field: HTTPField) {
         fields.append(field)
     }
@@ -102,15 +106,8 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 extension HTTPHeaders: RandomAccessCollection {
     /// The position of the first line.
     public var startIndex: Int { fields.startIndex }
-    /// The position behind the last line.
+    /// The position after the last line.
     public var endIndex: Int { fields.endIndex }
     /// The line at `position`.
     public subscript(position: Int) -> HTTPField { fields[position] }
-}
-
-extension UInt8 {
-    /// The lower case of an ASCII letter; any other byte as it is.
-    var asciiLowercased: UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
-    }
 }

@@ -1,18 +1,18 @@
 /// A request method (RFC 9110 section 9).
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
-    /// The method's token as it stands on the request line; case matters.
+    /// The method's token, which is case-sensitive.
     public let rawValue: String
 
-    /// Creates a method from its token, which is checked before the request is sent.
+    /// Creates a method from its token, which is validated before the request is sent.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
     /// Reads a resource.
     public static let get = HTTPMethod(rawValue: "GET")
-    /// Reads a resource's headers alone.
+    /// Reads only the headers of a resource.
     public static let head = HTTPMethod(rawValue: "HEAD")
-    /// Hands a body to a resource.
+    /// Sends a body to a resource.
     public static let post = HTTPMethod(rawValue: "POST")
     /// Replaces a resource.
     public static let put = HTTPMethod(rawValue: "PUT")
@@ -20,15 +20,15 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     public static let patch = HTTPMethod(rawValue: "PATCH")
     /// Removes a resource.
     public static let delete = HTTPMethod(rawValue: "DELETE")
-    /// Asks what a resource allows.
+    /// Requests the methods that a resource supports.
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 
-    /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2).
+    /// Whether sending a request twice has the same effect as sending it once (RFC 9110 section 9.2.2).
     public var isIdempotent: Bool {
         [.get, .head, .put, .delete, .options].contains(self)
     }
 
-    /// Whether parameters go to the query (`GET`, `HEAD`, `DELETE`) rather than to the body.
+    /// Whether parameters are sent in the query (`GET`, `HEAD`, `DELETE`) and not in the body.
     public var encodesParamsInQuery: Bool {
         [.get, .head, .delete].contains(self)
     }

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// One request as it goes to the wire: a pure value, which may be sent any number of times.
+/// One request as it is sent: a value, which may be sent any number of times.
 public struct HTTPRequest: Sendable {
-    /// Where the bytes of a 2xx answer go; other answers always go to memory.
+    /// Where the body of a 2xx answer is stored; other bodies are always kept in memory.
     public enum Destination: Sendable, Equatable {
-        /// Into ``HTTPResponse/body``.
+        /// In ``HTTPResponse/body``.
         case memory
-        /// Into this file, which appears, whole, when the answer is complete; an older one is replaced.
+        /// In this file, which is created when the answer is complete; an existing file is replaced.
         case file(URL)
     }
 
@@ -14,19 +14,19 @@ public struct HTTPRequest: Sendable {
     public var method: HTTPMethod
     /// The absolute `http` or `https` URL.
     public var url: URL
-    /// The header lines; `Host`, `Content-Length` and `Transfer-Encoding` are the transport's.
+    /// The header lines; the transport writes `Host`, `Content-Length` and `Transfer-Encoding` itself.
     public var headers: HTTPHeaders
-    /// What is sent.
+    /// The body.
     public var body: HTTPBody
-    /// Where the answer's body goes.
+    /// Where the answer's body is stored.
     public var destination: Destination = .memory
-    /// The longest silence: how long no byte may move in either direction, connecting included; 60 s by default.
+    /// The longest time without a transferred byte in either direction, connecting included; 60 s by default.
     ///
     /// `nil` is no limit.
     public var timeout: Duration? = .seconds(60)
-    /// How long the whole exchange may take, redirects included; `nil`, the default, is no limit.
+    /// The longest time that the whole exchange may take, redirects included; `nil`, the default, is no limit.
     public var deadline: Duration?
-    /// How large an answer may be.
+    /// The largest answer that is accepted.
     public var limits = HTTPLimits()
 
     /// Creates a request.
@@ -38,13 +38,13 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-/// How large an answer may be before the exchange fails with `responseTooLarge`.
+/// The largest answer that is accepted; a larger one fails with ``TransportError/Kind/responseTooLarge``.
 public struct HTTPLimits: Sendable, Hashable {
-    /// Bytes of the decoded body in memory; 32 MiB by default.
+    /// The bytes of a decoded body in memory; 32 MiB by default.
     ///
-    /// A body that goes to a file has no limit.
+    /// A body that is stored in a file has no limit.
     public var bodyBytes: Int = 32 << 20
-    /// Bytes of the header block, all lines together; 256 KiB by default.
+    /// The bytes of the header block, all lines together; 256 KiB by default.
     public var headerBytes: Int = 256 << 10
 
     /// Creates the default limits.

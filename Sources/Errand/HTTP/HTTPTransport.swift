@@ -1,31 +1,31 @@
-/// The one seam to the network: sends a request and returns its answer.
+/// The interface to the network: sends a request and returns its answer.
 ///
-/// A transport never follows redirects, never stores or adds cookies, never caches, and decodes content encodings. It may
-/// send an idempotent request again when its connection died before an answer began; any other request that the server
-/// may have seen is never sent twice. It honours the request's `timeout`, `deadline`, `limits` and `destination`, and
-/// ends at once with ``TransportError/Kind/cancelled`` when the calling task is cancelled.
+/// A transport does not follow redirects, store or add cookies, or cache; it decodes content codings. It may send an
+/// idempotent request again when its connection was lost before an answer began. It never sends any other request twice
+/// that the server may have received. It applies the request's `timeout`, `deadline`, `limits` and `destination`, and ends
+/// at once with ``TransportError/Kind/cancelled`` when the calling task is cancelled.
 ///
-/// A transport does not queue: it starts each request at once. A proxy lets go as many as ``capacity`` allows.
+/// A transport has no queue: it starts each request at once. A proxy sends as many at a time as ``capacity`` allows.
 public protocol HTTPTransport: Sendable {
-    /// How many exchanges the transport carries well at a time; ``TransportCapacity/init()`` by default.
+    /// How many exchanges a proxy may give to the transport at a time; ``TransportCapacity/init()`` by default.
     var capacity: TransportCapacity { get }
 
     /// Sends a request.
     ///
     /// - Parameters:
     ///   - request: A request that has passed ``HTTPRequest/validate()``.
-    ///   - progress: Called on any thread, in order, while bytes move; never after `send` has returned.
+    ///   - progress: Called on any thread, in order, while bytes are transferred; never after `send` has returned.
     /// - Returns: The final (not 1xx) answer, whatever its status.
     /// - Throws: ``TransportError`` when there is no complete answer.
     func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(TransportError) -> HTTPResponse
 }
 
 extension HTTPTransport {
-    /// That of the platform's transport with its default configuration.
+    /// The capacity of the platform's transport with its default configuration.
     public var capacity: TransportCapacity { TransportCapacity() }
 }
 
-/// How many exchanges a transport carries at a time.
+/// How many exchanges a transport can carry at a time.
 public struct TransportCapacity: Sendable, Equatable {
     /// The connections to one host and port, each of which carries one exchange; 16 by default.
     public var connectionsPerHost = 16
@@ -37,7 +37,7 @@ public struct TransportCapacity: Sendable, Equatable {
     /// Creates the default capacity.
     public init() {}
 
-    /// As many exchanges as a proxy lets go; for a transport without connections.
+    /// No limits; for a transport without connections, such as one for tests.
     public static var unlimited: TransportCapacity {
         var capacity = TransportCapacity()
         capacity.connectionsPerHost = .max
@@ -46,12 +46,12 @@ public struct TransportCapacity: Sendable, Equatable {
     }
 }
 
-/// How far an upload or a download has come.
+/// How much of an upload or a download is complete.
 public struct TransferProgress: Sendable, Equatable {
-    /// Takes progress; it is called on any thread and must not block.
+    /// Receives progress; called on any thread and must not block.
     public typealias Handler = @Sendable (TransferProgress) -> Void
 
-    /// Which way the bytes move.
+    /// The direction in which bytes are transferred.
     public enum Direction: Sendable {
         /// To the server.
         case upload
@@ -59,11 +59,11 @@ public struct TransferProgress: Sendable, Equatable {
         case download
     }
 
-    /// Which way the bytes move.
+    /// The direction in which the bytes are transferred.
     public let direction: Direction
-    /// The bytes of the body that have moved.
+    /// The bytes of the body that have been transferred.
     public let completedBytes: Int64
-    /// The bytes of the whole body, where that is known.
+    /// The bytes of the whole body; `nil` when unknown.
     public let totalBytes: Int64?
 
     /// Creates a report.
@@ -73,7 +73,7 @@ public struct TransferProgress: Sendable, Equatable {
         self.totalBytes = totalBytes
     }
 
-    /// The part that is done, 0 to 1, where the whole is known.
+    /// The completed part, 0 to 1; `nil` when the total is unknown or 0.
     public var fractionCompleted: Double? {
         guard let totalBytes, totalBytes > 0 else { return nil }
         return min(1, Double(completedBytes) / Double(totalBytes))

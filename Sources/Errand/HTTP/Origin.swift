@@ -1,9 +1,9 @@
 import Foundation
 
-/// The scheme, host and port of a URL, which decide who may see a secret (RFC 6454).
+/// The scheme, host and port of a URL (RFC 6454), which determine where secrets may be sent.
 ///
-/// Two hosts are the same only when their names are: a name with a trailing dot, or another spelling of an address, is another
-/// origin, although it may lead to the same server.
+/// Hosts are compared by name: a name with a trailing dot, or another notation of an address, is another origin, although it
+/// may refer to the same server.
 struct Origin: Hashable {
     /// The scheme in lower case.
     let scheme: String
@@ -23,17 +23,17 @@ struct Origin: Hashable {
 }
 
 extension Origin: CustomStringConvertible {
-    /// The origin as RFC 6454 section 6.2 has it: `https://a.test:8443`, without the port where it is the scheme's own.
+    /// The origin in the form of RFC 6454 section 6.2: `https://a.test:8443`, without the scheme's default port.
     var description: String { "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")" }
 }
 
 extension URL {
-    /// Whether scheme, host and port are the same; `false` for a URL without a host.
+    /// Returns whether scheme, host and port are equal; `false` for a URL without a host.
     func hasSameOrigin(as other: URL) -> Bool {
         guard let origin = Origin(self) else { return false }
         return origin == Origin(other)
     }
 
-    /// The origin, for messages; of a URL without a host the scheme alone.
+    /// The origin, for messages; only the scheme of a URL without a host.
     var originText: String { Origin(self)?.description ?? "\(scheme ?? ""):" }
 }

@@ -1,26 +1,27 @@
 /// Percent-encoding of URL parts (RFC 3986 section 2.1).
 enum PercentEncoding {
-    /// `%` and the two digits of `byte`.
+    /// Returns `%` and the two hexadecimal digits of `byte`.
     static func triplet(_ byte: UInt8) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
 
-    /// `text` as part of one path segment: every byte but the unreserved ones is encoded, `%` and `/` too.
+    /// Returns `text` encoded for use inside one path segment: every byte except the unreserved ones, `%` and `/` included.
     static func segment(_ text: String) -> String {
         guard !text.utf8.allSatisfy(\.isUnreserved) else { return text }
         return String(decoding: text.utf8.flatMap { $0.isUnreserved ? [$0] : triplet($0) }, as: UTF8.self)
     }
 
-    /// A path, a query or both, in which only the bytes are encoded that neither may hold (RFC 3986 sections 3.3 and 3.4).
+    /// Returns a path, a query or both with only those bytes encoded that neither may contain (RFC 3986 sections 3.3
+    /// and 3.4).
     ///
-    /// Existing triplets stay as they are; a `%` that begins none becomes `%25`.
+    /// Existing triplets are kept; a `%` that does not begin a triplet becomes `%25`.
     static func path(_ text: some Collection<UInt8>) -> String {
         guard !text.allSatisfy(\.isPathByte) else { return String(decoding: text, as: UTF8.self) }
         var encoded: [UInt8] = []
         var rest = text[...]
         while let byte = rest.popFirst() {
-            let isKept = byte == UInt8(ascii: "%") ? rest.beginsWithHexPair : byte.isPathByte
+            let isKept = byte == UInt8(ascii: "%") ? rest.startsWithHexPair : byte.isPathByte
             encoded += isKept ? [byte] : triplet(byte)
         }
         return String(decoding: encoded, as: UTF8.self)
@@ -28,24 +29,13 @@ enum PercentEncoding {
 }
 
 extension Collection where Element == UInt8 {
-    fileprivate var beginsWithHexPair: Bool {
+    fileprivate var startsWithHexPair: Bool {
         let pair = prefix(2)
-        return pair.count == 2 && pair.allSatisfy(\.isHexDigit)
+        return pair.count == 2 && pair.allSatisfy { $0.hexDigitValue != nil }
     }
 }
 
 extension UInt8 {
-    /// Whether the byte is an ASCII letter or digit.
-    var isASCIIAlphanumeric: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
-            true
-        default:
-            false
-        }
-    }
-
     /// Whether the byte never needs encoding in a URL (RFC 3986 section 2.3).
     var isUnreserved: Bool {
         switch self {
@@ -69,15 +59,6 @@ extension UInt8 {
         switch self {
         case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: ":"), UInt8(ascii: "@"): true
         default: isUnreserved || isSubDelimiter
-        }
-    }
-
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
         }
     }
 }

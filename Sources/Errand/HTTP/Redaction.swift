@@ -1,18 +1,18 @@
 import Foundation
 
-/// What may be shown of a value that can hold a secret: what is known to be harmless, and of the rest its size.
+/// Printable forms of values that can contain secrets: known harmless parts, and only the size of everything else.
 enum Redaction {
-    /// What takes the place of `bytes`.
+    /// Returns the placeholder for `bytes`.
     static func hidden(_ bytes: some Collection<UInt8>) -> String { "<redacted \(bytes.count) bytes>" }
 
-    /// The value of a header line, as far as its name allows it.
+    /// Returns the printable form of a header line's value, which depends on the name.
     static func value(of name: String, _ value: String) -> String {
         let name = name.lowercased()
         guard !harmlessHeaders.contains(name) else { return value }
         return headersWithURL.contains(name) ? url(value) : hidden(value.utf8)
     }
 
-    /// A URL or a relative reference without user, password and fragment, and with the names of its query alone.
+    /// Returns a URL or a relative reference without user, password, fragment and the values of its query.
     static func url(_ text: String) -> String {
         let query = text.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
         let names = query.split(separator: "&").map { item in
@@ -22,7 +22,7 @@ enum Redaction {
         return path(text) + (names.isEmpty ? "" : "?\(names.joined(separator: "&"))")
     }
 
-    /// A URL or a path without user, password, query and fragment.
+    /// Returns a URL or a path without user, password, query and fragment.
     static func path(_ text: String) -> String {
         let text = text.prefix { $0 != "?" && $0 != "#" }
         let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
@@ -32,7 +32,7 @@ enum Redaction {
         return (hasScheme ? "\(scheme):" : "") + hierarchy(rest.dropFirst(2))
     }
 
-    /// Host, port and path; nothing where what stands in front of the path is no host.
+    /// Returns host, port and path, or the placeholder when the part before the path is not a host.
     private static func hierarchy(_ text: Substring) -> String {
         let authority = text.prefix { $0 != "/" && $0 != "\\" }
         let host = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
@@ -46,7 +46,7 @@ enum Redaction {
 
     private static let headersWithURL: Set = ["content-location", "location", "origin", "referer"]
 
-    // In lower case. A name that is not here may be one that an app or a server has made up for a secret.
+    // In lower case. Any other name may be one that an app or a server uses for a secret.
     private static let harmlessHeaders: Set = [
         "accept", "accept-charset", "accept-encoding", "accept-language", "accept-patch", "accept-ranges", "age",
         "allow",
@@ -60,17 +60,17 @@ enum Redaction {
 }
 
 extension Mirror {
-    /// The mirror of an object whose properties, and those of its superclasses and subclasses, may hold secrets.
+    /// Creates the mirror of an object whose properties, inherited ones included, may contain secrets.
     init(withoutChildren object: some AnyObject) {
         self.init(object, children: [:], ancestorRepresentation: .suppressed)
     }
 }
 
 extension HTTPField: CustomStringConvertible, CustomReflectable {
-    /// The line, whose value is shown where the name is one of those that are known to be harmless.
+    /// The line, with its value only when the name is known to be harmless.
     public var description: String { "\(name): \(Redaction.value(of: name, value))" }
 
-    /// The line as ``description`` has it, so that `dump` prints no more.
+    /// The line as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }
 
@@ -86,7 +86,7 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
     /// The pieces, without their contents.
     public var description: String { pieces.map(\.description).description }
 
-    /// The body as ``description`` has it, so that `dump` prints no more.
+    /// The body as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }
 
@@ -99,23 +99,23 @@ extension HTTPBody.Piece: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// The piece as ``description`` has it, so that `dump` prints no more.
+    /// The piece as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["piece": description]) }
 }
 
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
-    /// The method and the URL, without user, password and fragment, and with the names of its query alone.
+    /// The method and the URL without user, password, fragment and the values of its query.
     public var description: String { "\(method) \(Redaction.url(url.absoluteString))" }
 
-    /// The request as ``description`` has it, so that `dump` prints no more.
+    /// The request as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {
-    /// The status and the size; nothing of the contents.
+    /// The status and the size, without the contents.
     public var description: String { "HTTP \(status), \(body.count) bytes" }
 
-    /// The response as ``description`` has it, so that `dump` prints no more.
+    /// The response as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }
 
@@ -123,7 +123,7 @@ extension TransportError: CustomStringConvertible, CustomReflectable {
     /// The kind and the reason.
     public var description: String { "\(kind): \(reason)" }
 
-    /// The error as ``description`` has it, without the error below it, which may quote a URL.
+    /// The error as in ``description``, without the underlying error, which may quote a URL.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }
 
@@ -137,7 +137,7 @@ extension TransportConfiguration.Proxy: CustomStringConvertible, CustomReflectab
         }
     }
 
-    /// The proxy as ``description`` has it, so that `dump` prints no more.
+    /// The proxy as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
 }
 
@@ -150,7 +150,7 @@ extension TLSConfiguration.Certificates: CustomStringConvertible, CustomReflecta
         }
     }
 
-    /// The certificates as ``description`` has them, so that `dump` prints no more.
+    /// The certificates as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["certificates": description]) }
 }
 
@@ -158,6 +158,6 @@ extension ClientIdentity: CustomStringConvertible, CustomReflectable {
     /// The path of the certificate, without the password of the key.
     public var description: String { "identity(\(certificate.path))" }
 
-    /// The identity as ``description`` has it, so that `dump` prints no more.
+    /// The identity as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["identity": description]) }
 }

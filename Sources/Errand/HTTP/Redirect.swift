@@ -6,19 +6,19 @@ extension HTTPRequest {
 
     /// Returns the request that `response` redirects this one to; `nil` when it is no redirect.
     ///
-    /// Methods follow RFC 9110 section 15.4: 303 becomes GET, and so does POST on 301 and 302; 307 and 308 keep method and
-    /// body. A request that loses its body loses the headers that describe it. Another origin (RFC 6454) receives only headers
-    /// that cannot be secret, and never a body.
+    /// The method changes as in RFC 9110 section 15.4: 303 becomes GET, and so does POST on 301 and 302; 307 and 308 keep
+    /// method and body. Without its body, a request also loses the headers that describe the body. Another origin (RFC 6454)
+    /// receives only headers that cannot be secret, and never a body.
     ///
-    /// - Throws: ``TransportError/Kind/security`` for a refused target, ``TransportError/Kind/badResponse`` for one that is
-    ///   no URL.
+    /// - Throws: ``TransportError/Kind/security`` for a refused target, ``TransportError/Kind/badResponse`` for a target that
+    ///   is not a URL.
     func redirected(by response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(response.status),
             let location = response.headers.fields(named: "Location").first
         else { return nil }
         var next = self
         next.url = try target(of: location)
-        next.adoptMethod(for: response.status)
+        next.changeMethod(for: response.status)
         guard !next.url.hasSameOrigin(as: url) else { return next }
         guard next.body.isEmpty else { throw refusal(of: next.url, "would have sent the body to another origin") }
         next.headers = HTTPHeaders(next.headers.filter(\.mayCrossOrigins))
@@ -40,7 +40,7 @@ extension HTTPRequest {
         TransportError(.security, "a redirect from \(url.originText) to \(target.originText) \(reason)")
     }
 
-    private mutating func adoptMethod(for status: Int) {
+    private mutating func changeMethod(for status: Int) {
         let becomesGet = status == 303 && method != .head || status < 303 && method == .post
         guard becomesGet else { return }
         method = .get
@@ -50,14 +50,14 @@ extension HTTPRequest {
 }
 
 extension HTTPField {
-    /// Whether the header says something about the body that it comes with (RFC 9110 section 15.4).
+    /// Whether the header describes the body of its request (RFC 9110 section 15.4).
     fileprivate var describesBody: Bool {
         let name = name.lowercased()
         return name.hasPrefix("content-")
             || ["digest", "expect", "last-modified", "repr-digest", "trailer", "transfer-encoding"].contains(name)
     }
 
-    /// Whether another origin may receive the header: it describes what is asked for and cannot prove who asks.
+    /// Whether another origin may receive the header: it describes the requested content and cannot identify the client.
     fileprivate var mayCrossOrigins: Bool {
         [
             "accept", "accept-encoding", "accept-language", "cache-control", "if-match", "if-modified-since",

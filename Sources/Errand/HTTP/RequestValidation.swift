@@ -3,12 +3,12 @@ import Foundation
 extension HTTPRequest {
     /// Checks everything that could forge or split a request, before a byte is sent.
     ///
-    /// The method and header names are tokens (RFC 9110 section 5.6.2); header values hold no control character but TAB
-    /// (section 5.5); the URL is an absolute `http` or `https` one with a host and without credentials.
+    /// The method and header names are tokens (RFC 9110 section 5.6.2); header values contain no control character other
+    /// than TAB (section 5.5); the URL is an absolute `http` or `https` URL with a host and without credentials.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest``.
     public func validate() throws(TransportError) {
-        guard method.rawValue.utf8.count > 0, method.rawValue.utf8.allSatisfy(\.isToken) else {
+        guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isToken) else {
             throw TransportError(.invalidRequest, "the method is not a token")
         }
         guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
@@ -18,10 +18,10 @@ extension HTTPRequest {
             throw TransportError(.invalidRequest, "the URL has no host")
         }
         guard (0...65535).contains(url.port ?? 0) else {
-            throw TransportError(.invalidRequest, "the URL's port is not one of TCP")
+            throw TransportError(.invalidRequest, "the URL's port is not a TCP port")
         }
         guard url.user == nil, url.password == nil else {
-            throw TransportError(.invalidRequest, "the URL holds credentials, which belong into a header")
+            throw TransportError(.invalidRequest, "the URL contains credentials; send them in a header")
         }
         for field in headers { try field.validate() }
     }
@@ -32,23 +32,8 @@ extension HTTPField {
         guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else {
             throw TransportError(.invalidRequest, "a header name is not a token")
         }
-        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-            throw TransportError(.invalidRequest, "the value of the header \(name) holds a control character")
+        guard !value.utf8.contains(where: \.isControlExceptTab) else {
+            throw TransportError(.invalidRequest, "the value of the header \(name) contains a control character")
         }
     }
-}
-
-extension UInt8 {
-    /// Whether the byte may stand in a token (RFC 9110 section 5.6.2).
-    var isToken: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
-            true
-        default:
-            Self.tokenPunctuation.contains(self)
-        }
-    }
-
-    private static let tokenPunctuation = Array("!#$%&'*+-.^_`|~".utf8)
 }

@@ -1,24 +1,24 @@
 import Foundation
 
-/// Why an exchange has no complete answer.
+/// The reason why an exchange has no complete answer.
 public struct TransportError: Error, Sendable {
-    /// The kinds of failure that the layers above tell apart.
+    /// The kinds of failure.
     public enum Kind: Sendable, Hashable {
-        /// The request cannot be sent as it is; not a byte went out.
+        /// The request is invalid; no byte was sent.
         case invalidRequest
-        /// There is no route to the host: there may be no network.
+        /// There is no route to the host; there may be no network.
         case noNetwork
-        /// The host name has no address: it may be wrong, or there may be no network.
+        /// The host name has no address; it may be wrong, or there may be no network.
         case hostNotFound
-        /// The connection was refused or could not be made; not a byte of the request went out.
+        /// The connection was refused or could not be opened; no byte of the request was sent.
         case cannotConnect
         /// The connection ended before the answer was complete.
         case connectionLost
         /// The answer is not HTTP, or contradicts itself.
         case badResponse
-        /// The deadline of the whole exchange, the idle deadline or ``TransportConfiguration/connectTimeout`` passed.
+        /// ``HTTPRequest/timeout``, ``HTTPRequest/deadline`` or ``TransportConfiguration/connectTimeout`` was exceeded.
         case timeout
-        /// The server's certificate or key was refused, or a redirect would have given something away.
+        /// The server's certificate or key was refused, or a redirect would have disclosed something secret.
         case security
         /// The answer is larger than the request's limits.
         case responseTooLarge
@@ -31,11 +31,11 @@ public struct TransportError: Error, Sendable {
         case cancelled
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public let kind: Kind
-    /// What happened, in the words of the part that saw it; free of secrets.
+    /// A description of the failure, for logs; contains no secrets.
     public let reason: String
-    /// The error below this one.
+    /// The error that caused this one.
     public let underlying: (any Error)?
 
     /// Creates an error.

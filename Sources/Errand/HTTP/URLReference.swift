@@ -1,21 +1,21 @@
 import Foundation
 
-/// A URL or a relative reference as a server writes it in `Location` or `Link` (RFC 3986 section 4.1).
+/// A URL or a relative reference in a server's `Location` or `Link` (RFC 3986 section 4.1).
 ///
-/// References are read and resolved as text: `URL(string:relativeTo:)` would encode the triplets of a component again as soon
-/// as one of its bytes is illegal, and would keep the dot segments of absolute references.
+/// References are parsed and resolved as text: `URL(string:relativeTo:)` would encode the triplets of a component again when
+/// one of its bytes is illegal, and would keep the dot segments of absolute references.
 struct URLReference {
     /// The scheme in lower case; `nil` in a relative reference.
     private(set) var scheme: String?
-    /// Host and port; `nil` when the reference does not begin with them.
+    /// Host and port; `nil` when the reference has none.
     private(set) var authority: URLAuthority?
     private var path: String
     private var query: String?
 
-    /// Reads a reference (RFC 3986 appendix B), or returns `nil` when its authority is malformed.
+    /// Parses a reference (RFC 3986 appendix B); `nil` when its authority is malformed.
     ///
-    /// Bytes that path and query may not hold are percent-encoded; triplets that are there stay as they are. Blanks at both ends,
-    /// user info and the fragment are dropped.
+    /// Bytes that path and query may not contain are percent-encoded; existing triplets are kept. Blanks at both ends, user
+    /// info and the fragment are removed.
     init?(_ bytes: some Collection<UInt8>) {
         var rest = Array(bytes)[...].trimmingBlanks.prefix { $0 != UInt8(ascii: "#") }
         scheme = rest.takeScheme()
@@ -31,9 +31,10 @@ struct URLReference {
         query = mark.map { PercentEncoding.path(rest[($0 + 1)...]) }
     }
 
-    /// Resolves the reference against the URL where it was found (RFC 3986 section 5.2), without the exception for old parsers.
+    /// Resolves the reference against the URL whose answer contains it (RFC 3986 section 5.2), without the exception for old
+    /// parsers.
     ///
-    /// - Returns: `nil` when the result is no URL, or an `http` or `https` one without a host.
+    /// - Returns: `nil` when the result is not a URL, or is an `http` or `https` URL without a host.
     func resolved(against base: URL) -> URL? {
         guard let base = URLReference(base.absoluteString.utf8) else { return nil }
         var target = self
@@ -47,7 +48,7 @@ struct URLReference {
         return target.url
     }
 
-    /// A path beside this one (RFC 3986 section 5.2.3); this one where `other` is empty.
+    /// Returns the merged path (RFC 3986 section 5.2.3); this path when `other` is empty.
     private func merged(with other: String) -> String {
         if other.isEmpty { return path }
         if other.utf8.first == UInt8(ascii: "/") { return other }
@@ -55,7 +56,7 @@ struct URLReference {
         return path[...slash] + other
     }
 
-    /// A path without `.` and `..` (RFC 3986 section 5.2.4); one that does not begin with `/` stays as it is.
+    /// Returns a path without `.` and `..` (RFC 3986 section 5.2.4); a path that does not begin with `/` is unchanged.
     private static func removingDotSegments(from path: String) -> String {
         guard path.utf8.first == UInt8(ascii: "/") else { return path }
         let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
@@ -81,15 +82,15 @@ struct URLReference {
 
 /// The host and the port of a URL (RFC 3986 section 3.2), without user info.
 struct URLAuthority {
-    /// The name in ASCII, or an address, an IPv6 one in its brackets; empty in `file:///`.
+    /// The name in ASCII, or an address, in brackets for IPv6; empty in `file:///`.
     let host: String
-    /// The port; `nil` for the scheme's own.
+    /// The port; `nil` for the scheme's default port.
     let port: UInt16?
 
-    /// The text in front of the path.
+    /// The text before the path.
     var text: String { host + (port.map { ":\($0)" } ?? "") }
 
-    /// Reads what is between `//` and the path, or returns `nil` when it has no valid host or no port number of TCP.
+    /// Parses the bytes between `//` and the path; `nil` without a valid host, or when the port is not a TCP port.
     init?(_ bytes: ArraySlice<UInt8>) {
         let place = bytes.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).last ?? bytes
         // The colons of an IPv6 address are in brackets.
@@ -114,15 +115,15 @@ struct URLAuthority {
     private static func address(_ bytes: ArraySlice<UInt8>) -> String? {
         let inner = bytes.dropFirst().dropLast()
         // A zone is written as `%25` and its name (RFC 6874).
-        let isZoneMark: (UInt8) -> Bool = { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }
-        guard bytes.last == UInt8(ascii: "]"), !inner.isEmpty, inner.allSatisfy({ isZoneMark($0) || $0.isUnreserved })
+        let isMark: (UInt8) -> Bool = { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }
+        guard bytes.last == UInt8(ascii: "]"), !inner.isEmpty, inner.allSatisfy({ isMark($0) || $0.isUnreserved })
         else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 }
 
 extension URL {
-    /// Creates a URL that is exactly `text`, or returns `nil` when Foundation would have to change it.
+    /// Creates a URL that is exactly `text`; `nil` when Foundation would have to change it.
     init?(verbatim text: String) {
         self.init(string: text)
         guard absoluteString == text else { return nil }
@@ -130,16 +131,10 @@ extension URL {
 }
 
 extension ArraySlice<UInt8> {
-    /// The bytes without the spaces and TABs at both ends.
-    var trimmingBlanks: ArraySlice<UInt8> {
-        guard let end = lastIndex(where: { !$0.isSpaceOrTab }) else { return [] }
-        return self[...end].drop(while: \.isSpaceOrTab)
-    }
-
     /// Removes a scheme and its colon (RFC 3986 section 3.1) from the beginning, and returns it in lower case.
     fileprivate mutating func takeScheme() -> String? {
         let scheme = prefix { $0.isASCIIAlphanumeric || "+-.".utf8.contains($0) }
-        guard let first = scheme.first, !first.isASCIIDigit, first.isASCIIAlphanumeric else { return nil }
+        guard scheme.first?.isASCIILetter == true else { return nil }
         guard self[scheme.endIndex...].first == UInt8(ascii: ":") else { return nil }
         self = self[scheme.endIndex...].dropFirst()
         return String(decoding: scheme.map(\.asciiLowercased), as: UTF8.self)
@@ -147,9 +142,6 @@ extension ArraySlice<UInt8> {
 }
 
 extension UInt8 {
-    /// Whether the byte is a space or a TAB.
-    var isSpaceOrTab: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
-
-    /// Whether a registered name may hold the byte (RFC 3986 section 3.2.2).
+    /// Whether a registered name may contain the byte (RFC 3986 section 3.2.2).
     fileprivate var isNameByte: Bool { isUnreserved || isSubDelimiter }
 }

@@ -76,7 +76,7 @@ extension HTTPHeaders {
     /// The delay that the server asks for (RFC 9110 section 10.2.3), at most `limit`; `nil` without a valid `Retry-After`.
     func retryAfter(at date: Date, limit: Duration) -> Duration? {
         guard let text = self["Retry-After"]?.trimmingCharacters(in: .whitespaces), !text.isEmpty else { return nil }
-        if text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if text.utf8.allSatisfy(\.isASCIIDigit) {
             // A number that does not fit is above the limit as well.
             return Swift.min(Int32(text).map { .seconds($0) } ?? limit, limit)
         }

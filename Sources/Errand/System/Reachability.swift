@@ -1,16 +1,28 @@
 import Synchronization
 
-/// Tells whether there is a way to the network, and when that changes.
+/// Whether the network is reachable, as far as the system knows.
 ///
-/// Everything here may be called from any thread or actor. It is information for a screen, and no gate: the library sends
-/// requests whatever the status is. Nothing is watched before the first use, so an app that never asks pays nothing; a load
-/// whose host has no address asks as well.
+/// It is a hint: only a request shows whether a server answers.
+public enum ReachabilityStatus: Sendable {
+    /// Nothing is known: there is only a loopback interface, or the system does not report the status.
+    case unknown
+    /// There is an interface with an address that other hosts can reach, including those of a VPN or a container's bridge.
+    case reachable
+    /// There are interfaces other than loopback, and none is connected and has an address.
+    case unreachable
+}
+
+/// Reports whether the network is reachable, and changes of that.
+///
+/// All members may be used on any thread or actor. The status is information for a screen: the library sends requests
+/// whatever the status is. Monitoring starts at the first use, so it costs nothing in an app that does not use it; a load
+/// whose host has no address uses it as well.
 public final class Reachability: Sendable {
-    /// Takes a new status.
+    /// Receives a new status.
     public typealias Report = @Sendable (ReachabilityStatus) -> Void
-    /// Ends the watching.
+    /// Stops the monitoring.
     public typealias Stop = @Sendable () -> Void
-    /// Begins to watch, and tells every status from then on, the current one included.
+    /// Starts the monitoring, and reports the current status and every change.
     public typealias Watch = @Sendable (_ report: @escaping Report) -> Stop?
 
     private enum Source: Sendable {
@@ -22,33 +34,35 @@ public final class Reachability: Sendable {
     private struct State {
         var source: Source
         var status = ReachabilityStatus.unknown
-        private var told = ReachabilityStatus.unknown
-        private var isTelling = false
+        private var reported = ReachabilityStatus.unknown
+        private var isReporting = false
         var observers: [Int: AsyncStream<ReachabilityStatus>.Continuation] = [:]
         var lastObserver = 0
 
         init(source: Source, status: ReachabilityStatus = .unknown) {
             self.source = source
-            (self.status, told) = (status, status)
+            (self.status, reported) = (status, status)
         }
 
-        /// Whether the caller has to tell; where another is at it, that one tells this as well, in its order.
-        mutating func take(_ status: ReachabilityStatus) -> Bool {
+        /// Stores a status, and returns whether the caller has to report it.
+        ///
+        /// If another thread is reporting an earlier status, it reports this one afterwards.
+        mutating func update(to status: ReachabilityStatus) -> Bool {
             self.status = status
-            guard !isTelling, status != told else { return false }
-            isTelling = true
+            guard !isReporting, status != reported else { return false }
+            isReporting = true
             return true
         }
 
-        /// What the teller says next; `nil` when all is said.
-        mutating func nextNews() -> (ReachabilityStatus, [AsyncStream<ReachabilityStatus>.Continuation])? {
-            isTelling = status != told
-            guard isTelling else { return nil }
-            told = status
+        /// Returns the next status to report, and the streams; `nil` when all is reported.
+        mutating func nextReport() -> (ReachabilityStatus, [AsyncStream<ReachabilityStatus>.Continuation])? {
+            isReporting = status != reported
+            guard isReporting else { return nil }
+            reported = status
             return (status, Array(observers.values))
         }
 
-        /// What begins to watch, for the caller to call; `nil` when another does, or has.
+        /// Returns the function that starts the monitoring, for the caller to call; `nil` when it has been called.
         mutating func beginStarting() -> Watch? {
             guard case .idle(let watch) = source else { return nil }
             source = .starting
@@ -56,24 +70,25 @@ public final class Reachability: Sendable {
         }
     }
 
-    /// The network of this machine, watched for the whole process from its first use on.
+    /// The reachability of this machine's network, monitored from the first use until the process ends.
     ///
-    /// On Linux the kernel tells of changes by netlink; where it may not, the status is ``ReachabilityStatus/unknown``, and
-    /// each use tries again. On Apple's platforms it is the path of the Network framework.
-    public static let system = Reachability(watching: SystemPath.watch)
+    /// On Linux, the kernel reports changes by netlink; where that is not permitted, the status is
+    /// ``ReachabilityStatus/unknown``, and each use tries to start the monitoring again. On Apple's platforms, it is the path
+    /// of the Network framework.
+    public static let system = Reachability(watching: NetworkPathMonitor.start)
 
     private let state: Mutex<State>
 
-    /// Creates one that hears of the network from somewhere else, such as a VPN of the app.
+    /// Creates an object with another source of the status, such as a VPN of the app.
     ///
-    /// - Parameter watch: Called at the first use, on the thread of that use. It keeps what it is given, reports from one
-    ///   thread at a time, and returns what ends it, which is called when this object goes. When it cannot watch it returns
-    ///   `nil`, and is called again at the next use.
+    /// - Parameter watch: Called at the first use, on the thread of that use. It retains `report`, calls it on one thread at a
+    ///   time, and returns a function that stops the monitoring, which is called when this object is released. If it cannot
+    ///   monitor, it returns `nil`, and is called again at the next use.
     public init(watching watch: @escaping Watch) {
         state = Mutex(State(source: .idle(watch)))
     }
 
-    /// Creates one whose status changes with ``report(_:)`` only.
+    /// Creates an object whose status changes only with ``report(_:)``.
     package init(status: ReachabilityStatus) {
         state = Mutex(State(source: .watched {}, status: status))
     }
@@ -84,16 +99,16 @@ public final class Reachability: Sendable {
         for observer in observers { observer.finish() }
     }
 
-    /// The status now; `unknown` until the first one has come.
+    /// The current status; `unknown` until the first one is reported.
     public var status: ReachabilityStatus {
         start()
         return state.withLock(\.status)
     }
 
-    /// The status now, and then each change; a stream of its own at each call.
+    /// A new stream of the current status and each change.
     ///
-    /// A reader that is slow gets the newest status only, and the same one twice when it went and came back. The stream
-    /// ends when the task that reads it is cancelled or when this object goes, which the stream does not keep.
+    /// A slow reader receives only the latest status, and the same one twice if it changed and changed back. The stream ends
+    /// when the task that reads it is cancelled or when this object is released, which the stream does not retain.
     public var updates: AsyncStream<ReachabilityStatus> {
         start()
         let (stream, observer) = AsyncStream.makeStream(
@@ -106,28 +121,28 @@ public final class Reachability: Sendable {
             state.observers[state.lastObserver] = observer
             return state.lastObserver
         }
-        observer.onTermination = { [weak self] _ in self?.forget(number) }
+        observer.onTermination = { [weak self] _ in self?.removeObserver(number) }
         return stream
     }
 
     /// How many streams of ``updates`` are being read.
     var observerCount: Int { state.withLock { $0.observers.count } }
 
-    /// Waits as long as the network is known to be unreachable, and does not wait at all otherwise.
+    /// Waits while the status is `unreachable`.
     ///
-    /// - Returns: Whether it is no longer; `false` when the task was cancelled before.
+    /// - Returns: Whether the status is not `unreachable`; `false` when the task was cancelled.
     func waitWhileUnreachable() async -> Bool {
         guard status == .unreachable else { return true }
         return await updates.first { $0 != .unreachable } != nil
     }
 
-    /// Takes a new status; one that is none changes nothing.
+    /// Sets the status, and reports it to the streams if it has changed.
     package func report(_ status: ReachabilityStatus) {
-        let mustTell = state.withLock { $0.take(status) }
-        guard mustTell else { return }
-        // Never under the lock: yielding takes the reader's task, which, when it is being cancelled, waits for the lock.
-        while let (news, observers) = state.take({ $0.nextNews() }) {
-            for observer in observers { observer.yield(news) }
+        let mustReport = state.withLock { $0.update(to: status) }
+        guard mustReport else { return }
+        // Not under the lock: yielding locks the reader's task, whose cancellation handler waits for the lock.
+        while let (status, observers) = state.take({ $0.nextReport() }) {
+            for observer in observers { observer.yield(status) }
         }
     }
 
@@ -137,7 +152,7 @@ public final class Reachability: Sendable {
         state.take { exchange(&$0.source, with: stop.map(Source.watched) ?? .idle(watch)) }
     }
 
-    private func forget(_ observer: Int) {
+    private func removeObserver(_ observer: Int) {
         state.take { $0.observers.removeValue(forKey: observer) }
     }
 }

@@ -1,13 +1,11 @@
 import Synchronization
 
-/// The transport that suits the platform; what a proxy gets unless it is given another.
+/// The transport of the platform, which a proxy uses by default.
 public enum DefaultTransport {
-    /// Makes one with connections of its own: libcurl's on Linux, where the process has a usable one, URLSession's
-    /// everywhere else.
+    /// Creates a transport: ``CurlTransport`` on Linux, where libcurl is available, ``URLSessionTransport`` otherwise.
     ///
-    /// For an app's own transport that adds something to it, such as a log, and leaves the rest to it. When the process
-    /// has no descriptors or memory left for libcurl's transport, its requests fail with
-    /// ``TransportError/Kind/cannotConnect`` until there are some.
+    /// Use it for an app's transport that wraps another one, for example to write a log. When the process has no descriptors
+    /// or memory left for libcurl, requests fail with ``TransportError/Kind/cannotConnect`` until there are some.
     public static func make() -> any HTTPTransport {
         #if os(Linux)
         if CurlTransport.unavailableReason == nil { return (try? CurlTransport()) ?? DeferredCurlTransport() }
@@ -17,10 +15,10 @@ public enum DefaultTransport {
 }
 
 #if os(Linux)
-/// Makes libcurl's transport when a request finds the resources for it.
+/// Creates libcurl's transport at the first request for which the process has enough resources.
 private final class DeferredCurlTransport: HTTPTransport {
     let capacity = TransportCapacity(of: TransportConfiguration())
-    private let made = Mutex<CurlTransport?>(nil)
+    private let created = Mutex<CurlTransport?>(nil)
 
     func send(
         _ request: HTTPRequest,
@@ -30,11 +28,11 @@ private final class DeferredCurlTransport: HTTPTransport {
     }
 
     private func transport() throws(TransportError) -> CurlTransport {
-        // Made under the lock: requests that each made one would take the descriptors from each other.
-        try made.withLock { (made) throws(TransportError) in
-            if let made { return made }
+        // Under the lock: concurrent requests would each create one, and use up the descriptors.
+        try created.withLock { (created) throws(TransportError) in
+            if let created { return created }
             let transport = try CurlTransport()
-            made = transport
+            created = transport
             return transport
         }
     }

@@ -1,36 +1,37 @@
 public import Foundation
 
-/// How a transport connects; fixed when the transport is made.
+/// How a transport connects; fixed when the transport is created.
 public struct TransportConfiguration: Sendable {
-    /// Which proxy carries the requests.
+    /// The proxy server for the requests.
     public enum Proxy: Sendable {
-        /// The one that `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` in the environment name.
+        /// The proxy server of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
         case environment
-        /// This one; user and password may stand in the URL.
+        /// This proxy server; the URL may contain user and password.
         case url(URL)
-        /// None at all.
+        /// No proxy server.
         case none
     }
 
-    /// How many connections a proxy lets one host have; 16 by default.
+    /// The most connections to one host that an ``APIProxy`` uses; 16 by default.
     ///
-    /// A host that speaks HTTP/2 has one connection, which carries many requests. Login requests
-    /// (``BaseAPIRequest/isLoginRequest``), the hosts that redirects lead to, and requests that are sent without a proxy have
-    /// connections above the caps.
+    /// A host that supports HTTP/2 has one connection, which carries many requests. Login requests
+    /// (``BaseAPIRequest/isLoginRequest``), the hosts of redirects, and requests that are sent without an ``APIProxy`` have
+    /// additional connections.
     public var connectionsPerHost = 16
-    /// How many connections a proxy lets all hosts together have, and how many are kept open without a request; 128 by default.
+    /// The most connections that an ``APIProxy`` uses in all, and the most that are kept open without a request; 128 by default.
     public var connections = 128
-    /// How long a new connection may take, TLS included; 30 s by default.
+    /// The longest time for opening a connection, TLS included; 30 s by default.
     public var connectTimeout: Duration = .seconds(30)
-    /// How long a connection may lie idle and still be used again, in whole seconds; 50 s by default.
+    /// How long an unused connection may be used again, in whole seconds; 50 s by default.
     ///
-    /// Common servers and balancers close after 60 or 75 s; a request that meets that moment fails unless it is idempotent.
+    /// Common servers and load balancers close an unused connection after 60 or 75 s; a request that is sent at that moment
+    /// fails unless it is idempotent.
     public var idleConnectionAge: Duration = .seconds(50)
-    /// Which proxy carries the requests; the environment's by default.
+    /// The proxy server for the requests; the environment's by default.
     public var proxy = Proxy.environment
-    /// How the server is made sure of, and who the client is.
+    /// How the server and the client are authenticated.
     public var tls = TLSConfiguration()
-    /// The Unix socket to connect to, whatever the host in the URL; none by default.
+    /// The Unix socket to connect to, for every host; none by default.
     public var unixSocketPath: String?
 
     /// Creates the default configuration.
@@ -38,7 +39,7 @@ public struct TransportConfiguration: Sendable {
 }
 
 extension TransportCapacity {
-    /// The caps of a configuration.
+    /// Creates the capacity of a configuration, which is at least one connection.
     init(of configuration: TransportConfiguration) {
         self.init()
         connectionsPerHost = max(1, configuration.connectionsPerHost)

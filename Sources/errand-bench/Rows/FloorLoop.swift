@@ -76,7 +76,7 @@ private final class FloorTransfer {
     }
 
     static func finished(_ easy: OpaquePointer, _ code: Int32, in multi: OpaquePointer) throws -> FloorTransfer {
-        guard code == 0, let context = curlrt_easy_context(easy) else { throw BenchFailure("libcurl says \(code)") }
+        guard code == 0, let context = curlrt_easy_private(easy) else { throw BenchFailure("libcurl says \(code)") }
         curlrt_multi_remove(multi, easy)
         return Unmanaged<FloorTransfer>.fromOpaque(context).takeUnretainedValue()
     }

@@ -13,7 +13,7 @@ struct OriginTests {
         ("http://u:p@a.test", "http://a.test"), ("http://%61.test", "http://a.test"),
         ("http://ü.test", "http://%C3%BC.test"), ("http://ü.test", "http://xn--tda.test"),
     ])
-    func `Case, default ports, user info and encodings of a name make no difference`(_ one: String, _ other: String) {
+    func `Case, default ports, user info and encodings of a name are ignored`(_ one: String, _ other: String) {
         #expect(URL(one).hasSameOrigin(as: URL(other)))
         #expect(URL(other).hasSameOrigin(as: URL(one)))
     }
@@ -26,12 +26,12 @@ struct OriginTests {
         "ftp://a.test",
         "http:a.test", "file:///a.test", "javascript:a.test",
     ])
-    func `Everything else does`(_ other: String) {
+    func `Every other difference makes another origin`(_ other: String) {
         #expect(!URL("http://a.test").hasSameOrigin(as: URL(other)))
         #expect(!URL(other).hasSameOrigin(as: URL("http://a.test")))
     }
 
-    @Test func `URLs without a host have no origin in common`() {
+    @Test func `URLs without a host have no common origin`() {
         #expect(!URL("file:///x").hasSameOrigin(as: URL("file:///x")))
         #expect(!URL("data:,x").hasSameOrigin(as: URL("data:,x")))
     }

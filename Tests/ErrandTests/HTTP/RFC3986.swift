@@ -4,7 +4,7 @@ import Testing
 enum RFC3986 {
     struct Example: Sendable, CustomTestStringConvertible {
         let reference: String
-        /// The URL; `nil` where it is none that can be asked for: another scheme, or `http` without a host.
+        /// The URL; `nil` where it cannot be requested: another scheme, or `http` without a host.
         let target: String?
 
         var testDescription: String { "<\(reference)>" }

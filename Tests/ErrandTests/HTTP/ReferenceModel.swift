@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reference resolution as RFC 3986 writes it down, for comparison: appendix B's expression and the pseudocode of section 5.2.
+/// Reference resolution as specified in RFC 3986, for comparison: appendix B's expression and the pseudocode of section 5.2.
 struct ReferenceModel {
     var scheme: String?
     var authority: String?
@@ -84,7 +84,7 @@ struct ReferenceModel {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?".utf8
     )
 
-    /// Encodes what a path or a query may not hold; triplets stay.
+    /// Encodes bytes that a path or a query may not contain; triplets are kept.
     static func encoded(_ text: String) -> String {
         let bytes = Array(text.utf8)
         return bytes.indices.map { index in
@@ -99,7 +99,7 @@ struct ReferenceModel {
         return bytes.indices.compactMap { triplet(at: $0, of: bytes) }
     }
 
-    /// The bytes that triplets stand for, between the others.
+    /// The bytes with decoded triplets.
     static func decoded(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8)
         var (decoded, index) = ([UInt8](), 0)
@@ -125,7 +125,7 @@ struct ReferenceModel {
 }
 
 extension ReferenceModel {
-    /// Draws a reference from pieces that are likely to go wrong.
+    /// Generates a reference from pieces that are likely to fail.
     static func randomReference(authorities: [String], _ random: inout SplitMix) -> String {
         let form = Int.random(in: 0..<8, using: &random)
         let authority = authorities.randomElement(using: &random) ?? ""

@@ -10,7 +10,7 @@ struct URLReferenceTests {
     }
 
     @Test(arguments: RFC3986.examples)
-    func `Each example of RFC 3986 section 5 4 is resolved as it stands there`(_ example: RFC3986.Example) {
+    func `Each example of RFC 3986 section 5 4 is resolved as stated there`(_ example: RFC3986.Example) {
         #expect(resolve(example.reference) == example.target)
     }
 
@@ -29,7 +29,7 @@ struct URLReferenceTests {
         ("//%61.test/%61", "http://a.test/%61"), ("1:2", "http://a/b/c/1:2"), ("%3a:x", "http://a/b/c/%3a:x"),
         (#"//good.test\@b/x"#, "http://b/x"), ("//a//b", "http://a//b"), ("/.//b", "http://a//b"),
     ])
-    func `Only what may not stand there is encoded`(_ reference: String, _ target: String) {
+    func `Only bytes that are not allowed are encoded`(_ reference: String, _ target: String) {
         #expect(resolve(reference) == target)
     }
 
@@ -38,7 +38,7 @@ struct URLReferenceTests {
         "//b:x/", "//b:65536/", "//b:-1/", "//b:+80/", "//b:99999999999999999999/", "//b c/", "//b%20c/", "//b%2Fc/",
         "//b%00/", "//%25/", "//b%ZZ/", "//b%FF/", #"//b\c/"#, "//b|c/", "//::1/", "//u@/x", "//b／c/", "http:/..//b/x",
     ])
-    func `A reference without a valid host is no URL`(_ reference: String) {
+    func `A reference without a valid host is not a URL`(_ reference: String) {
         #expect(resolve(reference) == nil)
     }
 
@@ -47,7 +47,7 @@ struct URLReferenceTests {
         #expect(reference?.resolved(against: URL("http://a"))?.absoluteString == "http://a/%E9?%E9=%FF")
     }
 
-    @Test func `A megabyte of segments is resolved in no time`() {
+    @Test func `A megabyte of segments is resolved quickly`() {
         for unit in ["../", "a/../", "./", "%", "/"] {
             let reference = "/x" + String(repeating: unit, count: 1 << 18)
             #expect(resolve(reference) != nil)
@@ -55,7 +55,7 @@ struct URLReferenceTests {
     }
 
     @Test
-    func `Generated references agree with the RFC's own pseudocode, keep every triplet, and are resolved for good`()
+    func `Generated references match the RFC's pseudocode, keep every triplet, and are resolved completely`()
         throws
     {
         var random = SplitMix(seed: 3986)

@@ -94,7 +94,7 @@ final class HTTP2Server: Sendable {
             return state.connections
         }
         Thread { [tls, weak self] in
-            CurlLibrary.blockBrokenPipeSignal()
+            CurlLibrary.blockSIGPIPE()
             defer { close(socket) }
             guard let stream = tls.accept(socket) else { return }
             let connection = HTTP2Connection(stream)

@@ -11,6 +11,6 @@ extension HTTPRequest {
         body: HTTPBody = .empty
     ) {
         self.init(method, server.url(path), headers: headers, body: body)
-        timeout = .seconds(40)
+        deadline = .seconds(40)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The default transport", .takesTurns, .timeLimit(.minutes(10)))
 struct DefaultTransportTests {
-    @Test("does the work of a transport that wraps it")
+    @Test("can be wrapped by another transport")
     func isWrapped() async throws {
         let server = try FixtureServer.start { _ in .text("hello") }
         defer { server.stop() }
@@ -17,7 +17,7 @@ struct DefaultTransportTests {
     }
 }
 
-/// Notes what it sends and leaves the sending to the default transport.
+/// Records requests and sends them through the default transport.
 private final class NotingTransport: HTTPTransport {
     private let network = DefaultTransport.make()
     private let noted = Mutex<[String]>([])

@@ -1,15 +1,15 @@
 import Testing
 
-/// What one transport does wrong, so that a test of the contract can name it instead of leaving the transport out.
+/// A known fault of one transport, with which a test of the contract can include the transport.
 struct KnownFault {
-    /// Whose fault it is.
+    /// The transport with the fault.
     let kind: TransportKind
-    /// What goes wrong.
+    /// A description of the fault.
     let reason: String
-    /// Whether Apple's platforms have it too.
+    /// Whether the fault exists on Apple's platforms too.
     var isEverywhere = false
 
-    /// Runs `body`, whose failure is no surprise if `kind` has this fault; a later version of it may pass.
+    /// Runs `body`, whose failure is a known issue if `kind` has this fault; a later version of it may pass.
     func known(for kind: TransportKind, _ body: () async throws -> Void) async throws {
         try await withKnownIssue("\(self.kind): \(reason)", isIntermittent: true) {
             try await body()
@@ -25,7 +25,7 @@ struct KnownFault {
     #endif
 }
 
-/// What no code above Foundation's URLSession can put right.
+/// Faults of Foundation's URLSession that no code above it can correct.
 extension KnownFault {
     static let joinedLines = KnownFault(
         kind: .urlSession,
@@ -67,7 +67,7 @@ extension KnownFault {
 }
 
 extension Optional where Wrapped == KnownFault {
-    /// Runs `body`; with a fault, as what `kind` may not pass.
+    /// Runs `body`, as a known issue if there is a fault.
     func known(for kind: TransportKind, _ body: () async throws -> Void) async throws {
         guard let self else { return try await body() }
         try await self.known(for: kind, body)

@@ -1,7 +1,7 @@
 import Dispatch
 import Testing
 
-/// Runs a test on a thread of its own, so that what it measures is not the crowd on the threads that tests share.
+/// Runs a test on a separate thread, so that it does not measure the load of the threads that tests share.
 struct OwnThread: TestTrait, TestScoping {
     func provideScope(
         for test: Test,
@@ -22,6 +22,6 @@ struct OwnThread: TestTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThread {
-    /// Runs the test on a thread of its own.
+    /// Runs the test on a separate thread.
     static var ownThread: OwnThread { OwnThread() }
 }

@@ -1,15 +1,15 @@
 import Foundation
 
 #if os(Linux)
-/// What the kernel tells about the sockets and files of this process.
+/// The sockets and files of this process, as the kernel reports them.
 enum SocketTable {
-    /// The states of a client's socket that tests ask for; the numbers are the kernel's.
+    /// The states of a client's socket that tests check; the numbers are the kernel's.
     enum State: String {
         case connected = "01"
         case connecting = "02"
     }
 
-    /// The states in which sockets stand that were connected to `port` on loopback.
+    /// The states of the sockets that are connected to `port` on loopback.
     static func states(ofClientsOf port: UInt16) throws -> Set<State> {
         let suffix = ":" + String(format: "%04X", Int(port))
         let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/net/tcp"))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A certificate authority of one test run, with the certificates that it has signed, in files that go with it or, in the end, with the process.
+/// A certificate authority for tests and the certificates that it has signed, in files that are removed with it or at the end of the process.
 final class TestAuthority: Sendable {
     static let isAvailable = TestProgram.path(of: "openssl") != nil
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("An exchange", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportBehaviourTests {
-    @Test("each method arrives as it is named", arguments: TransportKind.allCases)
+    @Test("each method arrives unchanged", arguments: TransportKind.allCases)
     func methods(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
         let transport = try kind.make()
@@ -16,7 +16,7 @@ struct TransportBehaviourTests {
         #expect(server.requests.map(\.method) == names)
     }
 
-    @Test("the target arrives as the URL has it, without the fragment", arguments: TransportKind.allCases)
+    @Test("the target arrives unchanged, without the fragment", arguments: TransportKind.allCases)
     func target(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
         _ = try await kind.send(HTTPRequest(to: server, "/a%20b/%2F/c;d?e=%C3%BC&f=a+b&g#h"))
@@ -73,7 +73,7 @@ struct TransportBehaviourTests {
         }
     }
 
-    @Test("nothing in a request tells about the client but what the request says", arguments: TransportKind.allCases)
+    @Test("a request has no headers that describe the client", arguments: TransportKind.allCases)
     func ownHeaders(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
         _ = try await kind.send(HTTPRequest(.post, to: server, body: .data(Data("a".utf8))))
@@ -81,7 +81,7 @@ struct TransportBehaviourTests {
         #expect(Set(names).isSubset(of: ["host", "accept", "accept-encoding", "content-length", "connection"]))
     }
 
-    @Test("the framing of a request is the transport's", arguments: TransportKind.allCases)
+    @Test("the framing of a request is written by the transport", arguments: TransportKind.allCases)
     func framing(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
         let headers: HTTPHeaders = ["Content-Length": "1", "Transfer-Encoding": "chunked", "Host": "evil.example"]
@@ -106,7 +106,7 @@ struct TransportBehaviourTests {
         }
     }
 
-    @Test("each cookie has a line of its own", arguments: TransportKind.allCases)
+    @Test("each cookie has a separate line", arguments: TransportKind.allCases)
     func cookies(kind: TransportKind) async throws {
         let lines = [
             "a=1; Expires=Wed, 21 Oct 2037 07:28:00 GMT; Path=/", "b=", "c=x,y=z; Secure", "d=1, 2", "__Host-e=\"q\"",
@@ -133,7 +133,7 @@ struct TransportBehaviourTests {
         #expect(server.totalRequests == 1)
     }
 
-    @Test("a redirect to nowhere is the answer", arguments: TransportKind.allCases, [nil, "", "http://["])
+    @Test("a redirect without a target is the answer", arguments: TransportKind.allCases, [nil, "", "http://["])
     func redirectToNowhere(kind: TransportKind, location: String?) async throws {
         let headers = HeaderLines(location.map { [HeaderLine("Location", $0)] } ?? [])
         let server = try FixtureServer.start { _ in .text("moved", status: 302, headers: headers) }
@@ -169,7 +169,7 @@ struct TransportBehaviourTests {
         #expect(response.status == status && response.body.isEmpty)
     }
 
-    @Test("HEAD ends behind the head, whatever length it tells", arguments: TransportKind.allCases)
+    @Test("an answer to HEAD ends after the head, whatever its length", arguments: TransportKind.allCases)
     func head(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             Answer(status: 200, headers: ["Content-Length": "99999999999"], steps: [])

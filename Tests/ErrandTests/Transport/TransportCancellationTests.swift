@@ -7,7 +7,7 @@ import Testing
 @Suite("Cancellation of an exchange", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportCancellationTests {
     @Test(
-        "a cancelled task ends as cancelled, and its connection closes",
+        "a cancelled task ends as cancelled, and its connection is closed",
         .fault(15),
         arguments: CancellationPoint.survived
     )
@@ -90,7 +90,7 @@ struct TransportCancellationTests {
     func many(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .hang }
         let transport = try kind.make()
-        let tasks = (0..<500).map { _ in Task { await transport.ending(of: HTTPRequest(to: server)) } }
+        let tasks = (0..<300).map { _ in Task { await transport.ending(of: HTTPRequest(to: server)) } }
         #expect(await server.waitForTotalRequests(6, timeout: .seconds(30)))
         for task in tasks { task.cancel() }
         for task in tasks { #expect(await task.value == .cancelled) }
@@ -105,9 +105,9 @@ struct TransportCancellationTests {
             var deadline = 0.005
             return {
                 var request = HTTPRequest(to: server)
-                request.timeout = .seconds(deadline)
+                request.deadline = .seconds(deadline)
                 let ending = await transport.ending(of: request)
-                // However slow the machine is, the deadline soon stands where the answers come, and stays there.
+                // However slow the machine is, the deadline soon matches the time of the answers.
                 deadline *= ending == nil ? 0.95 : 1.1
                 return ending
             }
@@ -119,7 +119,7 @@ struct TransportCancellationTests {
         #expect(await transport.ending(of: HTTPRequest(to: server)) == nil)
     }
 
-    /// How the exchanges of eight ended that go on side by side, each with what `exchange` makes for it.
+    /// How the exchanges of eight concurrent tasks ended, each of which calls the function that `exchange` returns.
     private static func endings(
         rounds: Int,
         of exchange: @escaping @Sendable () -> () async -> TransportError.Kind?
@@ -138,17 +138,17 @@ struct TransportCancellationTests {
     }
 }
 
-/// How far an exchange has come when it is cancelled.
+/// The progress of an exchange when it is cancelled.
 enum CancellationPoint: CaseIterable {
     case waiting, insideHead, insideBody, insideUpload
 
-    /// Each transport with the points that it survives; see ``TransportKind/survivingCutHeads``.
+    /// Each transport with the points at which it does not crash; see ``TransportKind/survivingCutHeads``.
     static let survived = TransportKind.allCases.flatMap { kind in
         allCases.filter { $0 != .insideHead || TransportKind.survivingCutHeads.contains(kind) }.map { (kind, $0) }
     }
 }
 
-/// A server that leaves an exchange at one point, and the request that gets there.
+/// A server that stops an exchange at one point, and the request that reaches the point.
 private final class CancellationScene: Sendable {
     let server: FixtureServer
     let file: TemporaryFile
@@ -179,7 +179,7 @@ private final class CancellationScene: Sendable {
         }
     }
 
-    /// Waits until the exchange stands at its point.
+    /// Waits until the exchange reaches its point.
     func reached() async {
         switch point {
         case .waiting, .insideHead: _ = await server.waitForTotalRequests(1)

@@ -3,9 +3,9 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Answers that end the process under URLSession on Linux", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Answers that crash URLSession on Linux", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportCrashTests {
-    @Test("a header block cut at any byte is one error", .fault(7), arguments: TransportKind.survivors)
+    @Test("a header block that is truncated at any byte is one error", .fault(7), arguments: TransportKind.survivors)
     func cutHead(kind: TransportKind) async throws {
         let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-A: b\r\n\r\n".utf8)
         let server = try FixtureServer.start { connection, _ in
@@ -18,7 +18,7 @@ struct TransportCrashTests {
         }
     }
 
-    @Test("trailers do no harm", arguments: TransportKind.survivors)
+    @Test("trailers are ignored", arguments: TransportKind.survivors)
     func trailers(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .chunked([Array("abc".utf8)], trailers: ["X-Trailer": "1", "Set-Cookie": "late=1"])
@@ -65,7 +65,7 @@ struct TransportCrashTests {
         }
     }
 
-    /// Lets a process end well, as it may under a later Foundation, or by the trap that is known, and in no other way.
+    /// Accepts that a process succeeds, as with a later Foundation, or ends by the known trap, and nothing else.
     private func expectKnownCrash(_ fault: KnownFault, _ exit: () async -> Void) async {
         await withKnownIssue("\(fault.reason)", isIntermittent: true) {
             await exit()
@@ -78,7 +78,7 @@ struct TransportCrashTests {
 }
 
 extension TransportKind {
-    /// Those that stay alive under answers that end the process under URLSession on Linux.
+    /// The transports that do not crash for the answers that crash URLSession on Linux.
     fileprivate static var survivors: [TransportKind] {
         #if canImport(Darwin)
         allCases

@@ -14,12 +14,12 @@ struct TransportFaultTests {
             #expect(try await kind.failure(of: request).kind == .cannotConnect)
             durations.append(ContinuousClock.now - start)
         }
-        // The fastest, because other tests keep the machine busy as well.
+        // Only the fastest, because other tests use the machine as well.
         #expect(durations.min() ?? .zero < .seconds(1))
     }
 
     @Test(
-        "a server that never answers runs into the deadline",
+        "a server that never answers ends at the deadline",
         .ownThread,
         .fault(2),
         arguments: TransportKind.allCases
@@ -29,7 +29,7 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .milliseconds(500))
     }
 
-    @Test("a body that drips runs into the deadline", .ownThread, .fault(3), arguments: TransportKind.allCases)
+    @Test("a slow body ends at the deadline", .ownThread, .fault(3), arguments: TransportKind.allCases)
     func drippedBody(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(
@@ -41,7 +41,7 @@ struct TransportFaultTests {
     }
 
     @Test(
-        "header lines that drip run into the deadline",
+        "slow header lines end at the deadline",
         .ownThread,
         .fault(4),
         arguments: TransportKind.survivingCutHeads
@@ -56,26 +56,68 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .seconds(1))
     }
 
-    @Test("silence inside a body runs into the idle deadline", .ownThread, arguments: TransportKind.allCases)
-    func silence(kind: TransportKind) async throws {
-        let server = try FixtureServer.start { _ in
-            .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), .hang)
-        }
-        try await expectTimeout(kind, of: server, after: .milliseconds(300), isIdle: true)
+    @Test(
+        "silence ends as a timeout, wherever it begins",
+        .ownThread,
+        arguments: TransportKind.allCases,
+        SilencePoint.allCases
+    )
+    func silence(kind: TransportKind, point: SilencePoint) async throws {
+        guard point != .insideHead || TransportKind.survivingCutHeads.contains(kind) else { return }
+        let server = try point.startServer()
+        try await expectTimeout(kind, of: server, after: .milliseconds(400), at: point)
     }
 
-    @Test("a slow body that is never silent has no idle deadline", .ownThread, arguments: TransportKind.allCases)
+    #if os(Linux)
+    @Test("a connection that the server does not accept ends as a timeout", arguments: TransportKind.allCases)
+    func connecting(kind: TransportKind) async throws {
+        var options = ServerOptions()
+        options.backlog = 1
+        let server = try FixtureServer.start(options) { _ in .hang }
+        await server.setAccepting(false)
+        let transport = try kind.make()
+        var request = HTTPRequest(to: server)
+        request.timeout = .seconds(1)
+        // More than the backlog accepts: the others are still connecting when the timeout passes.
+        let tasks = (0..<6).map { _ in Task { [request] in await transport.ending(of: request) } }
+        try await until { try SocketTable.states(ofClientsOf: server.port).contains(.connecting) }
+        for task in tasks { #expect(await task.value == .timeout) }
+    }
+    #endif
+
+    @Test(
+        "a slow body that takes longer than the timeout is complete",
+        .ownThread,
+        arguments: TransportKind.allCases
+    )
     func slowBody(kind: TransportKind) async throws {
-        let drops = Array(repeating: [Answer.Step.wait(.milliseconds(350)), .write("x")], count: 10).flatMap { $0 }
+        let drops = Array(repeating: [Answer.Step.wait(.milliseconds(250)), .write("x")], count: 20).flatMap { $0 }
         let server = try FixtureServer.start { _ in
-            Answer(status: 200, headers: ["Content-Length": "10"], steps: drops)
+            Answer(status: 200, headers: ["Content-Length": "20"], steps: drops)
         }
         var request = HTTPRequest(to: server)
-        request.timeout = .seconds(3)
+        request.timeout = .milliseconds(1_200)
         try await KnownFault.spin.known(for: kind) {
             let response = try await kind.send(request)
-            #expect(response.body == Data("xxxxxxxxxx".utf8))
+            #expect(response.body == Data(repeating: UInt8(ascii: "x"), count: 20))
         }
+    }
+
+    @Test(
+        "a slow head that takes longer than the timeout is complete",
+        .ownThread,
+        arguments: TransportKind.survivingCutHeads
+    )
+    func slowHead(kind: TransportKind) async throws {
+        let drops = Array(repeating: [Answer.Step.wait(.milliseconds(250)), .write("X-Drip: 1\r\n")], count: 20)
+        let server = try FixtureServer.start { _ in
+            Answer(
+                steps: [.write("HTTP/1.1 200 OK\r\n")] + drops.flatMap { $0 } + [.write("Content-Length: 0\r\n\r\n")]
+            )
+        }
+        var request = HTTPRequest(to: server)
+        request.timeout = .milliseconds(1_200)
+        #expect(try await kind.send(request).headers.values("X-Drip").count == 20)
     }
 
     @Test("a reset connection is one error", .fault(5), arguments: TransportKind.allCases, ResetPoint.allCases)
@@ -91,7 +133,7 @@ struct TransportFaultTests {
         #expect(try await kind.failure(of: HTTPRequest(to: server)).kind == .connectionLost)
     }
 
-    @Test("a body cut short is one error and no answer", .fault(8), arguments: TransportKind.allCases, CutBody.allCases)
+    @Test("a truncated body is one error and no answer", .fault(8), arguments: TransportKind.allCases, CutBody.allCases)
     func cutBody(kind: TransportKind, body: CutBody) async throws {
         let server = try FixtureServer.start { _ in .script(.write(body.bytes), .close) }
         try await (body.isGzip ? KnownFault.cutGzip : nil).known(for: kind) {
@@ -119,21 +161,52 @@ struct TransportFaultTests {
     private func expectTimeout(
         _ kind: TransportKind,
         of server: FixtureServer,
-        after deadline: Duration,
-        isIdle: Bool = false
+        after limit: Duration,
+        at point: SilencePoint? = nil
     ) async throws {
-        var request = HTTPRequest(to: server)
-        if isIdle { request.timeout = deadline } else { request.deadline = deadline }
+        var request = point?.request(to: server) ?? HTTPRequest(to: server)
+        request.timeout = point == nil ? nil : limit
+        request.deadline = point == nil ? limit : nil
         var durations: [Duration] = []
         for _ in 1...(CookieProbe.runsSlowTests ? 3 : 1) {
             let start = ContinuousClock.now
             #expect(try await kind.failure(of: request).kind == .timeout)
             durations.append(ContinuousClock.now - start)
-            #expect(await server.waitForOpenConnections(0))
+            // A server that does not read does not see the end of the connection.
+            if point != .insideUpload { #expect(await server.waitForOpenConnections(0)) }
         }
-        #expect(durations.allSatisfy { $0 >= deadline })
-        // The fastest, because other tests keep the machine busy as well.
-        if CookieProbe.runsSlowTests { #expect(durations.contains { $0 < deadline + .milliseconds(150) }) }
+        #expect(durations.allSatisfy { $0 >= limit })
+        // Only the fastest, because other tests use the machine as well.
+        if CookieProbe.runsSlowTests { #expect(durations.contains { $0 < limit + .milliseconds(150) }) }
+    }
+}
+
+/// Where an exchange stops transferring bytes.
+enum SilencePoint: CaseIterable {
+    case insideHandshake, insideUpload, beforeHead, insideHead, insideBody
+
+    func startServer() throws -> FixtureServer {
+        var options = ServerOptions()
+        if self == .insideUpload { options.bodyHandling = { _ in .pause(after: 1_000, until: Gate()) } }
+        let script = script
+        return try FixtureServer.start(options) { _, _ in script }
+    }
+
+    func request(to server: FixtureServer) -> HTTPRequest {
+        switch self {
+        case .insideHandshake: HTTPRequest(.get, URL("https://127.0.0.1:\(server.port)/"))
+        case .insideUpload: HTTPRequest(.post, to: server, body: .data(Data(repeating: 1, count: 50_000_000)))
+        default: HTTPRequest(to: server)
+        }
+    }
+
+    private var script: Script {
+        switch self {
+        case .insideHandshake: .onAccept(Answer.hang)
+        case .insideUpload, .beforeHead: .onRequest(.hang)
+        case .insideHead: .onRequest(.write("HTTP/1.1 200 OK\r\nX-A: "), .hang)
+        case .insideBody: .onRequest(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), .hang)
+        }
     }
 }
 
@@ -168,7 +241,7 @@ enum CutBody: String, CaseIterable {
     case gzip = "Content-Encoding: gzip\r\nContent-Length: 20\r\n\r\n"
     case gzipToTheEnd = "Content-Encoding: gzip\r\n\r\n"
 
-    /// Whether the framing is whole, and only what it frames is cut.
+    /// Whether the framing is complete, and only the coded stream is truncated.
     var isGzip: Bool { self == .gzip || self == .gzipToTheEnd }
 
     var bytes: [UInt8] {

@@ -3,16 +3,16 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Odd answers", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Unusual answers", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportFramingTests {
-    @Test("what contradicts itself is one error", .fault(9), arguments: TransportKind.allCases, BadAnswer.allCases)
+    @Test("a contradictory answer is one error", .fault(9), arguments: TransportKind.allCases, BadAnswer.allCases)
     func bad(kind: TransportKind, answer: BadAnswer) async throws {
         let server = try FixtureServer.start { _ in .script(.write(answer.rawValue), .close) }
         let error = try await kind.failure(of: HTTPRequest(to: server))
         #expect([.badResponse, .connectionLost].contains(error.kind))
     }
 
-    @Test("what is only odd is the answer", .fault(9), arguments: TransportKind.allCases, OddAnswer.allCases)
+    @Test("an unusual answer is accepted", .fault(9), arguments: TransportKind.allCases, OddAnswer.allCases)
     func odd(kind: TransportKind, answer: OddAnswer) async throws {
         let server = try FixtureServer.start { _ in .script(.write(answer.bytes), .close) }
         let isRefused = answer.isRefusedByURLSession
@@ -23,7 +23,7 @@ struct TransportFramingTests {
         }
     }
 
-    @Test("interim answers are nobody's business", .fault(10), arguments: TransportKind.allCases)
+    @Test("interim answers are ignored", .fault(10), arguments: TransportKind.allCases)
     func interim(kind: TransportKind) async throws {
         let early = "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\nSet-Cookie: early=1\r\n\r\n"
         let interim = "HTTP/1.1 100 Continue\r\n\r\n" + String(repeating: early, count: 500)
@@ -36,18 +36,18 @@ struct TransportFramingTests {
         #expect(response.headers["Set-Cookie"] == nil)
     }
 
-    @Test("interim answers without end run into the deadline", .fault(10), arguments: TransportKind.survivingCutHeads)
+    @Test("endless interim answers end at the deadline", .fault(10), arguments: TransportKind.survivingCutHeads)
     func endlessInterim(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(.repeatForever(Array("HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n".utf8), every: .milliseconds(5)))
         }
         var request = HTTPRequest(to: server)
-        request.timeout = .milliseconds(500)
+        request.deadline = .milliseconds(500)
         #expect(try await kind.failure(of: request).kind == .timeout)
         #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test("answers on one connection are told apart", arguments: TransportKind.allCases)
+    @Test("answers on one connection are separated", arguments: TransportKind.allCases)
     func surplus(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _, turn in
             .onRequest(.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(turn)surplus"))
@@ -60,7 +60,7 @@ struct TransportFramingTests {
     }
 }
 
-/// Answers that no client should believe.
+/// Answers that a client must not accept.
 enum BadAnswer: String, CaseIterable {
     case garbage = "hello there\r\n\r\n"
     case version = "HTTP/9.9 200 OK\r\nContent-Length: 3\r\n\r\nabc"
@@ -77,7 +77,7 @@ enum BadAnswer: String, CaseIterable {
     case hugeChunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nabc\r\n0\r\n\r\n"
 }
 
-/// Answers that are legal, or that every client bears with.
+/// Answers that are legal, or that every client accepts.
 enum OddAnswer: String, CaseIterable {
     case plain = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
     case old = "HTTP/1.0 200 OK\r\n\r\nabc"

@@ -3,10 +3,10 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A kept connection that dies under a request", .fault(11), .takesTurns, .timeLimit(.minutes(10)))
+@Suite("A persistent connection that is lost during a request", .fault(11), .takesTurns, .timeLimit(.minutes(10)))
 struct TransportReplayTests {
     @Test(
-        "an idempotent request succeeds with its whole body",
+        "an idempotent request is repeated with its whole body",
         arguments: TransportKind.allCases,
         [HTTPMethod.get, .put, .delete]
     )
@@ -22,7 +22,7 @@ struct TransportReplayTests {
         #expect(requests.allSatisfy { $0.body.count == (method == .get ? 0 : Self.data.count) })
     }
 
-    @Test("a POST is never executed twice", arguments: TransportKind.allCases, [Self.data, Data()])
+    @Test("a POST is never processed twice", arguments: TransportKind.allCases, [Self.data, Data()])
     func post(kind: TransportKind, data: Data) async throws {
         let server = try Self.server()
         let transport = try kind.make()
@@ -37,7 +37,7 @@ struct TransportReplayTests {
 
     private static let data = Data(repeating: 7, count: 300_000)
 
-    /// Answers the first request of a connection, and takes the second one whole and closes, but for connections after the first.
+    /// Answers the first request of a connection; on the first connection, receives the second request completely and closes.
     private static func server() throws -> FixtureServer {
         try FixtureServer.start { connection, turn in
             connection == 1 && turn == 2 ? .onRequest(.close) : .onRequest { _ in .text("ok") }

@@ -2,38 +2,38 @@
 import Foundation
 
 extension ContentCoding {
-    /// The codings whose library is in the process, as a value of `Accept-Encoding`; empty for none.
+    /// The codings whose library is available, as a value of `Accept-Encoding`; empty without any.
     static let accepted = allCases.filter(CurlDecoder.isAvailable).map(\.rawValue).joined(separator: ", ")
 }
 
-/// How much may be decoded before others have their turn.
+/// How much may be decoded in one turn of the loop.
 struct DecodingBudget {
-    /// A millisecond or so on a common machine.
-    private static let turn = 1 << 20
-    /// What a step costs however few bytes it moves, so that empty streams are not free.
-    private static let step = 512
+    /// Bytes that a common machine decodes in about a millisecond.
+    private static let bytesPerTurn = 1 << 20
+    /// The minimum cost of a step, so that decoding empty streams is limited as well.
+    private static let bytesPerStep = 512
 
-    private var rest = turn
+    private var remainingBytes = bytesPerTurn
 
-    /// Whether nothing more may be decoded now.
-    var isSpent: Bool { rest <= 0 }
+    /// Whether nothing more may be decoded in this turn.
+    var isSpent: Bool { remainingBytes <= 0 }
 
-    /// Pays for a step that has moved so many bytes.
-    fileprivate mutating func pay(_ bytes: Int) {
-        rest -= bytes + Self.step
+    /// Subtracts the cost of a step that has read and written so many bytes.
+    fileprivate mutating func spend(bytes: Int) {
+        remainingBytes -= bytes + Self.bytesPerStep
     }
 }
 
-/// Undoes the codings of one body, part by part; used by one thread at a time.
+/// Decodes the codings of one body, part by part; used by one thread at a time.
 final class BodyDecoder {
     private let layers: [CodingLayer]
 
-    /// Makes ready for a body in `codings`, the outermost first.
+    /// Creates a decoder for a body in `codings`, the outermost first.
     ///
     /// - Parameters:
-    ///   - codings: One at least.
-    ///   - limit: The most bytes that the body may decode to; `nil` for any number. What the outer codings decode to may be
-    ///     larger by what coding adds to a body that it cannot make smaller.
+    ///   - codings: At least one.
+    ///   - limit: The most bytes of the decoded body; `nil` for no limit. The result of the outer codings may be larger, by as
+    ///     much as a coding adds to a body that it cannot compress.
     /// - Throws: ``TransportError/Kind/badResponse`` when there is no memory.
     init(_ codings: [ContentCoding], limit: Int?) throws(TransportError) {
         var layers: [CodingLayer] = []
@@ -49,33 +49,33 @@ final class BodyDecoder {
         return isOverflow ? nil : sum
     }
 
-    /// Whether there is something to decode in what has been taken already.
+    /// Whether bytes that were passed before are not all decoded.
     var isBusy: Bool { layers.contains(where: \.isBusy) }
 
-    /// Decodes until `input` is used up or `budget` is spent, takes what was read off `input` and passes on what it
-    /// decodes to.
+    /// Decodes until `input` is empty or `budget` is spent, removes the read bytes from `input` and calls `receive` with the
+    /// decoded ones.
     ///
-    /// - Returns: Whether everything is decoded; if not, a later call goes on, with the rest of `input`.
+    /// - Returns: Whether everything is decoded; if not, a later call with the rest of `input` continues.
     /// - Throws: ``TransportError/Kind/badResponse``, ``TransportError/Kind/responseTooLarge``, or what `receive` throws.
     func decode(
         _ input: inout UnsafeRawBufferPointer,
-        _ budget: inout DecodingBudget,
-        _ receive: (UnsafeRawBufferPointer) throws(TransportError) -> Void
+        within budget: inout DecodingBudget,
+        receive: (UnsafeRawBufferPointer) throws(TransportError) -> Void
     ) throws(TransportError) -> Bool {
         layers[0].input = input
         defer { input = layers[0].removeInput() }
-        // The innermost layer goes first, so that each holds one buffer at most.
+        // The innermost layer decodes first, so that each layer needs only one buffer.
         while let index = layers.lastIndex(where: \.isBusy) {
             guard !budget.isSpent else { return false }
-            let part = try layers[index].decode(&budget)
+            let part = try layers[index].decode(within: &budget)
             if index == layers.count - 1 { try receive(part) } else { layers[index + 1].input = part }
         }
         return true
     }
 
-    /// Checks that every coded stream has come to its end; one without any byte has.
+    /// Checks that every coded stream is complete; a stream without bytes is.
     ///
-    /// - Throws: ``TransportError/Kind/connectionLost`` when one was cut.
+    /// - Throws: ``TransportError/Kind/connectionLost`` when one is truncated.
     func finish() throws(TransportError) {
         for layer in layers { try layer.finish() }
     }
@@ -83,14 +83,14 @@ final class BodyDecoder {
 
 /// One coding of a body.
 ///
-/// It notices a stream that was cut, which libcurl takes for a whole one.
+/// Detects truncated streams, which libcurl's own decoding does not.
 private final class CodingLayer {
     private static let capacity = 65_536
-    /// The bytes that a stream may have before it has to decode to something, and for each byte that it decodes to.
+    /// The bytes that a stream may have without decoding to anything, and for each decoded byte.
     private static let freeBytes = 1 << 20
     private static let bytesPerDecodedByte = 64
 
-    /// What is still to be decoded; whoever sets it keeps the memory until it has been read.
+    /// The bytes to decode, whose memory must stay valid until they have been read.
     var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private let coding: ContentCoding
     private let limit: Int?
@@ -120,9 +120,9 @@ private final class CodingLayer {
         return input
     }
 
-    /// Decodes a part of the input, which is valid until the next call.
-    func decode(_ budget: inout DecodingBudget) throws(TransportError) -> UnsafeRawBufferPointer {
-        guard step != .ended || coding.allowsMembers else { throw failure("has bytes behind its end") }
+    /// Decodes a part of the input; the result is valid until the next call.
+    func decode(within budget: inout DecodingBudget) throws(TransportError) -> UnsafeRawBufferPointer {
+        guard step != .ended || coding.allowsMembers else { throw failure("has bytes after its end") }
         let inputCount = input.count
         let (step, count) = decoder.decode(&input, into: output)
         guard step != .failed else { throw failure("is corrupt") }
@@ -130,7 +130,7 @@ private final class CodingLayer {
         hasMoreOutput = step == .more && count == output.count
         readBytes += inputCount - input.count
         decodedBytes += count
-        budget.pay(inputCount - input.count + count)
+        budget.spend(bytes: inputCount - input.count + count)
         try checkAmounts()
         return UnsafeRawBufferPointer(rebasing: output[..<count])
     }
@@ -139,7 +139,7 @@ private final class CodingLayer {
         if let limit, decodedBytes > limit {
             throw TransportError(.responseTooLarge, "the \(coding.rawValue) body decodes to more than \(limit) bytes")
         }
-        // Streams of no bytes could go on for ever without coming to a limit.
+        // Empty streams could follow each other forever without reaching a limit.
         guard (readBytes - Self.freeBytes) / Self.bytesPerDecodedByte <= decodedBytes else {
             throw failure("decodes to next to nothing")
         }
@@ -147,7 +147,7 @@ private final class CodingLayer {
 
     func finish() throws(TransportError) {
         guard step != .more, !isBusy else {
-            throw TransportError(.connectionLost, "the \(coding.rawValue) body was cut")
+            throw TransportError(.connectionLost, "the \(coding.rawValue) body is truncated")
         }
     }
 

@@ -1,8 +1,35 @@
-/// How the head of an answer describes the body: its length and the codings around it.
+/// A coding of HTTP that the library can decode (RFC 9110 section 8.4.1), also as a transfer coding (RFC 9112 section 7.2).
+enum ContentCoding: String, CaseIterable {
+    case gzip
+    case deflate
+    case brotli = "br"
+    case zstd
+
+    /// The coding with a server's name for it, in lower case; `nil` for an unknown name.
+    init?(named name: String) {
+        self.init(rawValue: name == "x-gzip" ? "gzip" : name)
+    }
+
+    /// Whether another coded stream may follow the first one (RFC 1952 section 2.2, RFC 8878 section 3).
+    var allowsMembers: Bool { self == .gzip || self == .zstd }
+}
+
+/// The length of an answer's body, and the codings to decode.
+struct BodyLayout {
+    /// The bytes of the body as it is transferred; `nil` when unknown, and for an answer without a body.
+    var contentLength: Int64?
+    /// The codings to decode, in that order.
+    var codings: [ContentCoding] = []
+
+    /// The bytes of the decoded body; `nil` when unknown.
+    var decodedLength: Int64? { codings.isEmpty ? contentLength : nil }
+}
+
+/// The header lines that describe the body of an answer.
 struct BodyFraming {
     /// The most codings that one body may have, content and transfer codings together.
     ///
-    /// Each one multiplies what a few bytes may decode to.
+    /// Each one multiplies the size to which a few bytes can be decoded.
     static let codingLimit = 2
 
     /// The elements of `Content-Length`.
@@ -20,12 +47,12 @@ struct BodyFraming {
         for field in headers { add(name: field.name.utf8, value: field.value.utf8) }
     }
 
-    /// Adds a header line, if it describes the body.
+    /// Adds a header line if it describes the body.
     mutating func add(name: some Collection<UInt8>, value: some BidirectionalCollection<UInt8>) {
         switch name.count {
-        case 14 where name.isASCII("content-length"): lengths += value.listElements
-        case 16 where name.isASCII("content-encoding"): contentCodings += value.listElements
-        case 17 where name.isASCII("transfer-encoding"): transferCodings += value.listElements
+        case 14 where name.equalsIgnoringCase("content-length"): lengths += value.listElements
+        case 16 where name.equalsIgnoringCase("content-encoding"): contentCodings += value.listElements
+        case 17 where name.equalsIgnoringCase("transfer-encoding"): transferCodings += value.listElements
         default: break
         }
     }
@@ -35,10 +62,18 @@ struct BodyFraming {
 
     private var appliedContentCodings: [String] { contentCodings.filter { !$0.isEmpty && $0 != "identity" } }
 
-    /// The number of bytes that the head announces; `nil` for none, and where a transfer coding overrides it.
+    /// Returns the layout of the body.
     ///
-    /// - Throws: ``TransportError/Kind/badResponse`` when there are several that differ, or one that is no number: the
-    ///   body could end anywhere (RFC 9112 section 6.3).
+    /// - Throws: What ``contentLength()`` and ``codings(_:)`` throw; an answer without a body is not checked for codings.
+    func layout(hasBody: Bool, canDecode: (ContentCoding) -> Bool) throws(TransportError) -> BodyLayout {
+        let length = try contentLength()
+        return hasBody ? BodyLayout(contentLength: length, codings: try codings(canDecode)) : BodyLayout()
+    }
+
+    /// Returns the value of `Content-Length`; `nil` without one, and where a transfer coding overrides it.
+    ///
+    /// - Throws: ``TransportError/Kind/badResponse`` when there are different values, or one that is not a number: it is
+    ///   unknown where the body ends (RFC 9112 section 6.3).
     func contentLength() throws(TransportError) -> Int64? {
         guard let text = lengths.first else { return nil }
         guard let length = Int64(text), text.utf8.first != UInt8(ascii: "+"), length >= 0,
@@ -47,12 +82,12 @@ struct BodyFraming {
         return transferCodings.isEmpty ? length : nil
     }
 
-    /// The codings to undo, in that order: the transfer's before the content's, and of each the last one first.
+    /// Returns the codings to decode, in that order: transfer codings before content codings, and of each the last one first.
     ///
-    /// A content coding that `canDecode` does not know stays, and so do those that it encloses.
+    /// A content coding for which `canDecode` returns `false` is not decoded, and neither are those that it encloses.
     ///
     /// - Throws: ``TransportError/Kind/badResponse`` when there are more than ``codingLimit``, when a transfer coding is
-    ///   not known, or when the end of the body is ambiguous.
+    ///   unknown, or when the end of the body is ambiguous.
     func codings(_ canDecode: (ContentCoding) -> Bool) throws(TransportError) -> [ContentCoding] {
         let content = appliedContentCodings
         let transfer = try appliedTransferCodings()
@@ -62,14 +97,15 @@ struct BodyFraming {
         let decodable = { (name: String) in ContentCoding(named: name).flatMap { canDecode($0) ? $0 : nil } }
         let transferSteps = transfer.reversed().compactMap(decodable)
         guard transferSteps.count == transfer.count else {
-            throw TransportError(.badResponse, "a transfer coding of the body is not known")
+            throw TransportError(.badResponse, "a transfer coding of the body is unknown")
         }
         return transferSteps + content.reversed().map(decodable).prefix { $0 != nil }.compactMap(\.self)
     }
 
-    /// The transfer codings without `chunked`, which has to be the last one (RFC 9112 section 6.1).
+    /// Returns the transfer codings without `chunked`, which must be the last one (RFC 9112 section 6.1).
     ///
-    /// `identity`, which RFC 7230 withdrew, may only be alone: libcurl's versions differ on what it means beside others.
+    /// `identity`, which RFC 7230 removed, is allowed only without others: libcurl's versions interpret the combination
+    /// differently.
     private func appliedTransferCodings() throws(TransportError) -> [String] {
         var codings = transferCodings.filter { !$0.isEmpty }
         if codings == ["identity"] { return [] }
@@ -83,26 +119,17 @@ struct BodyFraming {
 }
 
 extension HTTPMethod {
-    /// Whether an answer with `status` to this method has a body (RFC 9110 section 6.4.1).
+    /// Returns whether an answer with `status` to this method has a body (RFC 9110 section 6.4.1).
     func isAnsweredWithBody(_ status: Int) -> Bool {
         self != .head && status != 204 && status != 304
     }
 }
 
-extension Collection<UInt8> {
-    /// Whether these bytes are `text`, which is in lower case, in any case.
-    func isASCII(_ text: StaticString) -> Bool {
-        count == text.utf8CodeUnitCount
-            && zip(self, UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-                .allSatisfy { $0.asciiLowercased == $1 }
-    }
-}
-
 extension BidirectionalCollection<UInt8> {
-    /// The elements of a comma-separated value, without blanks around them and in lower case.
+    /// The elements of a comma-separated value, in lower case and without surrounding blanks.
     fileprivate var listElements: [String] {
         split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { element in
-            String(decoding: element, as: UTF8.self).trimmingBlanks.lowercased()
+            String(decoding: element.trimmingBlanks, as: UTF8.self).lowercased()
         }
     }
 }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A file that appears under its name, whole, when it is finished, and leaves nothing behind otherwise.
+/// A file that is created under its name only when it is complete; otherwise, no file remains.
 struct HTTPBodyFile: ~Copyable {
     private let target: URL
     private let temporary: String
     private let descriptor: FileDescriptor
 
-    /// Makes a temporary file beside `target`.
+    /// Creates a temporary file in the folder of `target`.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     init(_ target: URL) throws(TransportError) {
@@ -23,7 +23,7 @@ struct HTTPBodyFile: ~Copyable {
         unlink(temporary)
     }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
@@ -34,7 +34,7 @@ struct HTTPBodyFile: ~Copyable {
         }
     }
 
-    /// Waits for the disk: many file systems do not tell before that a byte has found no room.
+    /// Waits until the bytes are on the disk: many file systems report a full disk only then.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     func synchronize() throws(TransportError) {
@@ -45,7 +45,7 @@ struct HTTPBodyFile: ~Copyable {
         }
     }
 
-    /// Puts the file in its place, where it takes the place of another one, and returns that place.
+    /// Moves the file to its destination, where it replaces an existing one, and returns the destination.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     mutating func finish() throws(TransportError) -> URL {
@@ -59,7 +59,7 @@ struct HTTPBodyFile: ~Copyable {
 }
 
 extension TransportError {
-    /// The disk did not take a file; the reason names the file's destination and quotes the system's error.
+    /// Creates the error of a file that cannot be written; the reason names the file and quotes the system's error.
     init(cannotWrite target: URL, _ error: SystemError) {
         self.init(.storage, "\(target.lastPathComponent) cannot be written (\(error.reason))", underlying: error)
     }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Reads a body from its first byte to its last, and again; used by one thread at a time.
+/// Reads a body from the first byte to the last, any number of times; used by one thread at a time.
 struct HTTPBodyReader: ~Copyable {
-    /// The bytes of the whole body, fixed when the reader was made.
+    /// The bytes of the whole body, measured when the reader was created.
     let totalBytes: Int64
     private let pieces: [(piece: HTTPBody.Piece, length: Int64)]
     private var index = 0
     private var offset: Int64 = 0
     private var file: FileDescriptor?
 
-    /// Measures `body`.
+    /// Creates a reader, and measures `body`.
     ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when a file is not there, not readable or not a regular file.
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when a file is missing, not readable or not a regular file.
     init(_ body: HTTPBody) throws(TransportError) {
         var pieces: [(HTTPBody.Piece, Int64)] = []
         for piece in body.pieces {
@@ -21,16 +21,16 @@ struct HTTPBodyReader: ~Copyable {
         totalBytes = pieces.reduce(0) { $0 + $1.1 }
     }
 
-    /// Goes back to the first byte.
+    /// Moves to the first byte.
     mutating func rewind() {
         index = 0
         offset = 0
         file = nil
     }
 
-    /// Fills `buffer` as far as the body reaches and returns the number of bytes, 0 at the end.
+    /// Fills `buffer` with the next bytes and returns their number, 0 at the end.
     ///
-    /// - Throws: ``TransportError/Kind/storage`` when a file became shorter or unreadable since it was measured.
+    /// - Throws: ``TransportError/Kind/storage`` when a file became shorter or unreadable after it was measured.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
         var filled = 0
         while filled < buffer.count, index < pieces.count {
@@ -88,8 +88,8 @@ struct HTTPBodyReader: ~Copyable {
         return count
     }
 
-    /// Opens a file that may have been replaced since it was measured; `nil` for what is no regular file, such as a pipe,
-    /// whose opening and reading could block.
+    /// Opens a file that may have been replaced since it was measured; `nil` when it is not a regular file any more but, for
+    /// example, a pipe, which could block.
     private static func openRegularFile(_ url: URL) throws(SystemError) -> FileDescriptor? {
         let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NONBLOCK)
         guard try file.status().st_mode & S_IFMT == S_IFREG else { return nil }

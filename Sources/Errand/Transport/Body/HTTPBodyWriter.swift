@@ -1,8 +1,8 @@
 import Foundation
 
-/// Takes the bytes of one answer, into memory up to its limit or into a file; used by one thread at a time.
+/// Stores the body of one answer, in memory up to the limit or in a file; used by one thread at a time.
 ///
-/// The file appears under its name at ``finish()`` and not before; see ``HTTPBodyFile``.
+/// ``finish()`` creates the file under its name; see ``HTTPBodyFile``.
 struct HTTPBodyWriter: ~Copyable {
     private static let reserveLimit: Int64 = 1 << 20
 
@@ -10,13 +10,13 @@ struct HTTPBodyWriter: ~Copyable {
     private var file: HTTPBodyFile?
     private let limit: Int
 
-    /// The most bytes that the body may have; `nil` where it goes to a file.
+    /// The most bytes that the body may have; `nil` when it is stored in a file.
     var bodyLimit: Int? { file == nil ? limit : nil }
 
-    /// Makes ready for the body of an answer with `status`.
+    /// Creates a writer for the body of an answer with `status`.
     ///
-    /// - Throws: ``TransportError/Kind/responseTooLarge`` when `expected` already tells so;
-    ///   ``TransportError/Kind/storage`` when the file cannot be made.
+    /// - Throws: ``TransportError/Kind/responseTooLarge`` when `expected` exceeds the limit;
+    ///   ``TransportError/Kind/storage`` when the file cannot be created.
     init(_ request: HTTPRequest, status: Int, expected: Int64?) throws(TransportError) {
         limit = request.limits.bodyBytes
         if case .file(let target) = request.destination, (200..<300).contains(status) {
@@ -27,7 +27,7 @@ struct HTTPBodyWriter: ~Copyable {
         }
     }
 
-    /// Adds decoded bytes.
+    /// Appends decoded bytes.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/storage``.
     mutating func append(_ data: Data) throws(TransportError) {
@@ -36,7 +36,7 @@ struct HTTPBodyWriter: ~Copyable {
         }.get()
     }
 
-    /// Adds decoded bytes.
+    /// Appends decoded bytes.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/storage``.
     mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
@@ -46,14 +46,14 @@ struct HTTPBodyWriter: ~Copyable {
         body.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
     }
 
-    /// Waits for the disk, where there is a file.
+    /// Waits until the bytes of a file are on the disk.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     func synchronize() throws(TransportError) {
         try file?.synchronize()
     }
 
-    /// Ends the body: puts the file in its place, where there is one, and returns it.
+    /// Completes the body; moves a file to its destination and returns that.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     mutating func finish() throws(TransportError) -> URL? {

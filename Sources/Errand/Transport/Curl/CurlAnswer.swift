@@ -1,15 +1,14 @@
 #if os(Linux)
 import Foundation
 
-/// The answer of one exchange while it comes in: header lines, then the body, which is decoded and kept.
+/// The answer of one exchange while it is received: header lines, then the body, which is decoded and stored.
 struct CurlAnswer: ~Copyable {
     private let request: HTTPRequest
     private let progress: TransferProgress.Handler?
     private var block = CurlHeaderBlock()
-    private var announcedBytes: Int64?
-    private var codings: [ContentCoding] = []
+    private var layout = BodyLayout()
     private var decoder: BodyDecoder?
-    /// The bytes that ``decoder`` has read of those that have to come again.
+    /// The bytes that ``decoder`` has read of those that libcurl passes again.
     private var readBytes = 0
     private var writer: HTTPBodyWriter?
     private var file: URL?
@@ -21,15 +20,15 @@ struct CurlAnswer: ~Copyable {
         self.progress = progress
     }
 
-    /// Whether the answer came over HTTP/2 and is known to be complete, before libcurl says so.
+    /// Whether the answer was sent over HTTP/2 and is complete, before libcurl reports it.
     var isWholeOverHTTP2: Bool {
         guard block.isComplete, block.isHTTP2, decoder?.isBusy != true else { return false }
-        return !hasBody || announcedBytes == receivedBytes
+        return !hasBody || layout.contentLength == receivedBytes
     }
 
     private var hasBody: Bool { request.method.isAnsweredWithBody(block.status) }
 
-    /// Takes one header line.
+    /// Receives one header line.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge`` or ``TransportError/Kind/badResponse``.
     mutating func receive(headerLine line: UnsafeRawBufferPointer) throws(TransportError) {
@@ -41,35 +40,33 @@ struct CurlAnswer: ~Copyable {
         }
         guard block.status >= 100 else { throw TransportError(.badResponse, "the status line has no status code") }
         guard !block.isSwitchingProtocols else {
-            throw TransportError(.badResponse, "the server switched to another protocol unasked")
+            throw TransportError(.badResponse, "the server switched to another protocol without a request")
         }
         if block.isComplete, !wasComplete { try readFraming() }
     }
 
     private mutating func readFraming() throws(TransportError) {
-        let framing = try block.framing()
-        announcedBytes = try framing.contentLength()
-        if hasBody { codings = try framing.codings(CurlDecoder.isAvailable) }
+        layout = try block.framing().layout(hasBody: hasBody, canDecode: CurlDecoder.isAvailable)
     }
 
-    /// Takes bytes of the body as they came over the wire, unless decoding them takes more than `budget`.
+    /// Receives coded bytes of the body, and decodes as many as `budget` allows.
     ///
-    /// - Returns: Whether all of them are decoded; if not, the same bytes have to come again.
+    /// - Returns: Whether all of them are decoded; if not, the same bytes have to be passed again.
     /// - Throws: ``TransportError/Kind/responseTooLarge``, ``TransportError/Kind/badResponse`` or
     ///   ``TransportError/Kind/storage``.
     mutating func receive(
         body bytes: UnsafeRawBufferPointer,
-        _ budget: inout DecodingBudget
+        within budget: inout DecodingBudget
     ) throws(TransportError) -> Bool {
         try begin()
-        let isDone = try take(bytes, &budget)
-        progress?(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: totalBytes))
-        return isDone
+        let isDecoded = try decode(bytes, within: &budget)
+        progress?(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: layout.decodedLength))
+        return isDecoded
     }
 
-    private mutating func take(
+    private mutating func decode(
         _ bytes: UnsafeRawBufferPointer,
-        _ budget: inout DecodingBudget
+        within budget: inout DecodingBudget
     ) throws(TransportError) -> Bool {
         guard let decoder else {
             receivedBytes += Int64(bytes.count)
@@ -78,10 +75,10 @@ struct CurlAnswer: ~Copyable {
         }
         let unread = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(readBytes))
         var rest = unread
-        let isDone = try decoder.decode(&rest, &budget) { part throws(TransportError) in try append(part) }
+        let isDecoded = try decoder.decode(&rest, within: &budget) { part throws(TransportError) in try append(part) }
         receivedBytes += Int64(unread.count - rest.count)
-        readBytes = isDone ? max(0, readBytes - bytes.count) : readBytes + unread.count - rest.count
-        return isDone
+        readBytes = isDecoded ? max(0, readBytes - bytes.count) : readBytes + unread.count - rest.count
+        return isDecoded
     }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) throws(TransportError) {
@@ -89,7 +86,7 @@ struct CurlAnswer: ~Copyable {
         try writer?.append(bytes)
     }
 
-    /// Checks that nothing is missing, once libcurl is content.
+    /// Checks that the answer is complete, after libcurl has reported success.
     ///
     /// - Throws: ``TransportError/Kind/connectionLost``.
     mutating func end() throws(TransportError) {
@@ -99,7 +96,7 @@ struct CurlAnswer: ~Copyable {
         try decoder?.finish()
     }
 
-    /// Puts the file in its place, where the answer goes to one, after ``end()``.
+    /// Moves the file to its destination, where the answer is stored in a file, after ``end()``.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     mutating func save() throws(TransportError) {
@@ -108,7 +105,7 @@ struct CurlAnswer: ~Copyable {
         file = try writer?.finish()
     }
 
-    /// The answer, after ``end()``, and after ``save()`` where it goes to a file.
+    /// Returns the answer, after ``end()``, and after ``save()`` where it is stored in a file.
     ///
     /// - Throws: ``TransportError/Kind/badResponse``.
     mutating func response() throws(TransportError) -> HTTPResponse {
@@ -116,18 +113,15 @@ struct CurlAnswer: ~Copyable {
         return HTTPResponse(status: block.status, headers: block.headers(), body: writer?.body ?? Data(), file: file)
     }
 
-    /// Lets go of the body, in memory or in a file that will not be whole.
+    /// Removes the body from memory, or its incomplete file.
     mutating func discard() {
         writer = nil
     }
 
     private mutating func begin() throws(TransportError) {
         guard writer == nil else { return }
-        writer = try HTTPBodyWriter(request, status: block.status, expected: totalBytes)
-        if !codings.isEmpty { decoder = try BodyDecoder(codings, limit: writer?.bodyLimit ?? nil) }
+        writer = try HTTPBodyWriter(request, status: block.status, expected: layout.decodedLength)
+        if !layout.codings.isEmpty { decoder = try BodyDecoder(layout.codings, limit: writer?.bodyLimit ?? nil) }
     }
-
-    /// The bytes of the decoded body, where that is known.
-    private var totalBytes: Int64? { codings.isEmpty && hasBody ? announcedBytes : nil }
 }
 #endif

@@ -1,62 +1,65 @@
 #if os(Linux)
 import Foundation
 
-/// How a transfer ended according to libcurl (`CURLcode`), as far as it tells kinds of failure apart.
+/// The result of a transfer (`CURLcode`).
 struct CurlCode: RawRepresentable, Hashable {
     let rawValue: Int32
 
-    static let success = CurlCode(rawValue: 0)
+    static let ok = CurlCode(rawValue: 0)
 
-    /// The kind of failure that the layers above tell apart; `systemError` is the `errno` of the last failed connect.
-    func kind(systemError: Int) -> TransportError.Kind {
-        let isUnreachable = [ENETDOWN, ENETUNREACH, EHOSTUNREACH].contains(Int32(truncatingIfNeeded: systemError))
-        if self == .couldNotConnect, isUnreachable { return .noNetwork }
-        return Self.kinds[self] ?? .connectionLost
+    /// Returns the kind of failure; `osErrno` is the `errno` of the last failed connect.
+    func errorKind(osErrno: Int) -> TransportError.Kind {
+        let isUnreachable = [ENETDOWN, ENETUNREACH, EHOSTUNREACH].contains(Int32(truncatingIfNeeded: osErrno))
+        if self == .couldntConnect, isUnreachable { return .noNetwork }
+        return Self.errorKinds[self] ?? .connectionLost
     }
 
-    static let hasNoAddress = named("could not resolve host", 6)
-    private static let couldNotConnect = CurlCode(rawValue: 7)
+    static let couldntResolveHost = code("COULDNT_RESOLVE_HOST", 6)
+    private static let couldntConnect = code("COULDNT_CONNECT", 7)
 
-    private static let kinds: [CurlCode: TransportError.Kind] = [
-        named("unsupported protocol", 1): .badResponse,
-        named("failed init", 2): .cannotConnect,
-        named("malformed URL", 3): .invalidRequest,
-        named("not built in", 4): .cannotConnect,
-        named("could not resolve proxy", 5): .hostNotFound,
-        hasNoAddress: .hostNotFound,
-        couldNotConnect: .cannotConnect,
-        named("weird server reply", 8): .badResponse,
-        named("HTTP/2 framing, also the end of a connection that a server leaves", 16): .connectionLost,
-        named("write error", 23): .badResponse,
-        named("read error", 26): .storage,
-        named("out of memory, also for a header line above 100 KB", 27): .responseTooLarge,
-        named("timed out", 28): .timeout,
-        named("TLS handshake", 35): .cannotConnect,
-        named("function not found", 41): .cannotConnect,
-        named("bad function argument", 43): .invalidRequest,
-        named("interface failed", 45): .cannotConnect,
-        named("TLS engine not found", 53): .security,
-        named("TLS engine cannot be set", 54): .security,
-        named("client certificate", 58): .security,
-        named("cipher", 59): .security,
-        named("peer's certificate", 60): .security,
-        named("bad content coding", 61): .badResponse,
-        named("file size exceeded", 63): .responseTooLarge,
-        named("TLS required and not there", 64): .security,
-        named("TLS engine cannot start", 66): .security,
-        named("authorities cannot be read", 77): .security,
-        named("revocation list", 82): .security,
-        named("issuer", 83): .security,
-        named("no connection available", 89): .cannotConnect,
-        named("pinned public key", 90): .security,
-        named("certificate status", 91): .security,
-        named("HTTP/2 stream", 92): .badResponse,
-        named("proxy", 97): .cannotConnect,
-        named("client certificate required", 98): .security,
-        named("too large", 100): .responseTooLarge,
+    private static let errorKinds: [CurlCode: TransportError.Kind] = [
+        code("UNSUPPORTED_PROTOCOL", 1): .badResponse,
+        code("FAILED_INIT", 2): .cannotConnect,
+        code("URL_MALFORMAT", 3): .invalidRequest,
+        code("NOT_BUILT_IN", 4): .cannotConnect,
+        code("COULDNT_RESOLVE_PROXY", 5): .hostNotFound,
+        couldntResolveHost: .hostNotFound,
+        couldntConnect: .cannotConnect,
+        code("WEIRD_SERVER_REPLY", 8): .badResponse,
+        // Also when a server closes an HTTP/2 connection.
+        code("HTTP2", 16): .connectionLost,
+        code("WRITE_ERROR", 23): .badResponse,
+        code("READ_ERROR", 26): .storage,
+        // Also for a header line above 100 KB.
+        code("OUT_OF_MEMORY", 27): .responseTooLarge,
+        code("OPERATION_TIMEDOUT", 28): .timeout,
+        code("SSL_CONNECT_ERROR", 35): .cannotConnect,
+        code("FUNCTION_NOT_FOUND", 41): .cannotConnect,
+        code("BAD_FUNCTION_ARGUMENT", 43): .invalidRequest,
+        code("INTERFACE_FAILED", 45): .cannotConnect,
+        code("SSL_ENGINE_NOTFOUND", 53): .security,
+        code("SSL_ENGINE_SETFAILED", 54): .security,
+        code("SSL_CERTPROBLEM", 58): .security,
+        code("SSL_CIPHER", 59): .security,
+        code("PEER_FAILED_VERIFICATION", 60): .security,
+        code("BAD_CONTENT_ENCODING", 61): .badResponse,
+        code("FILESIZE_EXCEEDED", 63): .responseTooLarge,
+        code("USE_SSL_FAILED", 64): .security,
+        code("SSL_ENGINE_INITFAILED", 66): .security,
+        code("SSL_CACERT_BADFILE", 77): .security,
+        code("SSL_CRL_BADFILE", 82): .security,
+        code("SSL_ISSUER_ERROR", 83): .security,
+        code("NO_CONNECTION_AVAILABLE", 89): .cannotConnect,
+        code("SSL_PINNEDPUBKEYNOTMATCH", 90): .security,
+        code("SSL_INVALIDCERTSTATUS", 91): .security,
+        code("HTTP2_STREAM", 92): .badResponse,
+        code("PROXY", 97): .cannotConnect,
+        code("SSL_CLIENTCERT", 98): .security,
+        code("TOO_LARGE", 100): .responseTooLarge,
     ]
 
-    private static func named(_ name: String, _ number: Int32) -> CurlCode {
+    /// The code `CURLE_` and `name`, which only documents the number.
+    private static func code(_ name: String, _ number: Int32) -> CurlCode {
         CurlCode(rawValue: number)
     }
 }

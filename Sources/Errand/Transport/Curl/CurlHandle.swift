@@ -1,45 +1,47 @@
 #if os(Linux)
 import Foundation
 
-/// A transfer handle that serves one exchange after the other, with the memory that libcurl writes to.
+/// A transfer handle that is used for one exchange after the other, with the memory that libcurl writes to.
 ///
-/// It stays on the thread of its loop.
+/// Used only on the loop's thread.
 final class CurlHandle {
     let easy: CurlEasy
-    /// The exchange that libcurl works for.
+    /// The current exchange.
     private(set) var exchange: CurlExchange?
     private let errorText: UnsafeMutablePointer<CChar>
     private let isConnecting: UnsafeMutablePointer<Bool>
-    private let hearsOfConnections: Bool
+    /// Whether libcurl reports a connection before it sends a request on it (7.80).
+    private let supportsPrereq: Bool
     private let proxy: TransportConfiguration.Proxy
-    /// When to stop waiting for a connection that another exchange makes; `.max` for never.
-    private(set) var patience = CurlClock.Instant.max
+    /// The instant at which the exchange stops waiting for a connection that another exchange opens; `.max` when it does not
+    /// wait.
+    private(set) var connectionWaitEnd = MonotonicClock.Instant.max
     private let identity: ClientIdentity?
     private static let errorCapacity = 256
-    /// How long an exchange waits for a connection that another one makes, and how long the next one waits after that.
+    /// How long an exchange waits for a connection that another one opens, and the next one after that, in nanoseconds.
     ///
-    /// A server that accepts and never answers would otherwise hold every exchange until the connect timeout. Twice the
+    /// A server that accepts and never answers would otherwise delay every exchange until the connect timeout. Twice the
     /// delay that RFC 8305 section 5 recommends between connection attempts, because a TLS handshake takes longer.
-    static let connectionDelay: CurlClock.Instant = 500_000_000
+    static let connectionDelay: Int64 = 500_000_000
 
-    /// Makes a handle with everything that is the same for all exchanges of `configuration`.
+    /// Creates a handle with the settings that all exchanges share.
     ///
     /// - Throws: ``TransportError/Kind/cannotConnect`` without memory; ``TransportError/Kind/invalidRequest`` when this
-    ///   libcurl does not take what the configuration asks for.
-    init(_ configuration: TransportConfiguration, _ trust: CurlTrust) throws(TransportError) {
+    ///   libcurl rejects a setting of the configuration.
+    init(_ configuration: TransportConfiguration, caBundle: CurlCABundle) throws(TransportError) {
         guard let easy = CurlEasy() else { throw TransportError(.cannotConnect, "libcurl has no memory") }
         self.easy = easy
         identity = configuration.tls.clientIdentity
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
-        easy.set(.errorBuffer, UnsafeRawPointer(errorText))
+        easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         proxy = configuration.proxy
         isConnecting = .allocate(capacity: 1)
         isConnecting.initialize(to: false)
-        easy.watchConnecting(isConnecting)
-        hearsOfConnections = easy.setCallbacks()
-        try easy.apply(configuration, trust)
-        easy.setContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
+        easy.observeConnecting(isConnecting)
+        supportsPrereq = easy.setCallbacks()
+        try easy.apply(configuration, caBundle: caBundle)
+        easy.setCallbackContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     }
 
     deinit {
@@ -54,94 +56,94 @@ final class CurlHandle {
         errorText.pointee = 0
         isConnecting.pointee = false
         easy.apply(exchange)
-        easy.set(.httpVersion, httpVersion(for: exchange))
-        easy.set(.requestTarget, requestTarget(of: exchange))
-        let shares = mayWait(exchange)
-        easy.set(.waitForMultiplex, shares ? 1 : 0)
-        patience = shares ? CurlClock.now + Self.connectionDelay : .max
-        // The handle may have served another origin; that libcurl takes the identity is known since the handle was made.
-        if let identity { try? easy.present(identity.belongs(to: exchange.request.url) ? identity : nil) }
-        // Only on a connection that was used before does libcurl send a request again.
-        easy.set(.freshConnection, hearsOfConnections || exchange.request.method.isIdempotent ? 0 : 1)
+        easy.set(.httpVersion, to: httpVersion(for: exchange))
+        easy.set(.requestTarget, to: requestTarget(of: exchange))
+        let waits = mayWaitForConnection(exchange)
+        easy.set(.pipeWait, to: waits ? 1 : 0)
+        connectionWaitEnd = waits ? MonotonicClock.now + Self.connectionDelay : .max
+        // The last exchange may have had another origin. libcurl has accepted the identity when the handle was created.
+        if let identity { try? easy.setClientIdentity(identity.isAllowed(for: exchange.request.url) ? identity : nil) }
+        // libcurl repeats requests only on connections that were used before.
+        easy.set(.freshConnect, to: supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
     }
 
-    /// The HTTP version to offer.
+    /// Returns the HTTP version to offer.
     ///
-    /// Before 7.80, libcurl does not report its attempts. A request that must not be repeated then goes out on a new
-    /// connection, which others may share, and thereby make one that libcurl repeats requests on, unless it is HTTP/1.1.
+    /// Before 7.80, libcurl does not report its attempts. A request that must not be repeated is then sent on a new
+    /// connection. With HTTP/2, other requests could share that connection, and libcurl could repeat the request on it.
     private func httpVersion(for exchange: CurlExchange) -> Int {
-        guard hearsOfConnections || exchange.request.method.isIdempotent else { return CurlValue.http1 }
-        return exchange.isSecure ? CurlValue.http2OverTLS : CurlValue.http1
+        guard supportsPrereq || exchange.request.method.isIdempotent else { return CurlValue.httpVersion1_1 }
+        return exchange.isSecure ? CurlValue.httpVersion2TLS : CurlValue.httpVersion1_1
     }
 
-    /// What the request line is to hold in place of the path that libcurl takes from the URL: libcurl 8.23 changes the case
-    /// of percent-encoded bytes, which breaks signatures.
+    /// Returns the target for the request line, which replaces the path from the URL: libcurl 8.23 changes the case of
+    /// percent-encoded bytes there, which breaks signatures.
     ///
-    /// `nil` where an HTTP proxy may need the whole URL instead, which libcurl sends as it is.
+    /// `nil` where an HTTP proxy may need the whole URL, which libcurl sends unchanged.
     private func requestTarget(of exchange: CurlExchange) -> String? {
         exchange.isSecure || !proxy.mayForwardRequests ? exchange.target : nil
     }
 
-    /// Whether the request may wait for a connection that another one makes, because it may carry both over HTTP/2.
+    /// Returns whether the request may wait for a connection that another one opens, which may carry both over HTTP/2.
     ///
-    /// Before 7.80, libcurl does not report that a request has gone out, so that nothing could end the wait.
-    private func mayWait(_ exchange: CurlExchange) -> Bool {
-        hearsOfConnections && exchange.isSecure
+    /// Before 7.80, libcurl does not report that a request has been sent, so the wait could not be ended.
+    private func mayWaitForConnection(_ exchange: CurlExchange) -> Bool {
+        supportsPrereq && exchange.isSecure
     }
 
-    /// Whether libcurl waits for a connection that another exchange makes.
-    var isWaiting: Bool {
-        patience != .max && exchange?.attempts == 0 && !isConnecting.pointee
+    /// Whether the exchange waits for a connection that another exchange opens.
+    var isWaitingForConnection: Bool {
+        connectionWaitEnd != .max && exchange?.attempts == 0 && !isConnecting.pointee
     }
 
-    /// Postpones the end of the wait.
-    func wait(until instant: CurlClock.Instant) {
-        patience = instant
+    /// Sets the end of the wait; `.max` when there is nothing to wait for.
+    func setConnectionWaitEnd(_ instant: MonotonicClock.Instant) {
+        connectionWaitEnd = instant
     }
 
-    /// Makes libcurl open a connection for the exchange at its next start.
-    func stopWaiting() {
-        patience = .max
-        easy.set(.waitForMultiplex, 0)
+    /// Ends the wait: libcurl opens a connection for the exchange when it is started the next time.
+    func stopWaitingForConnection() {
+        connectionWaitEnd = .max
+        easy.set(.pipeWait, to: 0)
     }
 
-    /// Lets go of the exchange.
+    /// Removes the exchange and the pointers into its memory.
     func end() {
         exchange = nil
-        easy.set(.headers, nil)
-        easy.set(.post, nil)
+        easy.set(.httpHeader, to: nil)
+        easy.set(.postFields, to: nil)
     }
 
-    /// Whether the handle may serve another exchange; libcurl counts the retries of all of them together, and keeps the
-    /// `errno` of a failed connect for the failures of later ones.
+    /// Returns whether the handle can be used for another exchange.
     ///
-    /// A retry that found no connection shows in nothing but the failure.
+    /// libcurl counts the retries of all exchanges together, and reports the `errno` of a failed connect for the failures of
+    /// later ones. A retry that could not open a connection is recognized only by the failure.
     func isReusable(after exchange: CurlExchange) -> Bool {
-        guard hearsOfConnections, easy.number(.systemError) == 0 else { return false }
+        guard supportsPrereq, easy.number(.osErrno) == 0 else { return false }
         return exchange.attempts == 0 || exchange.attempts == 1 && !exchange.hasFailed
     }
 
-    /// Why `exchange` failed, in libcurl's words where they help.
+    /// Returns the error for `code`, with libcurl's message where it helps.
     func error(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
-        let kind = code.kind(systemError: easy.number(.systemError))
+        let kind = code.errorKind(osErrno: easy.number(.osErrno))
         guard kind != .responseTooLarge else {
-            return TransportError(kind, "a header line or the header block is larger than libcurl takes")
+            return TransportError(kind, "a header line or the header block is larger than libcurl's limit")
         }
-        let finalKind = hearsOfConnections ? kind.after(exchange.attempts) : kind
-        // Without a text of its own, libcurl calls the server's malformed line a bad argument.
+        let finalKind = supportsPrereq ? kind.afterAttempts(exchange.attempts) : kind
+        // For a malformed line of the server, libcurl reports a bad argument without a message.
         let isMalformed = kind == .invalidRequest && finalKind == .badResponse && errorText.pointee == 0
         return TransportError(finalKind, isMalformed ? "the answer is malformed" : reason(code, of: exchange))
     }
 
     private func reason(_ code: CurlCode, of exchange: CurlExchange) -> String {
-        guard code != .hasNoAddress else { return TransportError.noAddress(of: exchange.request) }
+        guard code != .couldntResolveHost else { return TransportError.noAddress(of: exchange.request) }
         let text = String(cString: errorText)
-        return text.isEmpty ? CurlLibrary.text(of: code.rawValue) : text
+        return text.isEmpty ? CurlLibrary.errorText(for: code.rawValue) : text
     }
 }
 
 extension TransportConfiguration.Proxy {
-    /// Whether a request to an `http` URL may go to an HTTP proxy.
+    /// Whether a request to an `http` URL may be sent to an HTTP proxy.
     fileprivate var mayForwardRequests: Bool {
         switch self {
         case .none: false
@@ -156,13 +158,13 @@ extension TransportConfiguration.Proxy {
 }
 
 extension TransportError.Kind {
-    /// This kind as it is when the request has gone out so many times.
-    fileprivate func after(_ attempts: Int) -> TransportError.Kind {
+    /// Returns the kind of failure when the request has been sent so many times.
+    fileprivate func afterAttempts(_ attempts: Int) -> TransportError.Kind {
         switch self {
         case .connectionLost where attempts == 0: .cannotConnect
-        // The server's answer is what libcurl rejects, for the request has gone out.
+        // The request has been sent, so libcurl rejects the server's answer.
         case .invalidRequest where attempts > 0: .badResponse
-        // What cannot be made is the connection of libcurl's retry; the server may have acted on the request before.
+        // The connection of libcurl's retry cannot be opened; the server may have processed the request before.
         case .noNetwork where attempts > 0, .hostNotFound where attempts > 0, .cannotConnect where attempts > 0:
             .connectionLost
         default: self

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 
-/// The header lines of one answer, collected as raw bytes and parsed on demand.
+/// The header lines of one answer, stored as raw bytes and parsed on demand.
 struct CurlHeaderBlock {
     private enum Part {
         case statusLine
@@ -11,28 +11,28 @@ struct CurlHeaderBlock {
 
     private var bytes: [UInt8] = []
     private var part = Part.statusLine
-    /// Where the last header line begins; `nil` right behind the status line.
+    /// The start of the last header line; `nil` directly after the status line.
     private var lastField: Int?
-    /// The bytes of all lines so far, those of 1xx answers and trailers included.
+    /// The bytes of all received lines, those of 1xx answers and trailers included.
     private(set) var receivedBytes = 0
 
-    /// Whether the final answer's block has come to its end.
+    /// Whether the final answer's block is complete.
     var isComplete: Bool { part == .trailers }
 
-    /// Whether the block that has just ended is a `101`, behind which no HTTP follows.
+    /// Whether the last complete block has the status 101, after which another protocol follows.
     var isSwitchingProtocols: Bool { part == .statusLine && status == 101 }
 
-    /// Whether the status line is that of HTTP/2.
+    /// Whether the status line names HTTP/2.
     var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
 
-    /// Takes one line with its end of line.
+    /// Appends one line, including its end of line.
     ///
-    /// - Throws: ``TransportError/Kind/badResponse`` for a line that recipients read differently.
+    /// - Throws: ``TransportError/Kind/badResponse`` for a line that recipients interpret differently.
     mutating func append(_ line: UnsafeRawBufferPointer) throws(TransportError) {
         receivedBytes += line.count
         guard part != .trailers else { return }
         let text = line.withoutEndOfLine
-        // RFC 9110 section 5.5: a bare CR is dangerous, since some recipients end the line there.
+        // RFC 9110 section 5.5: a bare CR is dangerous, because some recipients end the line there.
         guard text.before(Byte.carriageReturn).count == text.count else { throw Self.malformed }
         switch part {
         case .statusLine: begin(line)
@@ -49,16 +49,15 @@ struct CurlHeaderBlock {
     }
 
     private mutating func append(field line: UnsafeRawBufferPointer) throws(TransportError) {
-        if line.first == Byte.space || line.first == Byte.tab { return try unfold(line) }
+        if line.first?.isSpaceOrTab == true { return try unfold(line) }
         guard line.first != Byte.colon else { throw Self.malformed }
         lastField = bytes.count
         bytes.append(contentsOf: line)
     }
 
-    /// Continues the last line with a folded one; a single space replaces the fold (RFC 9112 section 5.2), as in libcurl
-    /// 8.23, which joins the lines before they come here.
+    /// Appends a folded line to the last one; a single space replaces the fold (RFC 9112 section 5.2).
     ///
-    /// libcurl and this library could disagree about where the body ends if a line that says so were folded.
+    /// libcurl 8.23 joins the lines itself. A line that defines where the body ends must not be folded: libcurl and this library could interpret it differently.
     private mutating func unfold(_ line: UnsafeRawBufferPointer) throws(TransportError) {
         guard let lastField else { throw Self.malformed }
         guard !bytes[lastField...].prefix(while: { $0 != Byte.colon }).isFramingName else { throw Self.malformed }
@@ -72,12 +71,12 @@ struct CurlHeaderBlock {
     /// The status code, 0 when the status line does not have one of three digits.
     var status: Int {
         guard let space = bytes.firstIndex(of: Byte.space) else { return 0 }
-        let digits = bytes[(space + 1)...].prefix(while: \.isDigit)
+        let digits = bytes[(space + 1)...].prefix(while: \.isASCIIDigit)
         guard digits.count == 3 else { return 0 }
         return digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
     }
 
-    /// The lines in their order, duplicates kept.
+    /// Returns the lines in their order, duplicates included.
     func headers() -> HTTPHeaders {
         var fields: [HTTPField] = []
         fields.reserveCapacity(16)
@@ -87,10 +86,10 @@ struct CurlHeaderBlock {
         return HTTPHeaders(fields)
     }
 
-    /// How the lines describe the body.
+    /// Returns the framing of the body.
     ///
-    /// - Throws: ``TransportError/Kind/badResponse`` when a line that says where the body ends has a blank before its colon,
-    ///   which libcurl passes over, and when two `Location` lines differ.
+    /// - Throws: ``TransportError/Kind/badResponse`` when a line that defines where the body ends has a blank before its colon,
+    ///   which libcurl ignores, and when two `Location` lines differ.
     func framing() throws(TransportError) -> BodyFraming {
         var framing = BodyFraming()
         var locations: Set<[UInt8]> = []
@@ -98,30 +97,29 @@ struct CurlHeaderBlock {
         forEachField { name, value in
             framing.add(name: name, value: value)
             if name.last?.isBlank == true, name.trimmed.isFramingName { isMalformed = true }
-            if name.isASCII("location") { locations.insert(Array(value)) }
+            if name.equalsIgnoringCase("location") { locations.insert(Array(value)) }
         }
         guard !isMalformed else { throw Self.malformed }
-        guard locations.count <= 1 else { throw TransportError(.badResponse, "the answer names two locations") }
+        guard locations.count <= 1 else { throw TransportError(.badResponse, "the answer has two locations") }
         return framing
     }
 
-    /// Calls `body` with each line; blanks between a name and its colon are part of the name.
+    /// Calls `body` for each line; blanks between a name and its colon are part of the name.
     private func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
-            var rest = bytes.behind(Byte.lineFeed)
+            var rest = bytes.after(Byte.lineFeed)
             while !rest.isEmpty {
                 let line = rest.before(Byte.lineFeed)
                 let name = line.before(Byte.colon)
-                if name.count < line.count { body(name, line.behind(Byte.colon).trimmed) }
-                rest = rest.behind(Byte.lineFeed)
+                if name.count < line.count { body(name, line.after(Byte.colon).trimmed) }
+                rest = rest.after(Byte.lineFeed)
             }
         }
     }
 }
 
-/// The bytes that give a header block its form.
+/// The bytes that separate the parts of a header block.
 private enum Byte {
-    static let tab = UInt8(ascii: "\t")
     static let lineFeed = UInt8(ascii: "\n")
     static let carriageReturn = UInt8(ascii: "\r")
     static let space = UInt8(ascii: " ")
@@ -129,14 +127,14 @@ private enum Byte {
 }
 
 extension UInt8 {
-    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-
-    fileprivate var isBlank: Bool { self == Byte.space || self == Byte.tab || self == Byte.carriageReturn }
+    fileprivate var isBlank: Bool { isSpaceOrTab || self == Byte.carriageReturn }
 }
 
 extension Collection<UInt8> {
-    /// Whether lines of this name say where the body ends.
-    fileprivate var isFramingName: Bool { isASCII("content-length") || isASCII("transfer-encoding") }
+    /// Whether lines of this name define where the body ends.
+    fileprivate var isFramingName: Bool {
+        equalsIgnoringCase("content-length") || equalsIgnoringCase("transfer-encoding")
+    }
 }
 
 extension UnsafeRawBufferPointer {
@@ -145,8 +143,8 @@ extension UnsafeRawBufferPointer {
         Self(rebasing: self[..<position(of: byte)])
     }
 
-    /// The bytes behind the first `byte`, none when there is none.
-    fileprivate func behind(_ byte: UInt8) -> Self {
+    /// The bytes after the first `byte`, none when there is none.
+    fileprivate func after(_ byte: UInt8) -> Self {
         Self(rebasing: self[Swift.min(position(of: byte) + 1, count)...])
     }
 
@@ -156,7 +154,7 @@ extension UnsafeRawBufferPointer {
         return Self(rebasing: text.last == Byte.carriageReturn ? text.dropLast() : text)
     }
 
-    /// The bytes without blanks, tabs and carriage returns at both ends.
+    /// The bytes without spaces, TABs and carriage returns at both ends.
     fileprivate var trimmed: Self {
         var (start, end) = (startIndex, endIndex)
         while start < end, self[start].isBlank { start += 1 }

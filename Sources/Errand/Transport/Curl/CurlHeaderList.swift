@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 
-/// The header lines of a request in libcurl's list layout, in one piece of memory that lives as long as this value.
+/// The header lines of a request in libcurl's list layout, in one allocation that is freed with this value.
 struct CurlHeaderList: ~Copyable {
     /// `struct curl_slist`.
     private struct Node {
@@ -9,28 +9,28 @@ struct CurlHeaderList: ~Copyable {
         var next: UnsafeMutablePointer<Node>?
     }
 
-    /// The list for libcurl, which reads it until the transfer has ended.
+    /// The list for libcurl, which reads it until the transfer ends.
     let first: UnsafeRawPointer?
 
-    /// Lays out `headers`, and keeps libcurl from adding an `Expect` or a `Content-Type` of its own to a body.
+    /// Lays out `headers`, and prevents libcurl from adding `Expect` and `Content-Type` to a request with a body.
     ///
-    /// libcurl looks through the whole list a dozen times, so that every line less counts.
+    /// libcurl searches the list about a dozen times for each request, so it contains no needless lines.
     init(_ headers: HTTPHeaders, hasBody: Bool) {
         var lines = Lines()
-        for field in headers where !field.isFraming {
+        for field in headers where !field.isWrittenByTransport {
             lines.append(field)
         }
         for name in ["Expect", "Content-Type"] where hasBody && !headers.contains(where: { $0.isNamed(name) }) {
-            lines.append(absent: name)
+            lines.append(omitted: name)
         }
-        first = Self.lay(lines)
+        first = Self.layOut(lines)
     }
 
     deinit {
         first?.deallocate()
     }
 
-    private static func lay(_ lines: Lines) -> UnsafeRawPointer? {
+    private static func layOut(_ lines: Lines) -> UnsafeRawPointer? {
         guard !lines.starts.isEmpty else { return nil }
         let nodeBytes = lines.starts.count * MemoryLayout<Node>.stride
         let memory = UnsafeMutableRawPointer.allocate(
@@ -48,7 +48,7 @@ struct CurlHeaderList: ~Copyable {
     }
 }
 
-/// Header lines as libcurl reads them, each with a NUL at its end.
+/// Header lines in the form that libcurl reads, each with a NUL at the end.
 private struct Lines {
     private(set) var text: [UInt8] = []
     private(set) var starts: [Int] = []
@@ -56,8 +56,8 @@ private struct Lines {
     mutating func append(_ field: HTTPField) {
         starts.append(text.count)
         text.append(contentsOf: field.name.utf8)
-        // libcurl reads "Name:" and a blank value as "leave this header out", "Name;" as "send it empty".
-        guard field.value.utf8.contains(where: { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) else {
+        // libcurl omits a header of the form "Name:" or with a blank value, and sends an empty one for "Name;".
+        guard field.value.utf8.contains(where: { !$0.isSpaceOrTab }) else {
             text.append(contentsOf: [UInt8(ascii: ";"), 0])
             return
         }
@@ -66,17 +66,10 @@ private struct Lines {
         text.append(0)
     }
 
-    mutating func append(absent name: String) {
+    mutating func append(omitted name: String) {
         starts.append(text.count)
         text.append(contentsOf: name.utf8)
         text.append(contentsOf: [UInt8(ascii: ":"), 0])
-    }
-}
-
-extension HTTPField {
-    /// Whether the line is the transport's to write: a wrong one would let the body be read as another request.
-    fileprivate var isFraming: Bool {
-        isNamed("Content-Length") || isNamed("Transfer-Encoding") || isNamed("Host")
     }
 }
 #endif

@@ -1,9 +1,11 @@
 #if os(Linux)
 import CurlRuntime
 
-/// The libcurl that is already in the process, bound at run time; the only file that sees the C declarations.
+/// The libcurl that is already loaded in the process, bound at run time.
+///
+/// Only this file imports the C declarations.
 enum CurlLibrary {
-    /// Why libcurl cannot be used, or `nil` when it can.
+    /// The reason why libcurl cannot be used; `nil` when it can.
     static let unavailableReason: String? = curlrt_unavailable().map { String(cString: $0) }
 
     /// The version as text, such as `7.88.1`.
@@ -12,32 +14,34 @@ enum CurlLibrary {
     /// The version as 0xXXYYZZ.
     static var versionNumber: UInt32 { curlrt_version_number() }
 
-    /// The number of an option according to libcurl, -1 when it has none of that name.
+    /// Returns libcurl's number of an option; -1 when it has no option of that name.
     static func optionNumber(named name: String) -> Int32 {
         curlrt_option_number(name)
     }
 
-    /// Does a stretch of work with libcurl, which an exit of the process waits for; after it has begun, nothing returns.
-    static func work(_ body: () -> Void) {
+    /// Calls `body`, which uses libcurl.
+    ///
+    /// The exit of the process waits for `body`; once the exit has begun, this does not return.
+    static func performWork(_ body: () -> Void) {
         curlrt_enter()
         body()
         curlrt_leave()
     }
 
-    /// Keeps a write to a closed connection from ending the process; counts for the calling thread.
-    static func blockBrokenPipeSignal() {
-        curlrt_block_broken_pipe_signal()
+    /// Blocks SIGPIPE on the calling thread, which would end the process at a write to a closed connection.
+    static func blockSIGPIPE() {
+        curlrt_block_sigpipe()
     }
 
-    /// libcurl's words for a result code.
-    static func text(of code: Int32) -> String {
+    /// Returns libcurl's message for a result code.
+    static func errorText(for code: Int32) -> String {
         String(cString: curlrt_error_text(code))
     }
 }
 
 /// The state of one stream in a content coding; used by one thread at a time.
 struct CurlDecoder {
-    /// What a step came to.
+    /// The result of a step.
     enum Step {
         case more
         case ended
@@ -46,23 +50,23 @@ struct CurlDecoder {
 
     private let pointer: OpaquePointer
 
-    /// Whether the library for `coding` is in the process or can be loaded.
+    /// Returns whether the library for `coding` is in the process or can be loaded.
     static func isAvailable(_ coding: ContentCoding) -> Bool {
         curlrt_coding_available(coding.runtime)
     }
 
-    /// Makes ready for a stream, `nil` when the coding is not available.
+    /// Creates a decoder; `nil` when the coding is not available.
     init?(_ coding: ContentCoding) {
         guard let pointer = curlrt_decoder_make(coding.runtime) else { return nil }
         self.pointer = pointer
     }
 
-    /// Ends the decoder.
+    /// Frees the decoder.
     func free() {
         curlrt_decoder_free(pointer)
     }
 
-    /// Decodes from `input` to `output` until one of them is used up, and takes the used bytes off `input`.
+    /// Decodes from `input` to `output` until one of them is used up, and removes the decoded bytes from `input`.
     func decode(_ input: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> (Step, Int) {
         var next = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
         var count = input.count
@@ -91,7 +95,7 @@ struct CurlEasy: Equatable {
     /// The C handle.
     let pointer: OpaquePointer
 
-    /// Makes a handle, `nil` when there is no memory.
+    /// Creates a handle; `nil` when there is no memory.
     init?() {
         guard let pointer = curlrt_easy_make() else { return nil }
         self.pointer = pointer
@@ -101,94 +105,93 @@ struct CurlEasy: Equatable {
         self.pointer = pointer
     }
 
-    /// Ends the handle.
+    /// Frees the handle.
     func free() {
         curlrt_easy_free(pointer)
     }
 
-    /// What ``CurlOption/context`` was set to.
-    var context: UnsafeMutableRawPointer? {
-        curlrt_easy_context(pointer)
+    /// The value of ``CurlOption/private``.
+    var privatePointer: UnsafeMutableRawPointer? {
+        curlrt_easy_private(pointer)
     }
 
-    /// Asks for a number about the transfer.
+    /// Returns a number that libcurl reports for the transfer.
     func number(_ info: CurlInfo) -> Int {
         curlrt_easy_number(pointer, info.number)
     }
 
-    /// Sets a switch or a number.
+    /// Sets a number.
     ///
-    /// - Returns: Whether this libcurl knows the option and takes the number.
+    /// - Returns: Whether this libcurl has the option and accepts the number.
     @discardableResult
-    func set(_ option: CurlOption<Int>, _ value: Int) -> Bool {
+    func set(_ option: CurlOption<Int>, to value: Int) -> Bool {
         curlrt_easy_set_number(pointer, option.number, value) == 0
     }
 
     /// Sets a number of bytes.
-    func set(_ option: CurlOption<Int64>, _ value: Int64) {
+    func set(_ option: CurlOption<Int64>, to value: Int64) {
         _ = curlrt_easy_set_size(pointer, option.number, value)
     }
 
-    /// Sets text, which libcurl copies, or takes it away.
+    /// Sets text, which libcurl copies, or removes it.
     ///
-    /// - Returns: Whether this libcurl knows the option and takes the text.
+    /// - Returns: Whether this libcurl has the option and accepts the text.
     @discardableResult
-    func set(_ option: CurlOption<String>, _ value: String?) -> Bool {
+    func set(_ option: CurlOption<String>, to value: String?) -> Bool {
         guard let value else { return curlrt_easy_set_pointer(pointer, option.number, nil) == 0 }
         return value.withCString { curlrt_easy_set_pointer(pointer, option.number, $0) == 0 }
     }
 
-    /// Lends a pointer, which has to stay valid while it is set.
-    func set(_ option: CurlOption<UnsafeRawPointer>, _ value: UnsafeRawPointer?) {
+    /// Sets a pointer, which must stay valid while it is set.
+    func set(_ option: CurlOption<UnsafeRawPointer>, to value: UnsafeRawPointer?) {
         _ = curlrt_easy_set_pointer(pointer, option.number, value)
     }
 
-    /// Sets a function that takes received bytes or fills a buffer.
-    func set(_ option: CurlOption<CurlTransferFunction>, _ function: CurlTransferFunction) {
+    /// Sets a function that receives bytes or fills a buffer.
+    func set(_ option: CurlOption<CurlTransferFunction>, to function: CurlTransferFunction) {
         _ = curlrt_easy_set_transfer(pointer, option.number, function)
     }
 
-    /// Sets the function that moves to a position in the body that is sent.
-    func set(_ option: CurlOption<CurlSeekFunction>, _ function: CurlSeekFunction) {
+    /// Sets the function that moves to a position in the request's body.
+    func set(_ option: CurlOption<CurlSeekFunction>, to function: CurlSeekFunction) {
         _ = curlrt_easy_set_seek(pointer, option.number, function)
     }
 
-    /// Sets the function that hears of a connection before the request goes out.
+    /// Sets the function that is called before the request is sent on a connection.
     ///
     /// - Returns: Whether this libcurl has the option (7.80).
-    func set(_ option: CurlOption<CurlReadyFunction>, _ function: CurlReadyFunction) -> Bool {
-        curlrt_easy_set_ready(pointer, option.number, function) == 0
+    func set(_ option: CurlOption<CurlPrereqFunction>, to function: CurlPrereqFunction) -> Bool {
+        curlrt_easy_set_prereq(pointer, option.number, function) == 0
     }
 
-    /// Goes on with a transfer that a write callback has paused, and calls that before it returns.
+    /// Continues a transfer that a write callback has paused, and calls that before it returns.
     func resume() -> CurlCode {
         CurlCode(rawValue: curlrt_easy_resume(pointer))
     }
 
-    /// Sets `isConnecting` whenever the transfer begins a name lookup or opens a socket, and makes its sockets
-    /// close-on-exec.
-    func watchConnecting(_ isConnecting: UnsafeMutablePointer<Bool>) {
-        curlrt_easy_watch_connecting(pointer, isConnecting)
+    /// Sets `isConnecting` whenever the transfer starts a name lookup or opens a socket, and makes its sockets close-on-exec.
+    func observeConnecting(_ isConnecting: UnsafeMutablePointer<Bool>) {
+        curlrt_easy_observe_connecting(pointer, isConnecting)
     }
 }
 
-/// A set of transfers that run together; used by one thread, but for ``wake()``.
+/// A set of transfers that run together; used by one thread, except for ``wake()``.
 struct CurlMulti {
     private let pointer: OpaquePointer
 
-    /// Makes an empty set, `nil` when there is no memory or no descriptor.
+    /// Creates an empty set; `nil` when there is no memory or no descriptor.
     init?() {
         guard let pointer = curlrt_multi_make() else { return nil }
         self.pointer = pointer
     }
 
-    /// Ends the set, which has to be empty, and closes its connections.
+    /// Frees the set, which must be empty, and closes its connections.
     func free() {
         curlrt_multi_free(pointer)
     }
 
     /// Sets a number.
-    func set(_ option: CurlMultiOption, _ value: Int) {
+    func set(_ option: CurlMultiOption, to value: Int) {
         _ = curlrt_multi_set_number(pointer, option.rawValue, value)
     }
 
@@ -202,7 +205,7 @@ struct CurlMulti {
         _ = curlrt_multi_remove(pointer, easy.pointer)
     }
 
-    /// Moves every byte that can move without waiting.
+    /// Transfers every byte that can be transferred without waiting.
     func perform() {
         _ = curlrt_multi_perform(pointer)
     }
@@ -212,12 +215,12 @@ struct CurlMulti {
         _ = curlrt_multi_wait(pointer, milliseconds)
     }
 
-    /// Ends ``wait(milliseconds:)``; may be called on any thread.
+    /// Ends ``wait(milliseconds:)``; called on any thread.
     func wake() {
         _ = curlrt_multi_wake(pointer)
     }
 
-    /// Takes the next finished transfer and its result.
+    /// Removes the next finished transfer, and returns it with its result.
     func nextFinished() -> (easy: CurlEasy, code: CurlCode)? {
         var code: Int32 = 0
         guard let easy = curlrt_multi_next_finished(pointer, &code) else { return nil }

@@ -3,9 +3,7 @@ import Foundation
 import Synchronization
 
 /// The thread that runs all transfers of one transport.
-///
-/// Any thread submits and cancels; everything else stays on the loop's own thread.
-// What other threads reach stands in `inbox`; the rest is confined to the loop's thread.
+// Other threads use only `inbox` and the wake-up of `multi`; everything else is used only on the loop's thread.
 final class CurlLoop: @unchecked Sendable {
     private struct Inbox {
         var submitted: [CurlExchange] = []
@@ -19,7 +17,7 @@ final class CurlLoop: @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     private let multi: CurlMulti
     private let configuration: TransportConfiguration
-    private let trust: CurlTrust
+    private let caBundle: CurlCABundle
     private var hosts = CurlHosts()
     private var idle: [CurlHandle] = []
     private var running: [CurlExchange] = []
@@ -27,38 +25,38 @@ final class CurlLoop: @unchecked Sendable {
     private let alarm = CurlAlarm()
     private let backlog = CurlBacklog()
 
-    /// Starts the loop's thread, `nil` when libcurl has no memory or no descriptor for it.
-    init?(_ configuration: TransportConfiguration, _ trust: CurlTrust) {
+    /// Starts the loop's thread; `nil` when libcurl has no memory or no descriptor for it.
+    init?(_ configuration: TransportConfiguration, caBundle: CurlCABundle) {
         guard let multi = CurlMulti() else { return nil }
         self.multi = multi
         self.configuration = configuration
-        self.trust = trust
-        multi.set(.keptConnections, configuration.connections)
+        self.caBundle = caBundle
+        multi.set(.maxConnects, to: configuration.connections)
         Thread { self.run() }.start()
     }
 
     // MARK: Any thread
 
-    /// Hands an exchange over.
+    /// Starts an exchange.
     func submit(_ exchange: CurlExchange) {
         post { $0.submitted.append(exchange) }
     }
 
-    /// Asks to end an exchange; it may have ended, or not yet have been submitted.
+    /// Ends an exchange, which may have ended or may not have been submitted yet.
     func cancel(_ exchange: CurlExchange) {
         post { $0.cancelled.append(exchange) }
     }
 
-    /// Asks the thread to end.
+    /// Ends the thread.
     func stop() {
         inbox.withLock { inbox in
             inbox.isStopping = true
-            // Under the lock, without which the thread could see the stop and free what is to wake it.
+            // Without the lock, the thread could end and free `multi` before it is used here.
             multi.wake()
         }
     }
 
-    /// Nobody stops the loop meanwhile: who submits or cancels keeps the transport.
+    /// The loop is not stopped meanwhile: the caller that submits or cancels retains the transport.
     private func post(_ change: (inout Inbox) -> Void) {
         let mustWake = inbox.withLock { inbox in
             change(&inbox)
@@ -72,30 +70,31 @@ final class CurlLoop: @unchecked Sendable {
 
     private func run() {
         Thread.current.name = "errand.curl"
-        CurlLibrary.blockBrokenPipeSignal()
-        while turn() {}
-        CurlLibrary.work(close)
-        handOver()
+        CurlLibrary.blockSIGPIPE()
+        while runTurn() {}
+        CurlLibrary.performWork(close)
+        completeEnded()
     }
 
-    private func turn() -> Bool {
-        guard takeIn() else { return false }
-        CurlLibrary.work {
+    /// Runs one turn; `false` when the loop is stopped.
+    private func runTurn() -> Bool {
+        guard processInbox() else { return false }
+        CurlLibrary.performWork {
             let postponed = backlog.beginTurn()
             multi.perform()
             postponed.forEach(resume)
-            reap()
-            expire()
+            collectFinished()
+            checkDeadlines()
         }
-        handOver()
+        completeEnded()
         sleep()
         return true
     }
 
-    private func takeIn() -> Bool {
+    private func processInbox() -> Bool {
         let work = inbox.take { exchange(&$0, with: Inbox()) }
         guard !work.isStopping else { return false }
-        CurlLibrary.work {
+        CurlLibrary.performWork {
             work.submitted.forEach(start)
             work.cancelled.forEach { end($0) { $0.fail(TransportError(.cancelled, "the task was cancelled")) } }
         }
@@ -104,9 +103,8 @@ final class CurlLoop: @unchecked Sendable {
 
     private func start(_ exchange: CurlExchange) {
         guard case .new = exchange.stage else { return ended.append(exchange) }
-        alarm.set(exchange.nextDeadline)
         do throws(TransportError) {
-            run(exchange, on: try idle.isEmpty ? CurlHandle(configuration, trust) : idle.removeLast())
+            run(exchange, on: try idle.isEmpty ? CurlHandle(configuration, caBundle: caBundle) : idle.removeLast())
         } catch {
             exchange.fail(error)
             finish(exchange)
@@ -115,76 +113,78 @@ final class CurlLoop: @unchecked Sendable {
 
     private func run(_ exchange: CurlExchange, on handle: CurlHandle) {
         exchange.host = hosts[exchange.origin]
-        exchange.begin(alarm, backlog)
+        exchange.begin(alarm: alarm, backlog: backlog)
         handle.begin(exchange)
         exchange.stage = .running(handle)
         exchange.index = running.count
         running.append(exchange)
-        alarm.set(handle.patience)
-        add(exchange, handle)
+        alarm.set(handle.connectionWaitEnd)
+        add(exchange, on: handle)
     }
 
-    private func add(_ exchange: CurlExchange, _ handle: CurlHandle) {
+    private func add(_ exchange: CurlExchange, on handle: CurlHandle) {
         guard multi.add(handle.easy) else {
-            return end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl does not take the request")) }
+            return end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl cannot start the request")) }
         }
     }
 
     private func resume(_ exchange: CurlExchange) {
         guard case .running(let handle) = exchange.stage else { return }
         let code = handle.easy.resume()
-        // libcurl returns what happens while it brings the postponed bytes, and does not end the transfer for it.
-        if code != .success { end(exchange) { $0.fail(handle.error(code, of: $0)) } }
+        // libcurl returns a failure that occurs while it passes the postponed bytes, but does not end the transfer.
+        if code != .ok { end(exchange) { $0.fail(handle.error(code, of: $0)) } }
     }
 
-    private func reap() {
+    private func collectFinished() {
         while let (easy, code) = multi.nextFinished() {
-            guard let context = easy.context else { continue }
+            guard let context = easy.privatePointer else { continue }
             let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
             guard let exchange = handle.exchange else { continue }
-            code == .success ? exchange.succeed() : exchange.fail(handle.error(code, of: exchange))
-            retire(exchange, handle)
+            code == .ok ? exchange.succeed() : exchange.fail(handle.error(code, of: exchange))
+            remove(exchange, from: handle)
         }
     }
 
-    private func expire() {
-        let now = CurlClock.now
+    private func checkDeadlines() {
+        let now = MonotonicClock.now
         guard now >= alarm.next else { return }
         for exchange in running.filter({ now >= $0.nextDeadline }) { end(exchange) { $0.expire(at: now) } }
         for exchange in running { stopWaiting(exchange, at: now) }
         alarm.clear()
-        running.forEach { alarm.set(min($0.nextDeadline, $0.handle?.patience ?? .max)) }
+        running.forEach { alarm.set(min($0.nextDeadline, $0.handle?.connectionWaitEnd ?? .max)) }
     }
 
-    /// Gives an exchange a connection of its own that has waited long enough for another's; those of one host take turns,
-    /// because the connection that the first of them makes may carry all.
-    private func stopWaiting(_ exchange: CurlExchange, at now: CurlClock.Instant) {
-        guard let handle = exchange.handle, now >= handle.patience else { return }
-        guard handle.isWaiting else { return handle.wait(until: .max) }
+    /// Makes an exchange open a connection when it has waited long enough for the connection of another one.
+    ///
+    /// Exchanges of one host do so one after the other, because the connection of the first one may carry all of them.
+    private func stopWaiting(_ exchange: CurlExchange, at now: MonotonicClock.Instant) {
+        guard let handle = exchange.handle, now >= handle.connectionWaitEnd else { return }
+        guard handle.isWaitingForConnection else { return handle.setConnectionWaitEnd(.max) }
         let host = hosts[exchange.origin]
-        guard now >= host.nextConnection else { return handle.wait(until: host.nextConnection) }
+        guard now >= host.nextConnection else { return handle.setConnectionWaitEnd(host.nextConnection) }
         host.nextConnection = now + CurlHandle.connectionDelay
-        handle.stopWaiting()
+        handle.stopWaitingForConnection()
         multi.remove(handle.easy)
-        add(exchange, handle)
+        add(exchange, on: handle)
     }
 
-    private func end(_ exchange: CurlExchange, _ note: (CurlExchange) -> Void) {
+    /// Ends an exchange that has not ended, after `recordResult`.
+    private func end(_ exchange: CurlExchange, recordResult: (CurlExchange) -> Void) {
         switch exchange.stage {
         case .ended:
             return
         case .new:
-            note(exchange)
+            recordResult(exchange)
             exchange.stage = .ended
         case .running(let handle):
-            note(exchange)
-            retire(exchange, handle)
+            recordResult(exchange)
+            remove(exchange, from: handle)
         }
     }
 
-    private func retire(_ exchange: CurlExchange, _ handle: CurlHandle) {
+    private func remove(_ exchange: CurlExchange, from handle: CurlHandle) {
         let version = handle.easy.number(.httpVersion)
-        exchange.isMultiplexed = version >= CurlValue.http2
+        exchange.isMultiplexed = version >= CurlValue.httpVersion2_0
         if version > 0 { exchange.host?.isMultiplexed = exchange.isMultiplexed }
         multi.remove(handle.easy)
         handle.end()
@@ -200,8 +200,8 @@ final class CurlLoop: @unchecked Sendable {
         ended.append(exchange)
     }
 
-    private func handOver() {
-        for exchange in ended { exchange.handOver() }
+    private func completeEnded() {
+        for exchange in ended { exchange.complete() }
         ended.removeAll(keepingCapacity: true)
     }
 
@@ -212,13 +212,13 @@ final class CurlLoop: @unchecked Sendable {
             return inbox.isLoopAsleep
         }
         guard maySleep else { return }
-        let nanoseconds = max(0, min(alarm.next - CurlClock.now, 60_000_000_000))
+        let nanoseconds = max(0, min(alarm.next - MonotonicClock.now, 60_000_000_000))
         multi.wait(milliseconds: Int32((nanoseconds + 999_999) / 1_000_000))
     }
 
     private func close() {
-        for exchange in running { end(exchange) { $0.fail(TransportError(.cancelled, "the transport has ended")) } }
-        // The exchanges that are postponed hold the backlog, which holds them.
+        for exchange in running { end(exchange) { $0.fail(TransportError(.cancelled, "the transport was released")) } }
+        // Breaks the cycle between the backlog and its exchanges.
         _ = backlog.beginTurn()
         idle = []
         multi.free()
@@ -226,7 +226,7 @@ final class CurlLoop: @unchecked Sendable {
 }
 
 extension CurlExchange {
-    /// The handle that the exchange runs on.
+    /// The handle of a running exchange.
     fileprivate var handle: CurlHandle? {
         guard case .running(let handle) = stage else { return nil }
         return handle

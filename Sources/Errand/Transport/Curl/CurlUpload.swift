@@ -1,24 +1,24 @@
 #if os(Linux)
 import Foundation
 
-/// The body of one request on its way out.
+/// The body of one request while it is sent.
 struct CurlUpload: ~Copyable {
-    /// The most bytes that libcurl sends together with the header lines, in one system call.
+    /// The largest body that libcurl sends together with the header lines, in one system call.
     private static let memoryLimit = 65_536
 
     /// The bytes of the whole body.
     let totalBytes: Int64
-    /// The whole body, when it is small and nobody watches it go; `nil` is a body that is sent part by part, or none.
+    /// The whole body, when it is small and its progress is not observed; `nil` when it is sent in parts, or empty.
     let memory: UnsafeRawBufferPointer?
     private var reader: HTTPBodyReader
     private let progress: TransferProgress.Handler?
     private var sentBytes: Int64 = 0
 
-    /// Whether there is a body, be it one of no bytes.
+    /// Whether there is a body, possibly without bytes.
     var hasBody: Bool { memory != nil || totalBytes > 0 }
 
-    /// Whether some of the bytes have still to go out, part by part.
-    var isUnderWay: Bool { memory == nil && sentBytes < totalBytes }
+    /// Whether some of the bytes have not been sent, of a body that is sent in parts.
+    var isIncomplete: Bool { memory == nil && sentBytes < totalBytes }
 
     /// Measures the body of `request`, and reads it when it is small.
     ///
@@ -26,7 +26,7 @@ struct CurlUpload: ~Copyable {
     init(_ request: HTTPRequest, progress: TransferProgress.Handler?) throws(TransportError) {
         var reader = try HTTPBodyReader(request.body)
         let isSmall = reader.totalBytes <= Self.memoryLimit && (progress == nil || reader.totalBytes == 0)
-        let isBody = !request.body.isEmpty || request.method.promisesBody
+        let isBody = !request.body.isEmpty || request.method.requiresContentLength
         let memory = isSmall && isBody ? try Self.wholeBody(&reader) : nil
         self.memory = memory
         totalBytes = reader.totalBytes
@@ -50,8 +50,8 @@ struct CurlUpload: ~Copyable {
         return count
     }
 
-    /// Goes back to the first byte; `false` when bytes have gone out that `isRepeatable` forbids to send again.
-    mutating func rewind(_ isRepeatable: Bool) -> Bool {
+    /// Moves to the first byte; `false` when bytes have been sent that may not be sent again.
+    mutating func rewind(isRepeatable: Bool) -> Bool {
         guard isRepeatable || sentBytes == 0 else { return false }
         reader.rewind()
         sentBytes = 0
@@ -60,7 +60,7 @@ struct CurlUpload: ~Copyable {
 
     private static func wholeBody(_ reader: inout HTTPBodyReader) throws(TransportError) -> UnsafeRawBufferPointer {
         let count = Int(reader.totalBytes)
-        // libcurl takes a pointer to nothing for "ask for the body".
+        // libcurl calls the read function for a null pointer.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, count), alignment: 1)
         do throws(TransportError) {
             _ = try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]))
@@ -73,8 +73,8 @@ struct CurlUpload: ~Copyable {
 }
 
 extension HTTPMethod {
-    /// Whether a request without a body says so with `Content-Length: 0` (RFC 9110 section 8.6).
-    fileprivate var promisesBody: Bool {
+    /// Whether a request without a body has a `Content-Length: 0` (RFC 9110 section 8.6).
+    fileprivate var requiresContentLength: Bool {
         [.post, .put, .patch].contains(self)
     }
 }

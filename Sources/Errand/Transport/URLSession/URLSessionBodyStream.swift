@@ -1,9 +1,9 @@
 import Foundation
 
 extension URLSessionExchange {
-    /// The body of the first attempt; `nil` without one.
+    /// Returns the body for the first attempt; `nil` without one.
     ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` for a `GET`, with which `URLSession` sends none.
+    /// - Throws: ``TransportError/Kind/invalidRequest`` for a `GET`, which `URLSession` sends only without a body.
     func bodyStream() throws(TransportError) -> InputStream? {
         guard bodyBytes > 0 else { return nil }
         guard request.method != .get else {
@@ -12,20 +12,21 @@ extension URLSessionExchange {
         return URLSessionBodyStream(request.body, length: bodyBytes) { [weak self] in self?.fail($0) }
     }
 
-    /// The body of a further attempt, after a kept connection died under the first; what could act twice is refused.
+    /// Returns the body for a further attempt, after a persistent connection was lost; it fails for a request that is not
+    /// idempotent.
     func replayedBodyStream() -> InputStream? {
         let body = request.method.isIdempotent ? request.body : nil
         return URLSessionBodyStream(body, length: bodyBytes) { [weak self] in self?.fail($0) }
     }
 }
 
-/// A request's body as `URLSession` wants it: read on demand, on the session's own queue.
+/// A request's body in the form that `URLSession` requires: read on demand, on the session's queue.
 private final class URLSessionBodyStream: InputStream {
     private var reader: HTTPBodyReader?
     private var status = Stream.Status.notOpen
     private let failed: @Sendable (TransportError) -> Void
 
-    /// Streams `body`; without one, or when it has not this `length` any more, every attempt to read it fails.
+    /// Creates a stream of `body`; without one, or when its length has changed, reading it fails.
     init(_ body: HTTPBody?, length: Int64, failed: @escaping @Sendable (TransportError) -> Void) {
         self.failed = failed
         super.init(data: Data())
@@ -49,7 +50,7 @@ private final class URLSessionBodyStream: InputStream {
 
     override var streamError: (any Error)? { nil }
 
-    /// Always true: with `false` the Linux session takes the body for complete.
+    /// Always true: the Linux session considers the body complete when it is `false`.
     override var hasBytesAvailable: Bool { true }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
@@ -69,7 +70,7 @@ private final class URLSessionBodyStream: InputStream {
     }
 
     #if canImport(Darwin)
-    // Untested. CFNetwork sends these to every stream, and a subclass inherits none that works.
+    // Untested. CFNetwork calls these methods of every stream, and the inherited ones do not work in a subclass.
     override func property(forKey key: Stream.PropertyKey) -> Any? { nil }
 
     override func setProperty(_ property: Any?, forKey key: Stream.PropertyKey) -> Bool { false }
@@ -91,7 +92,7 @@ private final class URLSessionBodyStream: InputStream {
     #endif
 
     private static func reader(of body: HTTPBody?, length: Int64) throws(TransportError) -> HTTPBodyReader {
-        guard let body else { throw TransportError(.connectionLost, "the connection died under the request") }
+        guard let body else { throw TransportError(.connectionLost, "the connection was lost during the request") }
         let reader = try HTTPBodyReader(body)
         guard reader.totalBytes == length else { throw TransportError(.storage, "the body changed while it was sent") }
         return reader

@@ -1,9 +1,9 @@
 import Foundation
 
 extension TransportError {
-    /// Makes an error from what `URLSession` tells; on Linux that is often a code that says nothing and libcurl's text.
+    /// Creates an error from one of `URLSession`; on Linux, that often has an unspecific code and libcurl's message.
     ///
-    /// The underlying error holds code and text, but not the URL, in whose query there may be secrets.
+    /// The underlying error has the code and the message, but not the URL, whose query may contain secrets.
     init(urlSessionError error: NSError, of request: HTTPRequest) {
         let text = error.localizedDescription
         let safe = NSError(domain: error.domain, code: error.code, userInfo: [NSLocalizedDescriptionKey: text])
@@ -37,7 +37,7 @@ extension TransportError {
         NSURLErrorAppTransportSecurityRequiresSecureConnection: .security,
     ]
 
-    /// Parts of libcurl's texts, the most telling first; the rest is taken for a lost connection.
+    /// Parts of libcurl's messages, the most specific first; any other message is a lost connection.
     private static let texts: [(part: String, kind: Kind)] = [
         ("certificate", .security),
         ("SSL_connect", .cannotConnect),

@@ -2,20 +2,31 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// One request on its way through a `URLSession`, and the one gate through which it ends.
+/// The two serial queues of a transport.
 ///
-/// Cancellation and deadlines pass the gate from any thread. The caller is resumed on the queue of the session's callbacks,
-/// so no progress is reported after it has gone on. The task is cancelled on the queue on which it was started.
+/// Starting, cancelling and answering a task each wait for one queue that all sessions of a process share on Linux; with a
+/// separate queue, the callbacks do not wait for it.
+struct URLSessionQueues: Sendable {
+    /// The queue of the session's callbacks, on which callers are resumed.
+    let callbacks = DispatchQueue(label: "errand.urlsession.callbacks")
+    /// The queue on which tasks are started, cancelled and answered, so that none is answered after it was cancelled.
+    let tasks = DispatchQueue(label: "errand.urlsession.tasks")
+}
+
+/// One request that is sent through a `URLSession`.
+///
+/// Cancellation and deadlines may end it on any thread; only the first end counts. The caller is resumed on the queue of the
+/// session's callbacks, so no progress is reported after that. The task is cancelled on the queue on which it was started.
 final class URLSessionExchange: Sendable {
     let request: HTTPRequest
     /// The length of the request's body, measured once.
     let bodyBytes: Int64
     private let progress: TransferProgress.Handler?
     private let queues: URLSessionQueues
-    private let deadline: ExchangeDeadline
-    private let state = Mutex(ExchangeState())
+    private let timer: ExchangeTimer
+    private let state = Mutex(URLSessionExchangeState())
 
-    /// Measures the body and starts the clock.
+    /// Measures the body and starts the deadlines.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when a file to send cannot be read.
     init(
@@ -27,72 +38,79 @@ final class URLSessionExchange: Sendable {
         self.progress = progress
         self.queues = queues
         bodyBytes = try HTTPBodyReader(request.body).totalBytes
-        deadline = ExchangeDeadline(total: request.deadline, idle: request.timeout)
-        deadline.start { [weak self] reason in self?.fail(TransportError(.timeout, reason)) }
+        timer = ExchangeTimer(ExchangeDeadlines(request))
+        timer.start { [weak self] error in self?.fail(error) }
     }
 
-    /// Takes the caller to resume; an exchange that has ended already resumes it at once.
-    func begin(_ continuation: ExchangeState.Continuation) {
+    /// Stores the caller, which is resumed at once if the exchange has ended.
+    func begin(_ continuation: URLSessionExchangeState.Continuation) {
         let outcome = state.withLock { $0.begin(continuation) }
         if let outcome { continuation.resume(returning: outcome) }
     }
 
-    /// Takes what stops the task; `false` when the exchange has ended already.
+    /// Stores the function that cancels the task; `false` if the exchange has ended.
     func attach(cancelTask: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { $0.attach(cancelTask) }
     }
 
-    /// Whether the gate is closed.
+    /// Whether the exchange has ended.
     var isEnded: Bool {
         state.withLock { $0.phase == .ended }
     }
 
-    /// Takes the head of the final answer.
+    /// Receives the head of the final answer.
     func receive(status: Int, headers: HTTPHeaders) {
-        deadline.touch()
+        timer.restartTimeout()
         advance { state throws(TransportError) in
             try state.receive(status: status, headers: headers, for: request)
             return nil
         }
     }
 
-    /// Takes decoded bytes of the answer's body.
+    /// Receives decoded bytes of the answer's body.
     func receive(_ data: Data) {
-        deadline.touch()
+        timer.restartTimeout()
         advance { state throws(TransportError) in try state.receive(data) }
     }
 
-    /// Takes the number of bytes of the request's body that have been sent, replays included.
+    /// Receives the number of bytes of the request's body that have been sent, in all attempts.
     func didSend(_ bytes: Int64) {
-        deadline.touch()
+        timer.restartTimeout()
         advance { [bodyBytes] _ in
             TransferProgress(.upload, completedBytes: min(bytes, bodyBytes), totalBytes: bodyBytes)
         }
     }
 
-    /// Whether there is neither a head nor an ending yet.
+    /// Whether the exchange has neither received a head nor ended.
     var isWaitingForHead: Bool {
         state.withLock { $0.phase == .waiting }
     }
 
-    /// Notes that the server's challenge is refused: the cancellation that follows is the end of a whole answer.
+    /// Records that the server's challenge is refused; the following cancellation is the end of a complete answer.
     func refuseChallenge() {
         state.withLock { $0.refuseChallenge() }
     }
 
-    /// Ends as the task has ended.
+    #if !canImport(FoundationNetworking)
+    /// Receives the name of the protocol of the connection (RFC 7301), such as `h2`.
+    func receive(protocolName: String?) {
+        state.withLock { $0.receive(protocolName: protocolName) }
+    }
+    #endif
+
+    /// Ends the exchange after its task has ended.
     func complete(_ error: TransportError?) {
         _ = end { $0.outcome(of: error) }
     }
 
-    /// Ends without an answer; stops the task if it runs.
+    /// Ends the exchange without an answer, and cancels its task.
     func fail(_ error: TransportError) {
         guard let cancelTask = end({ _ in .failure(error) })?.cancelTask else { return }
         queues.tasks.async(execute: cancelTask)
     }
 
-    /// Changes the state unless the exchange has ended, and reports what the change tells; an error ends the exchange.
-    private func advance(_ change: (inout ExchangeState) throws(TransportError) -> TransferProgress?) {
+    /// Changes the state unless the exchange has ended, and reports the resulting progress; an error ends the exchange.
+    private func advance(_ change: (inout URLSessionExchangeState) throws(TransportError) -> TransferProgress?) {
         do {
             let report = try state.withLock { state throws(TransportError) in
                 state.phase == .ended ? nil : try change(&state)
@@ -103,9 +121,11 @@ final class URLSessionExchange: Sendable {
         }
     }
 
-    private func end(_ decide: (inout ExchangeState) -> ExchangeState.Outcome) -> ExchangeState.Ending? {
-        guard let ending = state.take({ $0.end(decide) }) else { return nil }
-        deadline.stop()
+    private func end(
+        _ decide: (inout URLSessionExchangeState) -> URLSessionExchangeState.Outcome
+    ) -> URLSessionExchangeState.Ending? {
+        guard let ending = state.take({ $0.end(outcome: decide) }) else { return nil }
+        timer.stop()
         queues.callbacks.async { ending.continuation?.resume(returning: ending.outcome) }
         return ending
     }

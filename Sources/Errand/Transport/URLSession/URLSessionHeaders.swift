@@ -1,16 +1,16 @@
 extension HTTPRequest {
-    /// The header lines as a `URLRequest` holds them: one per name, without those that are the transport's.
+    /// Returns the header lines in the form of a `URLRequest`: one per name, without those that the transport writes.
     ///
     /// Lines of one name are joined with a comma (RFC 9110 section 5.3), those of `Cookie` with a semicolon.
     ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` for a value that is not UTF-8, which a `URLRequest` cannot hold.
+    /// - Throws: ``TransportError/Kind/invalidRequest`` for a value that is not UTF-8, which a `URLRequest` cannot contain.
     func urlSessionFields(bodyBytes: Int64) throws(TransportError) -> [String: String] {
         var joined = HTTPHeaders()
-        for field in headers where !HTTPField.transportNames.contains(where: field.isNamed) {
+        for field in headers where !field.isWrittenByTransport {
             guard field.bytes.elementsEqual(field.value.utf8) else {
                 throw TransportError(.invalidRequest, "the value of the header \(field.name) is not UTF-8")
             }
-            let value = field.value.trimmingBlanks
+            let value = String(Substring(field.value.utf8.trimmingBlanks))
             joined[field.name] = joined[field.name].map { $0 + field.separator + value } ?? value
         }
         for name in HTTPField.suppressedNames where joined[name] == nil { joined[name] = HTTPField.suppressed }
@@ -20,9 +20,9 @@ extension HTTPRequest {
 }
 
 extension HTTPHeaders {
-    /// The lines of an answer whose order `URLSession` has lost and whose duplicates it has joined.
+    /// Creates the lines of an answer, whose order `URLSession` does not keep and whose duplicates it joins.
     ///
-    /// They stand in the order of their names; `Set-Cookie`, the one field that is no list, is taken apart again.
+    /// They are sorted by name; `Set-Cookie`, the only field that is not a list, is split again.
     init(urlSessionFields fields: [AnyHashable: Any]) {
         let lines = fields.compactMap { name, value in
             (name as? String).flatMap { name in (value as? String).map { HTTPField(name, $0) } }
@@ -30,29 +30,26 @@ extension HTTPHeaders {
         self.init(lines.sorted { $0.name < $1.name }.flatMap(\.unfolded))
     }
 
-    /// The bytes of the header block, as far as they are known.
+    /// The approximate size of the header block in bytes.
     var byteCount: Int {
         reduce(0) { $0 + $1.name.utf8.count + $1.bytes.count + ": \r\n".utf8.count }
     }
 }
 
 extension HTTPField {
-    /// What `URLRequest` must not hold: the transport computes these.
-    fileprivate static let transportNames = ["Host", "Content-Length", "Transfer-Encoding"]
-
     #if canImport(FoundationNetworking)
-    /// What FoundationNetworking or libcurl would add; with `Transfer-Encoding` goes the chunking of a body stream.
+    /// Headers that FoundationNetworking or libcurl would add; without `Transfer-Encoding`, a body stream is not chunked.
     fileprivate static let suppressedNames = ["Transfer-Encoding", "Content-Type", "User-Agent", "Accept-Language"]
     #else
     fileprivate static let suppressedNames: [String] = []
     #endif
 
-    /// A value that libcurl takes as an order to leave the header out.
+    /// A value for which libcurl omits the header.
     fileprivate static let suppressed = " "
 
     fileprivate var separator: String { isNamed("Cookie") ? "; " : ", " }
 
-    /// One field for each cookie of a joined `Set-Cookie`; any other field as it is.
+    /// One field for each cookie of a joined `Set-Cookie`; any other field unchanged.
     fileprivate var unfolded: [HTTPField] {
         guard isNamed("Set-Cookie") else { return [self] }
         var lines: [String] = []
@@ -68,7 +65,7 @@ extension HTTPField {
 }
 
 extension StringProtocol {
-    /// Whether this begins with a cookie's name and `=`, as nothing does that follows a comma inside a date.
+    /// Whether this begins with a cookie's name and `=`, which does not follow a comma inside a date.
     fileprivate var startsCookie: Bool {
         guard let end = firstIndex(where: { "=;, \t".contains($0) }), end != startIndex else { return false }
         return self[end] == "="

@@ -6,24 +6,24 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// Sends requests through Foundation's `URLSession`: the transport of Apple's platforms, selectable on Linux.
+/// Sends requests through Foundation's `URLSession`: the transport of Apple's platforms, also available on Linux.
 ///
-/// `URLSession` joins header lines of one name into one, loses their order, sends no `GET` with a body and holds no header
-/// value that is not UTF-8. Use it on Linux only for servers that you know: there the process ends when an answer has
-/// trailers, is cut inside its head, or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private
-/// certificate authorities and header lines without a blank behind the colon are refused; dot segments are resolved; a
-/// compressed body cut short passes for whole; and neither the limit of the header nor the idle deadline sees a head
-/// before it is complete.
+/// `URLSession` joins header lines of one name and does not keep their order; it does not send a `GET` with a body or a
+/// header value that is not UTF-8. Use it on Linux only for trusted servers: there, the process crashes when an answer has
+/// trailers, is truncated inside its head, or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private
+/// certificate authorities and header lines without a blank after the colon are refused; dot segments are resolved; a
+/// truncated compressed body is accepted as complete; the limit of the header block and the timeout are not applied to a head
+/// before it is complete; and ``HTTPResponse/isMultiplexed`` is always `false`.
 public final class URLSessionTransport: HTTPTransport {
-    /// The connections to one host that the transport was made with; those in all have no limit.
+    /// The connections to one host, as set when the transport was created; the connections in all are not limited.
     public let capacity: TransportCapacity
     private let session: URLSession
     private let queues = URLSessionQueues()
     private let exchanges: URLSessionExchanges
 
-    /// Creates a transport with a session of its own: no cache, no cookies, no stored credentials.
+    /// Creates a transport with a new session, which has no cache, no cookies and no stored credentials.
     ///
-    /// - Parameter connectionsPerHost: How many connections a proxy lets one host have; at least 1.
+    /// - Parameter connectionsPerHost: The most connections to one host that an ``APIProxy`` uses; at least 1.
     public init(connectionsPerHost: Int = 16) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
@@ -32,7 +32,7 @@ public final class URLSessionTransport: HTTPTransport {
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
         configuration.timeoutIntervalForRequest = URLRequest.never
-        // The session queues nothing: its tasks would wait with their timeouts running.
+        // No limit: tasks would wait in the session's queue while their timeouts run.
         configuration.httpMaximumConnectionsPerHost = Int(Int32.max)
         var capacity = TransportCapacity.unlimited
         capacity.connectionsPerHost = max(1, connectionsPerHost)
@@ -79,9 +79,9 @@ public final class URLSessionTransport: HTTPTransport {
     }
 }
 
-/// The session's delegate: hands each callback to the exchange of its task.
+/// The session's delegate, which passes each callback to the exchange of the task.
 ///
-/// Every method stands in this one class; one that a subclass adds is never called on Linux.
+/// All methods are in this class: methods of a subclass are not called on Linux.
 private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     private let queues: URLSessionQueues
     private let exchanges = Mutex<[ObjectIdentifier: URLSessionExchange]>([:])
@@ -114,7 +114,7 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     ) {
         guard let exchange = exchange(of: task) else { return }
         queues.tasks.async {
-            // An answer after the task's cancellation ends the process on Linux.
+            // Calling the handler after the task was cancelled crashes the process on Linux.
             if !exchange.isEnded { completionHandler(nil) }
         }
     }
@@ -171,11 +171,22 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         if error == nil { exchange.receiveIfMissing(task.response) }
         exchange.complete(error.map { TransportError(urlSessionError: $0 as NSError, of: exchange.request) })
     }
+
+    #if !canImport(FoundationNetworking)
+    // Untested. Called before `didCompleteWithError`; the last transaction is the one with the final answer.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+        exchange(of: task)?.receive(protocolName: metrics.transactionMetrics.last?.networkProtocolName)
+    }
+    #endif
 }
 
 extension URLSessionExchange {
-    /// Whether the request may go out twice on a connection that was used before: on Linux, libcurl repeats a request
-    /// without a body when its connection dies.
+    /// Whether the request needs a new connection: on Linux, libcurl repeats a request without a body when a connection that
+    /// was used before is lost.
     fileprivate var needsFreshConnection: Bool {
         #if canImport(FoundationNetworking)
         bodyBytes == 0 && !request.method.isIdempotent
@@ -184,20 +195,20 @@ extension URLSessionExchange {
         #endif
     }
 
-    /// Takes a head; interim answers (1xx) are nobody's business.
+    /// Receives a head; interim answers (1xx) are ignored.
     fileprivate func receive(_ response: URLResponse) {
         guard let response = response as? HTTPURLResponse, response.statusCode >= 200 else { return }
         receive(status: response.statusCode, headers: HTTPHeaders(urlSessionFields: response.allHeaderFields))
     }
 
-    /// Takes the head of a redirect without a `Location`, for which there is no callback.
+    /// Receives the head of a redirect without a `Location`, for which there is no callback.
     fileprivate func receiveIfMissing(_ response: URLResponse?) {
         if isWaitingForHead, let response { receive(response) }
     }
 }
 
 extension URLRequest {
-    /// So long that the session's own timeouts, which are wrong on Linux, do not interfere; in seconds.
+    /// A timeout that is never reached, in seconds: the session's own timeouts are wrong on Linux.
     fileprivate static let never = 86_400.0
 
     fileprivate init(_ exchange: URLSessionExchange) throws(TransportError) {

@@ -1,0 +1,63 @@
+/// Classes of ASCII characters, tested on bytes.
+extension UInt8 {
+    /// Whether the byte is a digit.
+    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// Whether the byte is a letter.
+    var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+
+    /// Whether the byte is a letter or a digit.
+    var isASCIIAlphanumeric: Bool { isASCIILetter || isASCIIDigit }
+
+    /// Whether the byte is a control character.
+    var isASCIIControl: Bool { self < 0x20 || self == 0x7F }
+
+    /// Whether the byte is a control character other than TAB, which header values may contain.
+    var isControlExceptTab: Bool { isASCIIControl && self != UInt8(ascii: "\t") }
+
+    /// Whether the byte is a space or a TAB.
+    var isSpaceOrTab: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+    /// Whether a token may contain the byte (RFC 9110 section 5.6.2).
+    var isToken: Bool { isASCIIAlphanumeric || Self.tokenPunctuation.contains(self) }
+
+    private static let tokenPunctuation = Array("!#$%&'*+-.^_`|~".utf8)
+
+    /// The value of a hexadecimal digit, in either case; `nil` for any other byte.
+    var hexDigitValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+
+    /// The lower case of a letter; any other byte unchanged.
+    var asciiLowercased: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+}
+
+extension Collection<UInt8> {
+    /// Returns whether these bytes equal `other`, without regard to the case of ASCII letters.
+    func equalsIgnoringCase(_ other: some Collection<UInt8>) -> Bool {
+        count == other.count && zip(self, other).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+    }
+
+    /// Returns whether these bytes equal `lowercased` without regard to the case of ASCII letters.
+    func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
+        count == lowercased.utf8CodeUnitCount
+            && zip(self, UnsafeBufferPointer(start: lowercased.utf8Start, count: lowercased.utf8CodeUnitCount))
+                .allSatisfy { $0.asciiLowercased == $1 }
+    }
+}
+
+extension BidirectionalCollection<UInt8> {
+    /// The bytes without the spaces and TABs at both ends.
+    var trimmingBlanks: SubSequence {
+        let start = firstIndex { !$0.isSpaceOrTab } ?? endIndex
+        guard let last = self[start...].lastIndex(where: { !$0.isSpaceOrTab }) else { return self[endIndex...] }
+        return self[start...last]
+    }
+}

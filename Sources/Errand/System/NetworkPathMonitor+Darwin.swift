@@ -1,0 +1,33 @@
+// Untested: everything is built and run on Linux.
+#if canImport(Darwin)
+import Dispatch
+import Network
+
+/// Monitors whether the network is reachable.
+enum NetworkPathMonitor {
+    // The monitor may be used on any thread, which not every SDK declares.
+    private struct Monitor: @unchecked Sendable {
+        let monitor = NWPathMonitor()
+    }
+
+    /// Monitors the default path; the first status is reported later.
+    static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? {
+        let path = Monitor()
+        path.monitor.pathUpdateHandler = { report(ReachabilityStatus($0.status)) }
+        path.monitor.start(queue: DispatchQueue(label: "errand.reachability"))
+        return { path.monitor.cancel() }
+    }
+}
+
+extension ReachabilityStatus {
+    fileprivate init(_ status: NWPath.Status) {
+        switch status {
+        case .satisfied: self = .reachable
+        case .unsatisfied: self = .unreachable
+        // An attempt to connect may make the path available.
+        case .requiresConnection: self = .unknown
+        @unknown default: self = .unknown
+        }
+    }
+}
+#endif

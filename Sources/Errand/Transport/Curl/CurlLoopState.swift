@@ -1,0 +1,67 @@
+#if os(Linux)
+/// The hosts to which a loop has connected, by origin; used only on the loop's thread.
+struct CurlHosts {
+    private static let limit = 1_000
+    private var hosts: [String: CurlHost] = [:]
+
+    /// The host of an origin.
+    subscript(origin: String) -> CurlHost {
+        mutating get {
+            if let host = hosts[origin] { return host }
+            // Removed information is restored by the next answer of the host.
+            if hosts.count >= Self.limit { hosts = [:] }
+            let host = CurlHost()
+            hosts[origin] = host
+            return host
+        }
+    }
+}
+
+/// What a loop knows about one host.
+final class CurlHost {
+    /// Whether the host's last answer was sent over HTTP/2.
+    var isMultiplexed = false
+    /// The earliest time at which another exchange may stop waiting for a connection that an earlier one opens.
+    var nextConnection: MonotonicClock.Instant = 0
+}
+
+/// The next instant at which a loop has to check its deadlines; used only on the loop's thread.
+final class CurlAlarm {
+    private(set) var next = MonotonicClock.Instant.max
+
+    /// Moves the alarm to `instant` if that is earlier.
+    func set(_ instant: MonotonicClock.Instant) {
+        next = min(next, instant)
+    }
+
+    /// Removes the alarm.
+    func clear() {
+        next = .max
+    }
+}
+
+/// The exchanges whose received bytes are not all decoded; used only on the loop's thread.
+///
+/// In each turn of the loop, an exchange decodes a limited amount, so that the other exchanges, deadlines and cancellations
+/// are processed in time.
+final class CurlBacklog {
+    /// How many turns the loop has started.
+    private(set) var turn = 0
+    private var exchanges: [CurlExchange] = []
+
+    /// Whether there are no such exchanges.
+    var isEmpty: Bool { exchanges.isEmpty }
+
+    /// Adds an exchange, whose transfer is paused until the next turn.
+    func add(_ exchange: CurlExchange) {
+        exchanges.append(exchange)
+    }
+
+    /// Starts a turn; removes and returns the exchanges that continue in it.
+    func beginTurn() -> [CurlExchange] {
+        turn += 1
+        defer { exchanges = [] }
+        return exchanges
+    }
+}
+#endif

@@ -1,0 +1,154 @@
+#if os(Linux)
+import Foundation
+
+extension CurlEasy {
+    /// Sets the functions that libcurl calls; returns whether it reports connections before it sends requests (7.80).
+    func setCallbacks() -> Bool {
+        set(.headerFunction, to: headerFunction)
+        set(.writeFunction, to: writeFunction)
+        set(.readFunction, to: readFunction)
+        set(.seekFunction, to: seekFunction)
+        return set(.prereqFunction, to: prereqFunction)
+    }
+
+    /// Sets the context argument of those functions, an unretained ``CurlHandle``.
+    func setCallbackContext(_ context: UnsafeRawPointer) {
+        set(.private, to: context)
+        set(.headerData, to: context)
+        set(.writeData, to: context)
+        set(.readData, to: context)
+        set(.seekData, to: context)
+        set(.prereqData, to: context)
+    }
+
+    /// Sets what is the same for every exchange of a transport.
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects a setting of the configuration.
+    func apply(_ configuration: TransportConfiguration, caBundle: CurlCABundle) throws(TransportError) {
+        set(.noSignal, to: 1)
+        set(.protocols, to: CurlValue.protocolsHTTPAndHTTPS)
+        set(.http09Allowed, to: 0)
+        set(.pathAsIs, to: 1)
+        set(.maxAgeConn, to: Int(configuration.idleConnectionAge.components.seconds))
+        set(.suppressConnectHeaders, to: 1)
+        set(.acceptEncoding, to: ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted)
+        set(.httpContentDecoding, to: 0)
+        set(.quickExit, to: 1)
+        // libcurl uses its default of 300 seconds for 0.
+        set(.connectTimeoutMS, to: max(1, Int(configuration.connectTimeout.clampedNanoseconds / 1_000_000)))
+        switch configuration.proxy {
+        case .environment: break
+        case .none: try setRequired(.proxy, to: "")
+        case .url(let url): try setRequired(.proxy, to: url.absoluteString)
+        }
+        try setRequired(.unixSocketPath, to: configuration.unixSocketPath)
+        try apply(configuration.tls)
+        guard let path = caBundle.path else { return }
+        try setRequired(.caInfo, to: path)
+        set(.caPath, to: nil)
+    }
+
+    private func apply(_ configuration: TLSConfiguration) throws(TransportError) {
+        let isTLS1_3 = configuration.minimumVersion == .v1_3
+        let version = isTLS1_3 ? CurlValue.sslVersionTLSv1_3 : CurlValue.sslVersionTLSv1_2
+        guard set(.sslVersion, to: version) else { throw rejection(of: "SSLVERSION") }
+        let pins = configuration.pinnedPublicKeys
+        try setRequired(.pinnedPublicKey, to: pins.isEmpty ? nil : pins.joined(separator: ";"))
+        if let identity = configuration.clientIdentity { try setClientIdentity(identity) }
+    }
+
+    /// Sets the identity that is sent to a server that requests one; `nil` for none.
+    ///
+    /// libcurl shares neither connections nor TLS sessions between transfers with different identities.
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects it.
+    func setClientIdentity(_ identity: ClientIdentity?) throws(TransportError) {
+        let isPKCS12 = ["p12", "pfx"].contains(identity?.certificate.pathExtension.lowercased())
+        let values: [(CurlOption<String>, String?)] = [
+            (.sslCert, identity?.certificate.path), (.sslCertType, isPKCS12 ? "P12" : "PEM"),
+            (.sslKey, identity?.privateKey?.path), (.keyPasswd, identity?.password),
+        ]
+        for (option, value) in values {
+            guard set(option, to: value) else { throw rejection(of: option.name) }
+        }
+    }
+
+    /// Sets text without which a request could be sent to another server, or to an unverified one.
+    private func setRequired(_ option: CurlOption<String>, to value: String?) throws(TransportError) {
+        guard let value else { return }
+        guard set(option, to: value) else { throw rejection(of: option.name) }
+    }
+
+    private func rejection(of option: String) -> TransportError {
+        TransportError(.invalidRequest, "libcurl \(CurlLibrary.version) rejects the value of \(option)")
+    }
+
+    /// Sets what differs between exchanges.
+    func apply(_ exchange: CurlExchange) {
+        let request = exchange.request
+        set(.url, to: exchange.url)
+        set(.httpHeader, to: exchange.headerList.first)
+        applyBody(of: exchange)
+        set(.customRequest, to: request.method.rawValue)
+    }
+
+    private func applyBody(of exchange: CurlExchange) {
+        set(.noBody, to: 0)
+        set(.httpGet, to: 1)
+        let request = exchange.request
+        if request.method == .head {
+            set(.noBody, to: 1)
+        } else if let memory = exchange.upload.memory {
+            set(.postFieldSizeLarge, to: Int64(exchange.upload.totalBytes))
+            set(.postFields, to: memory.baseAddress)
+        } else if !request.body.isEmpty {
+            set(.upload, to: 1)
+            set(.inFileSizeLarge, to: exchange.upload.totalBytes)
+        }
+    }
+}
+
+// MARK: Callbacks
+
+/// Ends the transfer as the result of a write callback, because it is never the number of bytes given.
+private let writeError = -1
+/// Pauses the transfer as the result of a write callback, which gets the bytes again (`CURL_WRITEFUNC_PAUSE`).
+private let writePause = 0x1000_0001
+/// Ends the transfer as the result of a read callback (`CURL_READFUNC_ABORT`).
+private let readAbort = 0x1000_0000
+
+/// Receives one header line.
+private let headerFunction: CurlTransferFunction = { bytes, size, count, context in
+    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return exchange(context)?.receive(headerLine: line) == true ? line.count : writeError
+}
+
+/// Receives a part of the answer's body.
+private let writeFunction: CurlTransferFunction = { bytes, size, count, context in
+    let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    guard let isDecoded = exchange(context)?.receive(body: part) else { return writeError }
+    return isDecoded ? part.count : writePause
+}
+
+/// Reads a part of the request's body.
+private let readFunction: CurlTransferFunction = { bytes, size, count, context in
+    let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+    return exchange(context)?.readBody(into: buffer) ?? readAbort
+}
+
+/// Moves to the start of the request's body; other positions are not supported.
+private let seekFunction: CurlSeekFunction = { context, offset, origin in
+    guard offset == 0, origin == SEEK_SET else { return 1 }
+    return exchange(context)?.rewindBody() == true ? 0 : 1
+}
+
+/// Called before the request is sent on a connection.
+private let prereqFunction: CurlPrereqFunction = { context, _, _, _, _ in
+    exchange(context)?.beginAttempt() == true ? 0 : 1
+}
+
+private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
+    guard let context else { return nil }
+    return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue().exchange
+}
+#endif

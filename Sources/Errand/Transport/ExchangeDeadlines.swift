@@ -1,0 +1,129 @@
+import Dispatch
+import Synchronization
+
+/// The monotonic clock, which changes of the date do not affect.
+enum MonotonicClock {
+    /// Nanoseconds since a fixed point in the past.
+    typealias Instant = Int64
+
+    /// The current instant.
+    static var now: Instant { Int64(DispatchTime.now().uptimeNanoseconds) }
+}
+
+extension Duration {
+    /// The whole nanoseconds, limited to 0 through a hundred years so that adding them to an instant cannot overflow.
+    var clampedNanoseconds: Int64 {
+        let limit = Duration.seconds(100 * 365 * 86_400)
+        let (seconds, attoseconds) = Swift.min(Swift.max(self, .zero), limit).components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}
+
+/// The two time limits of an exchange: its deadline, and its timeout, which each transferred byte restarts.
+struct ExchangeDeadlines {
+    private let deadline: MonotonicClock.Instant
+    private var timeout: Int64?
+    private var lastActivity: MonotonicClock.Instant
+
+    /// Starts both limits now; `nil` is no limit.
+    init(deadline: Duration?, timeout: Duration?) {
+        let now = MonotonicClock.now
+        self.deadline = deadline.map { now + $0.clampedNanoseconds } ?? .max
+        self.timeout = timeout?.clampedNanoseconds
+        lastActivity = now
+    }
+
+    /// Starts the limits of `request` now.
+    init(_ request: HTTPRequest) {
+        self.init(deadline: request.deadline, timeout: request.timeout)
+    }
+
+    /// The earliest instant at which a limit can be exceeded; `.max` without limits.
+    var next: MonotonicClock.Instant {
+        min(deadline, timeout.map { lastActivity + $0 } ?? .max)
+    }
+
+    /// Returns the error of the limit that is exceeded at `now`; `nil` when none is.
+    func error(at now: MonotonicClock.Instant) -> TransportError? {
+        guard now >= next else { return nil }
+        let reason =
+            now >= deadline ? "the deadline of the whole exchange passed" : "the connection was silent for too long"
+        return TransportError(.timeout, reason)
+    }
+
+    /// Restarts the timeout; called for each transferred byte.
+    mutating func restartTimeout() {
+        guard timeout != nil else { return }
+        lastActivity = MonotonicClock.now
+    }
+
+    /// Shortens the timeout to at most `limit` nanoseconds, and restarts it.
+    mutating func limitTimeout(to limit: Int64) {
+        timeout = min(timeout ?? limit, limit)
+        lastActivity = MonotonicClock.now
+    }
+}
+
+/// Observes the deadlines of one exchange with a timer of Dispatch.
+final class ExchangeTimer: Sendable {
+    /// A separate queue gets a thread even when all threads of the concurrency pool are busy.
+    private static let queue = DispatchQueue(label: "errand.deadlines")
+
+    private let state: Mutex<State>
+
+    private struct State {
+        var deadlines: ExchangeDeadlines
+        var timer: (any DispatchSourceTimer)?
+        var isStopped = false
+    }
+
+    /// Creates a timer, which observes nothing before ``start(_:)``.
+    init(_ deadlines: ExchangeDeadlines) {
+        state = Mutex(State(deadlines: deadlines))
+    }
+
+    deinit { stop() }
+
+    /// Starts the timer; called at most once.
+    ///
+    /// - Parameter expired: Called at most once, on any thread.
+    func start(_ expired: @escaping @Sendable (TransportError) -> Void) {
+        state.withLock { state in
+            guard !state.isStopped, state.deadlines.next != .max else { return }
+            let timer = DispatchSource.makeTimerSource(queue: Self.queue)
+            timer.setEventHandler { [weak self] in self?.check(expired) }
+            timer.schedule(deadline: state.deadlines.dispatchTime)
+            timer.activate()
+            state.timer = timer
+        }
+    }
+
+    /// Restarts the timeout.
+    ///
+    /// The timer itself is not moved: when it fires, it is scheduled for the new instant.
+    func restartTimeout() {
+        state.withLock { $0.deadlines.restartTimeout() }
+    }
+
+    /// Stops the timer.
+    func stop() {
+        state.take { state in
+            state.isStopped = true
+            defer { state.timer = nil }
+            return state.timer
+        }?.cancel()
+    }
+
+    private func check(_ expired: (TransportError) -> Void) {
+        let error = state.withLock { state in
+            let error = state.deadlines.error(at: MonotonicClock.now)
+            if error == nil { state.timer?.schedule(deadline: state.deadlines.dispatchTime) }
+            return error
+        }
+        if let error { expired(error) }
+    }
+}
+
+extension ExchangeDeadlines {
+    fileprivate var dispatchTime: DispatchTime { DispatchTime(uptimeNanoseconds: UInt64(next)) }
+}

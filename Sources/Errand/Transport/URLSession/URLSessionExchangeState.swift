@@ -1,0 +1,111 @@
+import Foundation
+
+/// The state of an exchange through `URLSession`: the received part of the answer, and the caller.
+struct URLSessionExchangeState: ~Copyable {
+    typealias Outcome = Result<HTTPResponse, TransportError>
+    typealias Continuation = CheckedContinuation<Outcome, Never>
+
+    enum Phase {
+        case waiting, receiving, ended
+    }
+
+    /// What is done once, when an exchange has ended.
+    struct Ending: Sendable {
+        let outcome: Outcome
+        let continuation: Continuation?
+        let cancelTask: (@Sendable () -> Void)?
+    }
+
+    private(set) var phase = Phase.waiting
+    private var outcome: Outcome?
+    private var continuation: Continuation?
+    private var cancelTask: (@Sendable () -> Void)?
+    private var isChallengeRefused = false
+    private var head = HTTPResponse(status: 0)
+    private var writer: HTTPBodyWriter?
+    private var receivedBytes: Int64 = 0
+    private var expectedBytes: Int64?
+
+    /// Stores the caller; returns the outcome instead if the exchange has ended.
+    mutating func begin(_ continuation: Continuation) -> Outcome? {
+        guard phase != .ended else { return outcome }
+        self.continuation = continuation
+        return nil
+    }
+
+    /// Stores the function that cancels the task; `false` if the exchange has ended.
+    mutating func attach(_ cancelTask: @escaping @Sendable () -> Void) -> Bool {
+        guard phase != .ended else { return false }
+        self.cancelTask = cancelTask
+        return true
+    }
+
+    /// Records that the following cancellation is caused by the refusal of the server's challenge.
+    mutating func refuseChallenge() {
+        isChallengeRefused = true
+    }
+
+    /// Receives the head of the answer to `request`.
+    mutating func receive(status: Int, headers: HTTPHeaders, for request: HTTPRequest) throws(TransportError) {
+        guard headers.byteCount <= request.limits.headerBytes else {
+            throw TransportError(.responseTooLarge, "the header is larger than \(request.limits.headerBytes) bytes")
+        }
+        (head.status, head.headers) = (status, headers)
+        expectedBytes = try Self.decodedLength(headers, hasBody: request.method.isAnsweredWithBody(status))
+        writer = try HTTPBodyWriter(request, status: status, expected: expectedBytes)
+        phase = .receiving
+    }
+
+    /// Returns the number of bytes of the decoded body; `nil` when unknown.
+    ///
+    /// - Throws: ``TransportError/Kind/badResponse`` when the head contradicts itself, and for a transfer coding other than
+    ///   `chunked`, which not every `URLSession` decodes or refuses.
+    static func decodedLength(_ headers: HTTPHeaders, hasBody: Bool) throws(TransportError) -> Int64? {
+        let framing = BodyFraming(headers)
+        let layout = try framing.layout(hasBody: hasBody) { _ in false }
+        return framing.hasContentCoding ? nil : layout.decodedLength
+    }
+
+    #if !canImport(FoundationNetworking)
+    /// Receives the name of the protocol of the connection (RFC 7301), such as `h2`.
+    mutating func receive(protocolName: String?) {
+        head.isMultiplexed = protocolName == "h2" || protocolName == "h3"
+    }
+    #endif
+
+    /// Receives decoded bytes of the answer's body, and returns the progress.
+    mutating func receive(_ data: Data) throws(TransportError) -> TransferProgress? {
+        guard phase == .receiving else { return nil }
+        try writer?.append(data)
+        receivedBytes += Int64(data.count)
+        return TransferProgress(.download, completedBytes: receivedBytes, totalBytes: expectedBytes)
+    }
+
+    /// Returns the outcome of a task that has ended with `error`.
+    mutating func outcome(of error: TransportError?) -> Outcome {
+        guard let error, error.kind != .cancelled || !isChallengeRefused else { return answer() }
+        return .failure(error)
+    }
+
+    /// Ends the exchange with the outcome that `outcome` returns; `nil` if it has ended already.
+    mutating func end(outcome decide: (inout URLSessionExchangeState) -> Outcome) -> Ending? {
+        guard phase != .ended else { return nil }
+        let outcome = decide(&self)
+        let ending = Ending(outcome: outcome, continuation: continuation, cancelTask: cancelTask)
+        phase = .ended
+        (self.outcome, continuation, cancelTask) = (outcome, nil, nil)
+        writer = nil
+        return ending
+    }
+
+    private mutating func answer() -> Outcome {
+        guard phase == .receiving else { return .failure(TransportError(.badResponse, "there is no answer")) }
+        do throws(TransportError) {
+            head.file = try writer?.finish()
+            head.body = writer?.body ?? Data()
+            return .success(head)
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import ErrandTesting
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A proxy and the network", .timeLimit(.minutes(10)))
+struct ProxyReachabilityTests {
+    @Test func `A proxy uses the system's reachability unless it is given another`() {
+        let own = Reachability(status: .unreachable)
+        #expect(APIProxy().reachability === Reachability.system)
+        #expect(APIProxy.shared.reachability === Reachability.system)
+        #expect(APIProxy(reachability: own).reachability.status == .unreachable)
+    }
+
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable, .unreachable])
+    func `A request is sent and answered whatever the status is`(_ status: ReachabilityStatus) async throws {
+        let transport = ScriptedTransport()
+        let reachability = Reachability(status: status)
+        let proxy = APIProxy(service: .sample(), transport: transport, reachability: reachability)
+        let goods = try await GoodsRequest(proxy: proxy).value()
+        #expect(goods.isEmpty)
+        #expect(transport.requests.count == 1)
+    }
+}

@@ -1,0 +1,109 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("The decoder of a body", .timeLimit(.minutes(10)))
+struct BodyDecoderTests {
+    /// The decoded bytes, and the most that were decoded within one budget.
+    private struct Outcome {
+        var bytes: [UInt8] = []
+        var largestTurn = 0
+        var turns = 1
+    }
+
+    private static let turnLimit = (1 << 20) + (1 << 16)
+
+    /// Decodes `bytes` in pieces of generated sizes, with a new budget whenever one is spent.
+    private func decode(
+        _ bytes: [UInt8],
+        _ codings: [ContentCoding],
+        limit: Int? = nil,
+        seed: UInt64 = 0
+    ) throws(TransportError) -> Outcome {
+        let decoder = try BodyDecoder(codings, limit: limit)
+        var outcome = Outcome()
+        var random = SplitMix(seed: seed)
+        var rest = bytes[...]
+        while !rest.isEmpty || decoder.isBusy {
+            var budget = DecodingBudget()
+            var count = 0
+            let piece = rest.prefix(Int.random(in: 1...16_384, using: &random))
+            let used = try piece.withUnsafeBytes { buffer in
+                Result { () throws(TransportError) in
+                    var input = buffer
+                    _ = try decoder.decode(&input, within: &budget) { part in
+                        count += part.count
+                        if outcome.bytes.count < 1 << 25 { outcome.bytes += part }
+                    }
+                    return buffer.count - input.count
+                }
+            }.get()
+            rest = rest.dropFirst(used)
+            outcome.largestTurn = max(outcome.largestTurn, count)
+            outcome.turns += 1
+        }
+        try decoder.finish()
+        return outcome
+    }
+
+    @Test(.fault(86), arguments: 0..<4)
+    func `Generated layers decode to their source, or fail as expected`(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        for _ in 0..<10 {
+            let layering = Layering(&random)
+            guard layering.codings.count <= BodyFraming.codingLimit else { continue }
+            var ending: TransportError.Kind?
+            do throws(TransportError) {
+                let outcome = try decode(layering.bytes, layering.codings.reversed(), limit: layering.limit, seed: seed)
+                #expect(outcome.bytes == layering.content, "\(layering)")
+                #expect(outcome.largestTurn <= Self.turnLimit, "\(layering)")
+            } catch {
+                ending = error.kind
+            }
+            #expect(layering.endings.contains(ending), "\(layering)")
+        }
+    }
+
+    @Test(.fault(86), arguments: [1, 2])
+    func `A bomb is decoded in small parts`(_ layers: Int) throws {
+        let count = 100_000_000
+        let bomb = ZeroBomb.gzip(Int64(count))
+        let outcome = try decode(layers == 1 ? bomb : Zlib.gzip(bomb), Array(repeating: .gzip, count: layers))
+        #expect(outcome.largestTurn <= Self.turnLimit)
+        #expect(outcome.turns > count / Self.turnLimit)
+    }
+
+    @Test(.fault(86)) func `Empty streams spend the budget and end`() throws {
+        let some = Zlib.emptyMembers(10_000)
+        #expect(try decode(some + Zlib.gzip([1]), [.gzip]).bytes == [1])
+        #expect(try decode(Zlib.gzip(some), [.gzip, .gzip]).turns > 4)
+        let many = Zlib.emptyMembers(60_000)
+        for (bytes, count) in [(many, 1), (Zlib.gzip(many), 2)] {
+            let error = #expect(throws: TransportError.self) {
+                try decode(bytes, Array(repeating: .gzip, count: count))
+            }
+            #expect(error?.kind == .badResponse)
+        }
+    }
+
+    @Test(.fault(86)) func `A stream that is flushed at each byte is decoded`() throws {
+        let count = 100_000
+        let members = repeatElement(Zlib.gzip([7]), count: count)
+        #expect(try decode(Array(members.joined()), [.gzip]).bytes == Array(repeatElement(7, count: count)))
+    }
+
+    @Test(.fault(86)) func `The limit applies to each layer, and not to a body within it`() throws {
+        let random = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* $0 &* 31) }
+        let twice = Zlib.gzip(StoredCoding.brotli(random))
+        #expect(try decode(twice, [.gzip, .brotli], limit: random.count).bytes == random)
+        let bomb = Zlib.gzip([UInt8](repeating: 0, count: 1_000_000))
+        for codings in [[ContentCoding.gzip], [.gzip, .gzip]] {
+            let error = #expect(throws: TransportError.self) { try decode(bomb, codings, limit: 1_000) }
+            #expect([.responseTooLarge, .badResponse].contains(error?.kind))
+        }
+    }
+}
+#endif

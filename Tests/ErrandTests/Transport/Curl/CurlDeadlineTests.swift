@@ -1,0 +1,107 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Deadlines", .takesTurns, .timeLimit(.minutes(10)))
+struct CurlDeadlineTests {
+    /// How a server prevents the answer from being complete.
+    enum Slowness: CaseIterable {
+        case neverAnswers
+        case dripsHead
+        case dripsBody
+        case dripsInterimAnswers
+        case neverReads
+
+        var steps: [Answer.Step] {
+            let pause = Duration.milliseconds(50)
+            switch self {
+            case .neverAnswers, .neverReads: return [.hang]
+            case .dripsHead:
+                return [.write("HTTP/1.1 200 OK\r\n"), .repeatForever(Array("X: y\r\n".utf8), every: pause)]
+            case .dripsBody: return [.write("HTTP/1.1 200 OK\r\n\r\n"), .repeatForever([42], every: pause)]
+            case .dripsInterimAnswers:
+                return [.repeatForever(Array("HTTP/1.1 102 Processing\r\n\r\n".utf8), every: pause)]
+            }
+        }
+
+        var isSilent: Bool { self == .neverAnswers || self == .neverReads }
+    }
+
+    private let transport: CurlTransport
+
+    init() throws {
+        transport = try CurlTransport()
+    }
+
+    private func start(_ slowness: Slowness) throws -> FixtureServer {
+        var options = ServerOptions()
+        if slowness == .neverReads { options.bodyHandling = { _ in .pause(after: 1_000, until: Gate()) } }
+        let answer = Answer(steps: slowness.steps)
+        return try FixtureServer.start(options) { _ in answer }
+    }
+
+    private func request(_ slowness: Slowness, _ server: FixtureServer) -> HTTPRequest {
+        let body = slowness == .neverReads ? HTTPBody.data(Data(repeating: 1, count: 50_000_000)) : .empty
+        return HTTPRequest(.post, server.url("/"), body: body)
+    }
+
+    @Test(arguments: Slowness.allCases)
+    func `The whole exchange ends at its deadline`(_ slowness: Slowness) async throws {
+        let server = try start(slowness)
+        var request = request(slowness, server)
+        request.deadline = .milliseconds(500)
+        let clock = ContinuousClock.now
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        #expect(error?.kind == .timeout)
+        #expect(clock.duration(to: .now) > .milliseconds(495))
+        // A server that does not read does not see the end of the connection.
+        if slowness != .neverReads { #expect(await server.waitForOpenConnections(0)) }
+    }
+
+    @Test(arguments: Slowness.allCases)
+    func `Silence ends the exchange, and nothing else does`(_ slowness: Slowness) async throws {
+        let server = try start(slowness)
+        var request = request(slowness, server)
+        request.timeout = .milliseconds(400)
+        request.deadline = slowness.isSilent ? nil : .milliseconds(1_500)
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        #expect(error?.kind == .timeout)
+        #expect(error?.reason.contains("silent") == slowness.isSilent)
+    }
+
+    @Test func `A deadline that has passed is a timeout`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        var request = HTTPRequest(.get, server.url("/"))
+        request.deadline = .seconds(-1)
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        #expect(error?.kind == .timeout)
+    }
+
+    @Test func `No deadline and a deadline in the far future are the same`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        var request = HTTPRequest(.get, server.url("/"))
+        for timeout in [nil, Duration.seconds(Int64.max)] {
+            request.timeout = timeout
+            request.deadline = timeout
+            #expect(try await transport.send(request).status == 200)
+        }
+    }
+
+    @Test(arguments: [Duration.zero, .microseconds(10), .seconds(-1)])
+    func `The connect timeout may be less than a millisecond, or zero`(_ limit: Duration) async throws {
+        let server = try FixtureServer.start { _, _ in .onAccept(Answer(steps: [.hang])) }
+        var configuration = TransportConfiguration()
+        configuration.connectTimeout = limit
+        let transport = try CurlTransport(configuration)
+        // The server never answers the first message of TLS.
+        var request = HTTPRequest(.get, try #require(URL(string: "https://127.0.0.1:\(server.port)/")))
+        request.deadline = .seconds(20)
+        let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+        #expect(error?.kind == .timeout)
+        #expect(error?.reason.contains("the deadline of the whole exchange") == false)
+    }
+}
+#endif

@@ -1,0 +1,120 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+private let isPossible = TestAuthority.isAvailable && TestProgram.path(of: "nginx") != nil
+
+@Suite("HTTP/2", .takesTurns, .timeLimit(.minutes(10)), .enabled(if: isPossible, "nginx or openssl is not installed"))
+struct CurlHTTP2Tests {
+    private let authority: TestAuthority
+    private let program: TestProgram
+    private let transport: CurlTransport
+    private let url: URL
+
+    init() async throws {
+        authority = try TestAuthority()
+        let port = try Self.freePort()
+        let file = authority.directory.appendingPathComponent("nginx.conf")
+        try Self.configuration(port).write(to: file, atomically: true, encoding: .utf8)
+        let directory = authority.directory.path
+        program = try TestProgram(["nginx", "-p", directory, "-c", file.path, "-e", "stderr"], in: authority.directory)
+        url = try #require(URL(string: "https://localhost:\(port)/"))
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        transport = try CurlTransport(configuration)
+        try await waitForServer()
+    }
+
+    /// A port that has just been free.
+    private static func freePort() throws -> UInt16 {
+        let server = try FixtureServer.start { _ in .hang }
+        defer { server.stop() }
+        return server.port
+    }
+
+    private func waitForServer() async throws {
+        let pid = authority.directory.appendingPathComponent("nginx.pid")
+        while !FileManager.default.fileExists(atPath: pid.path) {
+            try #require(program.isRunning, "nginx has ended")
+            await Task.yield()
+        }
+    }
+
+    private static func configuration(_ port: UInt16) -> String {
+        """
+        daemon off; master_process off; pid nginx.pid; error_log stderr;
+        events { worker_connections 1024; }
+        http {
+            access_log access.log; keepalive_requests 50; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+            uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+            server {
+                listen 127.0.0.1:\(port) ssl http2; ssl_certificate server.pem; ssl_certificate_key server.pem;
+                add_header Set-Cookie a=1; add_header Set-Cookie b=2; add_trailer X-Trailer 1;
+                location / { return 200 "$server_protocol $connection $request_method $http_x_empty|$http_x_a $request_uri"; }
+                location /slow { limit_rate 50k; alias ./; try_files /ca.pem =404; }
+            }
+        }
+        """
+    }
+
+    private func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        try await transport.send(request)
+    }
+
+    private func words(_ response: HTTPResponse) -> [Substring] {
+        String(decoding: response.body, as: UTF8.self).split(separator: " ")
+    }
+
+    @Test func `HTTP 2 is used over TLS, with headers and trailers as over HTTP 1`() async throws {
+        let response = try await send(HTTPRequest(.get, url, headers: ["X-Empty": "", "X-A": "1"]))
+        #expect(words(response) == ["HTTP/2.0", words(response)[1], "GET", "|1", "/"])
+        #expect(response.headers.values("set-cookie") == ["a=1", "b=2"])
+        #expect(response.headers["x-trailer"] == nil)
+        #expect(response.isMultiplexed)
+    }
+
+    @Test func `A POST that a server refused with GOAWAY is lost, and none is processed twice`() async throws {
+        let request = HTTPRequest(.post, url, body: .data(Data("abc".utf8)))
+        let endings = await withTaskGroup(of: TransportError.Kind?.self) { group in
+            for _ in 0..<1_000 { group.addTask { await transport.ending(of: request) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(endings.contains(nil))
+        #expect(endings.allSatisfy { $0 == nil || $0 == .connectionLost })
+        let log = try String(contentsOf: authority.directory.appendingPathComponent("access.log"), encoding: .utf8)
+        #expect(log.split(separator: "\n").count <= 1_000)
+    }
+
+    @Test(arguments: ["/%2e%c3%bC?x=%2e", "/a/%2E%2e/b", "/?", "/a/./b//c"])
+    func `The path and the query arrive unchanged`(_ target: String) async throws {
+        let response = try await send(HTTPRequest(.get, URL(url.absoluteString.dropLast() + target)))
+        #expect(words(response).last.map(String.init) == target)
+    }
+
+    @Test func `Many requests share one connection`() async throws {
+        let connections = try await withThrowingTaskGroup(of: Substring.self) { group in
+            for _ in 0..<40 { group.addTask { words(try await send(HTTPRequest(.get, url)))[1] } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(connections.count == 1)
+    }
+
+    @Test(arguments: ["POST", "PUT", "DELETE"])
+    func `Methods and bodies arrive`(_ method: String) async throws {
+        let request = HTTPRequest(HTTPMethod(rawValue: method), url, body: .data(Data(repeating: 1, count: 300_000)))
+        #expect(words(try await send(request))[2] == Substring(method))
+    }
+
+    @Test func `A cancelled request does not affect the others on its connection`() async throws {
+        let before = words(try await send(HTTPRequest(.get, url)))[1]
+        let slow = HTTPRequest(.get, url.appendingPathComponent("slow"))
+        let tasks = (0..<10).map { _ in Task { try await send(slow) } }
+        for task in tasks { task.cancel() }
+        for task in tasks { _ = await task.result }
+        #expect(words(try await send(HTTPRequest(.get, url)))[1] == before)
+    }
+}
+#endif

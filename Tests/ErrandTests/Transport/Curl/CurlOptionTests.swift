@@ -1,0 +1,59 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("libcurl's ABI", .takesTurns, .timeLimit(.minutes(10)))
+struct CurlOptionTests {
+    @Test("option numbers are those that libcurl reports", .enabled(if: canLookUp, "libcurl is older than 7.73"))
+    func numbers() {
+        let numbers = Self.numbers + Self.sizes + Self.texts + Self.pointers + Self.functions
+        for (name, number) in numbers {
+            let reported = CurlLibrary.optionNumber(named: name)
+            #expect(reported == number || reported == Self.isUnknown && Self.newNames.contains(name), "\(name)")
+        }
+    }
+
+    @Test("libcurl is found and is not older than 7.68")
+    func version() {
+        #expect(CurlLibrary.unavailableReason == nil)
+        #expect(CurlLibrary.versionNumber >= 0x07_4400)
+        #expect(CurlLibrary.version.first?.isNumber == true)
+        // The version that this run has to test, where it is set.
+        let expected = ProcessInfo.processInfo.environment["ERRAND_LIBCURL"] ?? ""
+        #expect(CurlLibrary.version.hasPrefix(expected))
+    }
+
+    /// The result for an option that this libcurl does not have, and for every option of a libcurl that cannot look them up.
+    private static let isUnknown: Int32 = -1
+    /// Options that are newer than the first libcurl that can look up options.
+    private static let newNames = ["PREREQDATA", "PREREQFUNCTION", "QUICK_EXIT"]
+    private static let canLookUp = CurlLibrary.optionNumber(named: "URL") != isUnknown
+
+    private typealias Pair = (name: String, number: Int32)
+
+    private static let numbers = [
+        CurlOption<Int>.connectTimeoutMS, .freshConnect, .http09Allowed, .httpContentDecoding, .httpGet, .httpVersion,
+        .maxAgeConn, .noBody, .noSignal, .pathAsIs, .pipeWait, .protocols, .quickExit, .sslVersion,
+        .suppressConnectHeaders, .upload,
+    ].map(pair)
+    private static let sizes = [CurlOption<Int64>.inFileSizeLarge, .postFieldSizeLarge].map(pair)
+    private static let texts = [
+        CurlOption<String>.acceptEncoding, .caInfo, .caPath, .customRequest, .keyPasswd, .pinnedPublicKey, .proxy,
+        .requestTarget, .sslCert, .sslCertType, .sslKey, .unixSocketPath, .url,
+    ].map(pair)
+    private static let pointers = [
+        CurlOption<UnsafeRawPointer>.errorBuffer, .headerData, .httpHeader, .postFields, .prereqData, .private,
+        .readData, .seekData, .writeData,
+    ].map(pair)
+    private static let functions =
+        [CurlOption<CurlTransferFunction>.headerFunction, .readFunction, .writeFunction].map(pair)
+        + [CurlOption<CurlSeekFunction>.seekFunction].map(pair)
+        + [CurlOption<CurlPrereqFunction>.prereqFunction].map(pair)
+
+    private static func pair<Value>(_ option: CurlOption<Value>) -> Pair {
+        (option.name, option.number)
+    }
+}
+#endif

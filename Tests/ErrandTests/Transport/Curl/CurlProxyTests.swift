@@ -1,0 +1,60 @@
+#if os(Linux)
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Proxies", .takesTurns, .timeLimit(.minutes(10)))
+struct CurlProxyTests {
+    @Test func `A proxy carries requests to any host`() async throws {
+        let proxy = try FixtureServer.start { _ in .text("proxied") }
+        var configuration = TransportConfiguration()
+        configuration.proxy = .url(proxy.baseURL)
+        let transport = try CurlTransport(configuration)
+        let url = try #require(URL(string: "http://api.example/goods?x=1"))
+        #expect(try await transport.send(HTTPRequest(.get, url)).body == Data("proxied".utf8))
+        #expect(try await proxy.takeRequest().target == "http://api.example/goods?x=1")
+    }
+
+    @Test func `A proxy receives the unchanged URL`() async throws {
+        let proxy = try FixtureServer.start { _ in .text("proxied") }
+        var configuration = TransportConfiguration()
+        configuration.proxy = .url(proxy.baseURL)
+        let transport = try CurlTransport(configuration)
+        for path in ["", "/", "/%2e%c3%bC/a/../b?x=%2e&y", "?a=b", "/p#f"] {
+            #expect(try await transport.send(HTTPRequest(.get, URL("http://api.example\(path)"))).status == 200)
+            let path = path == "/p#f" ? "/p" : path.hasPrefix("/") ? path : "/" + path
+            #expect(try await proxy.takeRequest().target == "http://api.example\(path)")
+        }
+    }
+
+    @Test func `A proxy of the environment receives the URL, and an excluded host receives the path`() async {
+        await #expect(processExitsWith: .success) {
+            let proxy = try FixtureServer.start { _ in .text("proxied") }
+            let server = try FixtureServer.start { _ in .text("direct") }
+            setenv("http_proxy", proxy.baseURL.absoluteString, 1)
+            setenv("no_proxy", "127.0.0.1", 1)
+            let transport = try CurlTransport()
+            _ = try await transport.send(HTTPRequest(.get, URL("http://api.example/a?x=%2e")))
+            #expect(try await proxy.takeRequest().target == "http://api.example/a?x=%2e")
+            _ = try await transport.send(HTTPRequest(.get, server.url("/a?x=%2e")))
+            #expect(try await server.takeRequest().target == "/a?x=%2e")
+        }
+    }
+
+    @Test func `The head of a proxy's tunnel is not part of the answer`() async throws {
+        let proxy = try FixtureServer.start { _ in
+            .raw("HTTP/1.1 407 Proxy Authentication Required\r\nX-Proxy: 1\r\nContent-Length: 0\r\n\r\n")
+        }
+        var configuration = TransportConfiguration()
+        configuration.proxy = .url(proxy.baseURL)
+        let transport = try CurlTransport(configuration)
+        let url = try #require(URL(string: "https://api.example/%2e?x"))
+        let error = await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
+        #expect(error?.kind == .cannotConnect)
+        let request = try await proxy.takeRequest()
+        #expect((request.method, request.target) == ("CONNECT", "api.example:443"))
+    }
+}
+#endif

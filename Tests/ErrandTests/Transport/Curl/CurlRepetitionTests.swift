@@ -1,0 +1,146 @@
+#if os(Linux)
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+/// libcurl repeats requests itself; the server counts the received bodies.
+@Suite(
+    "A request that libcurl could repeat",
+    .takesTurns,
+    .timeLimit(.minutes(10)),
+    .enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed")
+)
+struct CurlRepetitionTests {
+    private static let authority = Result { try TestAuthority() }
+    private let authority: TestAuthority
+    private let transport: CurlTransport
+
+    init() throws {
+        authority = try Self.authority.get()
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        transport = try CurlTransport(configuration)
+    }
+
+    private func ending(_ method: HTTPMethod, _ text: String, to server: HTTP2Server) async -> TransportError.Kind? {
+        await transport.ending(of: HTTPRequest(method, server.url("/"), body: .data(Data(text.utf8))))
+    }
+
+    /// Starts a request without an answer, which keeps its connection open, and calls `body` meanwhile.
+    private func whileOneWaits(on server: HTTP2Server, _ body: () async -> Void) async throws {
+        let waiting = Task { await ending(.get, "wait", to: server) }
+        try await until { server.requests.contains { $0.text == "wait" } }
+        await body()
+        waiting.cancel()
+        #expect(await waiting.value == .cancelled)
+    }
+
+    /// A server that applies `treatment` to the first requests with each body that begins with "order", and answers the later ones.
+    private func server(_ treatment: HTTP2Server.Treatment, count: Int = 1) throws -> HTTP2Server {
+        let counts = Mutex([String: Int]())
+        return try HTTP2Server(authority) { request in
+            let turn = counts.withLock { counts in
+                defer { counts[request.text, default: 0] += 1 }
+                return counts[request.text, default: 0]
+            }
+            guard request.text.hasPrefix("order"), turn < count else {
+                return request.text == "wait" ? .silence : .answer("ok")
+            }
+            return treatment
+        }
+    }
+
+    @Test(.fault(87), arguments: 0..<8)
+    func `No text in a request makes libcurl send a POST twice when its connection is lost`(seed: UInt64) async throws {
+        let server = try server(.close)
+        var random = SplitMix(seed: seed)
+        for turn in 0..<10 {
+            let planted = PlantedText(&random)
+            #expect(await transport.ending(of: planted.request(.get, to: server, body: "")) == nil)
+            let order = "order \(turn)"
+            let post = planted.request(random.pick([.post, .patch]), to: server, body: order)
+            #expect(await transport.ending(of: post) == .connectionLost, "\(planted)")
+            #expect(server.requests.count { $0.text.hasPrefix(order) } == 1, "\(planted)")
+        }
+    }
+
+    @Test(.fault(11), arguments: [HTTP2Server.Treatment.refusal, .departure])
+    func `A POST whose stream was refused is lost, and sent once`(_ treatment: HTTP2Server.Treatment) async throws {
+        let server = try server(treatment)
+        #expect(await ending(.put, "", to: server) == nil)
+        try await whileOneWaits(on: server) {
+            #expect(await ending(.post, "order", to: server) == .connectionLost)
+        }
+        #expect(server.requests.count { $0.text == "order" } == 1)
+    }
+
+    // libcurl 7.88 repeats a request once after a GOAWAY.
+    @Test(
+        .fault(11),
+        arguments: [(HTTP2Server.Treatment.refusal, 1), (.refusal, 2), (.refusal, 3), (.refusal, 4), (.departure, 1)]
+    )
+    func `An idempotent request is repeated as often as its stream is refused`(
+        _ treatment: HTTP2Server.Treatment,
+        _ refusals: Int
+    ) async throws {
+        let server = try server(treatment, count: refusals)
+        #expect(await ending(.put, "", to: server) == nil)
+        try await whileOneWaits(on: server) {
+            #expect(await ending(.put, "order", to: server) == nil)
+        }
+        #expect(server.requests.count { $0.text == "order" } == refusals + 1)
+    }
+
+    @Test(.fault(11)) func `Many refused, lost and answered requests send no POST twice`() async throws {
+        let random = Mutex(SplitMix(seed: 11))
+        let server = try HTTP2Server(authority) { _ in
+            random.withLock { $0.pick([.answer("ok"), .answer("ok"), .answer("ok"), .refusal, .departure, .close]) }
+        }
+        let endings = await withTaskGroup(of: (Int, TransportError.Kind?).self) { group in
+            for number in 0..<400 {
+                group.addTask { (number, await ending(number % 4 == 0 ? .put : .post, "\(number)", to: server)) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        let counts = server.requests.reduce(into: [:]) { $0[$1.text, default: 0] += 1 }
+        #expect((0..<400).allSatisfy { $0 % 4 == 0 || counts["\($0)", default: 0] <= 1 })
+        #expect(endings.values.allSatisfy { [.connectionLost, .cannotConnect].contains($0) })
+    }
+}
+
+/// Text that resembles libcurl's messages, in each part of a request.
+private struct PlantedText {
+    private static let texts = [
+        "GOAWAY", "last_stream=0", "GOAWAY-last_stream=0", "received GOAWAY, error=0, last_stream=0",
+        "recveived GOAWAY, error=0, last_stream=0", "Using Stream ID: 7fffffff (easy handle 0x55d)",
+        "[HTTP/2] [2147483647] OPENED stream for https://localhost/", "* Connection #0 to host localhost left intact",
+        "REFUSED_STREAM, retrying a fresh connect", "Connection died, retrying a fresh connect",
+    ]
+
+    private let texts: [String]
+
+    init(_ random: inout SplitMix) {
+        texts = (0..<5).map { _ in random.pick(["", random.pick(Self.texts), random.pick(Self.texts)]) }
+    }
+
+    func request(_ method: HTTPMethod, to server: HTTP2Server, body: String) -> HTTPRequest {
+        let token = texts[0].filter { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
+        let path = texts[1].addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? ""
+        let query = texts[2].addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed) ?? ""
+        return HTTPRequest(
+            method,
+            server.url("/\(path)?q=\(query)"),
+            headers: ["X-\(token)a": texts[3], "Cookie": "theme=\(texts[4])", "User-Agent": texts[3]],
+            body: body.isEmpty ? .empty : .data(Data((body + texts[4]).utf8))
+        )
+    }
+}
+
+extension SplitMix {
+    fileprivate mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[Int.random(in: 0..<elements.count, using: &self)]
+    }
+}
+#endif

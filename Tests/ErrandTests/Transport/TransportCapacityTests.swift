@@ -1,0 +1,69 @@
+import FixtureServer
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("The capacity of a transport", .takesTurns, .timeLimit(.minutes(10)))
+struct TransportCapacityTests {
+    @Test("a transport starts every request at once", arguments: TransportKind.allCases)
+    func noQueue(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .hang }
+        let transport = try kind.make(connectionsPerHost: 1)
+        let count = 100
+        let tasks = (0..<count).map { _ in Task { await transport.ending(of: HTTPRequest(to: server)) } }
+        #expect(await server.waitForTotalRequests(count))
+        #expect(server.openConnections == count)
+        for task in tasks { task.cancel() }
+        for task in tasks { #expect(await task.value == .cancelled) }
+        #expect(await server.waitForOpenConnections(0))
+    }
+
+    @Test("the capacity is the one with which the transport was created", arguments: TransportKind.allCases)
+    func configured(kind: TransportKind) throws {
+        #expect(try kind.make().capacity.connectionsPerHost == 16)
+        #expect(try kind.make(connectionsPerHost: 3).capacity.connectionsPerHost == 3)
+        #expect(try kind.make(connectionsPerHost: 0).capacity.connectionsPerHost == 1)
+    }
+
+    #if os(Linux)
+    @Test func `libcurl's transport reports both limits of its configuration`() throws {
+        #expect(try CurlTransport().capacity == TransportCapacity())
+        var configuration = TransportConfiguration()
+        (configuration.connectionsPerHost, configuration.connections) = (3, 5)
+        var expected = TransportCapacity()
+        (expected.connectionsPerHost, expected.connections) = (3, 5)
+        #expect(try CurlTransport(configuration).capacity == expected)
+        configuration.connections = -1
+        #expect(try CurlTransport(configuration).capacity.connections == 1)
+    }
+
+    @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
+    func `An answer over HTTP 2 is multiplexed`() async throws {
+        let authority = try TestAuthority()
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        let transport = try CurlTransport(configuration)
+        let server = try HTTP2Server(authority) { _ in .answer("ok") }
+        for _ in 0..<2 { #expect(try await transport.send(HTTPRequest(.get, server.url("/"))).isMultiplexed) }
+    }
+    #endif
+
+    @Test("an answer over HTTP/1.1 is not multiplexed", arguments: TransportKind.allCases)
+    func http1(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        #expect(try await kind.send(HTTPRequest(to: server)).isMultiplexed == false)
+    }
+}
+
+extension TransportKind {
+    /// A transport of this kind with a limit of connections to one host.
+    fileprivate func make(connectionsPerHost: Int) throws -> any HTTPTransport {
+        #if os(Linux)
+        var configuration = TransportConfiguration()
+        configuration.connectionsPerHost = connectionsPerHost
+        if self == .curl { return try CurlTransport(configuration) }
+        #endif
+        return URLSessionTransport(connectionsPerHost: connectionsPerHost)
+    }
+}

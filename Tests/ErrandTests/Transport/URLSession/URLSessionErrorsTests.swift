@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Errors of URLSession", .takesTurns, .timeLimit(.minutes(10)))
+struct URLSessionErrorsTests {
+    @Test("a specific code determines the kind", arguments: Self.codes)
+    func code(code: Int, kind: TransportError.Kind) {
+        #expect(Self.error(code, "certificate").kind == kind)
+    }
+
+    @Test("libcurl's message determines the kind when the code is not specific", arguments: Self.texts)
+    func text(text: String, kind: TransportError.Kind) {
+        #expect(Self.error(NSURLErrorUnknown, text).kind == kind)
+    }
+
+    @Test("the error of a host without an address names the host")
+    func noAddress() {
+        #expect(Self.error(NSURLErrorCannotFindHost, "late").reason == "no address for the host shop.test")
+    }
+
+    @Test("the underlying error contains no URL")
+    func underlying() {
+        let error = Self.error(NSURLErrorTimedOut, "late")
+        #expect(error.reason == "late")
+        #expect((error.underlying as NSError?)?.code == NSURLErrorTimedOut)
+        #expect((error.underlying as NSError?)?.userInfo.keys.sorted() == [NSLocalizedDescriptionKey])
+    }
+
+    private static func error(_ code: Int, _ text: String) -> TransportError {
+        let url = URL(string: "http://127.0.0.1/?token=secret")
+        let request = HTTPRequest(.get, URL("http://shop.test/?token=secret"))
+        let info = [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url as Any]
+        return TransportError(
+            urlSessionError: NSError(domain: NSURLErrorDomain, code: code, userInfo: info),
+            of: request
+        )
+    }
+
+    private static let codes: [(Int, TransportError.Kind)] = [
+        (NSURLErrorCannotConnectToHost, .cannotConnect), (NSURLErrorCannotFindHost, .hostNotFound),
+        (NSURLErrorDNSLookupFailed, .hostNotFound),
+        (NSURLErrorNotConnectedToInternet, .noNetwork), (NSURLErrorNetworkConnectionLost, .connectionLost),
+        (NSURLErrorTimedOut, .timeout), (NSURLErrorCancelled, .cancelled), (NSURLErrorBadURL, .invalidRequest),
+        (NSURLErrorServerCertificateUntrusted, .security), (NSURLErrorCannotDecodeContentData, .badResponse),
+    ]
+
+    private static let texts: [(String, TransportError.Kind)] = [
+        ("SSL certificate problem: unable to get local issuer certificate", .security),
+        ("SSL: no alternative certificate subject name matches target host name 'localhost'", .security),
+        ("SSL certificate problem: certificate has expired", .security),
+        ("OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to localhost:1", .cannotConnect),
+        ("OpenSSL SSL_read: Connection reset by peer, errno 104", .connectionLost),
+        ("Recv failure: Connection reset by peer", .connectionLost),
+        ("transfer closed with 997 bytes remaining to read", .connectionLost),
+        ("transfer closed with outstanding read data remaining", .connectionLost),
+        ("Empty reply from server", .connectionLost),
+        ("Received HTTP/0.9 when not allowed", .badResponse),
+        ("Unsupported HTTP version (9.9) in response", .badResponse),
+        ("Failed writing header", .badResponse), ("Header without colon", .badResponse),
+        ("Nul byte in header", .badResponse), ("Invalid Content-Length: value", .badResponse),
+        ("Illegal or missing hexadecimal sequence in chunked-encoding", .badResponse),
+        ("Error while processing content unencoding: incorrect header check", .badResponse),
+        ("Unrecognized content encoding type. libcurl understands deflate, gzip content encodings.", .badResponse),
+        ("Out of memory", .responseTooLarge), ("A value or data field grew larger than allowed", .responseTooLarge),
+        ("Too large response headers: 307207 > 307200", .responseTooLarge), ("unsupported URL", .invalidRequest),
+        ("something that no version of libcurl has said so far", .connectionLost),
+    ]
+}
