@@ -30,13 +30,13 @@ final class Inbox<Value: Sendable>: Sendable {
             state.lastNumber += 1
             return state.lastNumber
         }
-        return await suspended(ifCancelled: nil) { waiter in
+        return await withCancellableContinuation(ifCancelled: nil) { waiter in
             state.withLock { state in
                 guard state.values.isEmpty else { return .some(state.values.removeFirst()) }
                 state.waiters.append((number, waiter))
                 return nil
             }
-        } unpark: {
+        } remove: {
             state.withLock { state in
                 let index = state.waiters.firstIndex { $0.number == number }
                 return index.map { state.waiters.remove(at: $0).waiter }

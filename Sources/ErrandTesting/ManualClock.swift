@@ -37,10 +37,10 @@ public final class ManualClock: APIClock {
     /// - Throws: At once, when the task is cancelled.
     public func sleep(for duration: Duration) async throws(CancellationError) {
         let number = nextNumber()
-        let hasSlept = await suspended(ifCancelled: false) { waiter in
+        let hasSlept = await withCancellableContinuation(ifCancelled: false) { waiter in
             park(waiter, number, for: duration)
-        } unpark: {
-            unpark(number)
+        } remove: {
+            remove(number)
         }
         guard hasSlept else { throw CancellationError() }
     }
@@ -80,7 +80,7 @@ public final class ManualClock: APIClock {
     }
 
     /// Takes a sleeper who has been cancelled.
-    private func unpark(_ number: Int) -> CheckedContinuation<Bool, Never>? {
+    private func remove(_ number: Int) -> CheckedContinuation<Bool, Never>? {
         guard let sleeper = state.withLock({ $0.sleepers.removeValue(forKey: number) }) else { return nil }
         sleeping.add(-1)
         return sleeper.waiter

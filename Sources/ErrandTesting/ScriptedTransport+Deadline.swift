@@ -44,13 +44,13 @@ private final class FirstOutcome: Sendable {
     var value: ScriptedTransport.Outcome {
         get async {
             let cancelled = ScriptedTransport.Outcome.failure(TransportError(.cancelled, "cancelled in its script"))
-            return await suspended(ifCancelled: cancelled) { waiter in
+            return await withCancellableContinuation(ifCancelled: cancelled) { waiter in
                 state.withLock { state in
                     guard state.outcome == nil else { return state.outcome }
                     state.waiter = waiter
                     return nil
                 }
-            } unpark: {
+            } remove: {
                 takeWaiter()
             }
         }

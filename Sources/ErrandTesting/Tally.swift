@@ -35,13 +35,13 @@ final class Tally: Sendable {
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        _ = await suspended(ifCancelled: false) { continuation in
+        _ = await withCancellableContinuation(ifCancelled: false) { continuation in
             state.withLock { state in
                 guard state.count < count else { return true }
                 state.waiters[number] = (count, continuation)
                 return nil
             }
-        } unpark: {
+        } remove: {
             state.take { $0.waiters.removeValue(forKey: number) }?.continuation
         }
     }

@@ -1,20 +1,19 @@
-/// One load on its way through the proxy: what to send, to whom, and how to read the answer.
+/// One load on its way through the proxy: what to send, to which service, and how to read the answer.
 ///
-/// An object, because every step of the way would have a copy of its own, and hundreds of thousands may be queued.
+/// A class, because every step would have a copy of a structure, and hundreds of thousands may be queued.
 final class APICall<Value: Sendable>: Sendable {
     let id: RequestID
     let service: APIService
+    let cookies: CookieJar
     let draft: RequestDraft
     let serializer: ResponseSerializer<Value>
-    let retryPolicy: RetryPolicy
-    let priority: RequestPriority
-    let loginRole: LoginRole
-    let coalescesIdentical: Bool
+    let options: LoadOptions
     let progress: TransferProgress.Handler?
 
     init(
         id: RequestID,
         service: APIService,
+        cookies: CookieJar,
         draft: RequestDraft,
         serializer: ResponseSerializer<Value>,
         options: LoadOptions,
@@ -22,60 +21,45 @@ final class APICall<Value: Sendable>: Sendable {
     ) {
         self.id = id
         self.service = service
+        self.cookies = cookies
         self.draft = draft
         self.serializer = serializer
-        retryPolicy = options.retryPolicy ?? service.retryPolicy
-        priority = options.priority
-        loginRole = options.loginRole
-        coalescesIdentical =
-            options.coalescesIdentical && !options.loginRole.isLoginRequest && [.get, .head].contains(draft.method)
-            && draft.destination == .memory
+        self.options = options
         self.progress = progress
     }
+
+    var loginRole: LoginRole { options.loginRole }
+
+    var retryPolicy: RetryPolicy { options.retryPolicy ?? service.retryPolicy }
+
+    /// How long the load may take from its turn to its ending.
+    var deadline: Duration? { options.deadline ?? service.deadline }
 
     /// Whether an expired login is renewed for this load.
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
-    /// Where the load queues; one that joins others does not, because their exchange does.
-    var place: RequestQueue.Place? { coalescesIdentical ? nil : exchangePlace }
+    /// Whether the load may share an exchange.
+    var isCoalescing: Bool {
+        options.coalescesIdentical && !loginRole.isLoginRequest && [.get, .head].contains(draft.method)
+            && draft.destination == .memory
+    }
 
-    /// Where its exchange queues; that of a login request does not, since those in the queue may wait for it.
-    var exchangePlace: RequestQueue.Place? {
-        loginRole.isLoginRequest ? nil : RequestQueue.Place(host: service.baseURL.authority, priority: priority)
+    /// Where the load queues; one that may share an exchange does not, because the exchange does.
+    var lane: QueueLane? { isCoalescing ? nil : exchangeLane }
+
+    /// Where its exchange queues; that of a login request does not, since the queued loads may wait for it.
+    var exchangeLane: QueueLane? {
+        loginRole.isLoginRequest ? nil : QueueLane(host: service.baseURL.authority, priority: options.priority)
     }
 }
 
-/// What a load has to do with signing in.
-enum LoginRole: Sendable {
-    /// Nothing: it waits for a relogin, and may start one.
-    case none
-    /// It began inside a relogin, which may wait for it.
-    case partOfRelogin
-    /// It signs in: its class is that of a login request.
-    case signIn
-
-    @MainActor init(of request: BaseAPIRequest, for service: APIService?) {
-        let isInRelogin = service.map { ReloginScope.covers($0.session) } == true
-        self = request.isLoginRequest ? .signIn : isInRelogin ? .partOfRelogin : .none
-    }
-
-    /// Whether it neither queues nor waits for a login.
-    var isLoginRequest: Bool { self != .none }
-}
-
-/// What a request asks of the proxy beyond sending it.
-struct LoadOptions {
-    let retryPolicy: RetryPolicy?
-    let priority: RequestPriority
-    let loginRole: LoginRole
-    let coalescesIdentical: Bool
-
-    @MainActor init(of request: BaseAPIRequest, _ loginRole: LoginRole) {
-        retryPolicy = request.retryPolicy
-        priority = request.priority
-        self.loginRole = loginRole
-        coalescesIdentical = request.coalescesIdentical
-    }
+/// What a request asks of the proxy besides sending it.
+struct LoadOptions: Sendable {
+    var retryPolicy: RetryPolicy?
+    var deadline: Duration?
+    var priority: RequestPriority
+    var loginRole: LoginRole
+    var coalescesIdentical: Bool
 }
 
 /// A decoded answer and the raw one.

@@ -1,71 +1,52 @@
 import Synchronization
 
-/// Carries the requests of an app: sends them, tracks them by ID, cancels them, and owns cookies and transport.
+/// Sends the requests of an app, tracks them by ID, cancels them, and owns cookies and transport.
 ///
-/// Everything here may be called from any thread or actor. Each ID ends exactly once: whoever takes it out of the table of
-/// active loads owns its ending.
+/// Everything here may be called from any thread or actor. Each ID ends exactly once.
 public final class APIProxy: Sendable {
     /// The proxy that requests use unless they are given another; its cookies persist in the application's own file.
     public static var shared: APIProxy { replacement ?? standard }
 
-    /// What stands for ``shared`` in a test.
+    /// A replacement for ``shared`` in a test.
     @TaskLocal package static var replacement: APIProxy?
     private static let standard = APIProxy(cookies: CookieJar(file: CookieJar.defaultFile))
 
-    struct State {
+    private struct State {
         var service: APIService?
         var cookies: CookieJar
         var onError: (@Sendable (any Error) -> Void)?
-        var loads: [RequestID: ActiveLoad] = [:]
-        var deliveries: [@MainActor @Sendable () -> Void] = []
-        var progress: [RequestID: TransferProgress] = [:]
-        var queue: RequestQueue
-        var sharedExchanges: [SharedExchange.Key: SharedExchange] = [:]
     }
 
-    /// What is known of an active load; the table holds no request object.
-    struct ActiveLoad {
-        let summary: ActiveRequest
-        let endsWithOwner: Bool
-        // Whose session it belongs to and ends with; a plain call belongs to none.
-        let session: ObjectIdentifier?
-        let loginRole: LoginRole
-        let cancelled: @Sendable () -> Void
-        // Where it stands in the queue, as long as it has no task.
-        var position: (ticket: UInt64, place: RequestQueue.Place)?
-        // What stood there, kept when it is taken out so that nothing is released under the lock.
-        var waiter: RequestQueue.Waiter?
-        var task: Task<Void, Never>?
-        // The file of a download, which ends with the load.
-        var file: StagedFile?
-    }
-
-    /// What is known of the way to the network; requests are sent whatever it is.
+    /// The state of the network path; requests are sent whatever it is.
     public let reachability: Reachability
-    let transport: any HTTPTransport
-    let clock: any APIClock
-    let state: Mutex<State>
+    let context: LoadContext
+    private let state: Mutex<State>
 
-    /// Creates a proxy of its own, for tests or for a part of an app that shares nothing with the rest.
+    /// Creates a proxy, for tests or for a part of an app that shares nothing with the rest.
     ///
     /// - Parameters:
     ///   - service: The default service.
-    ///   - transport: The way to the network; libcurl on Linux and URLSession elsewhere by default.
+    ///   - transport: The transport; libcurl on Linux and URLSession elsewhere by default.
     ///   - cookies: The cookie jar; without one, cookies live as long as the proxy. See ``switchAccount(of:to:)``.
-    ///   - limits: How many requests may be under way at a time.
-    ///   - reachability: What tells of the way to the network; the system's by default.
+    ///   - queueLimits: How many requests may be on the wire at a time.
+    ///   - reachability: The state of the network path; the system's by default.
     ///   - clock: The time of deadlines, back-off and cookies; the machine's by default.
     public init(
         service: APIService? = nil,
         transport: (any HTTPTransport)? = nil,
         cookies: CookieJar = CookieJar(),
-        limits: RequestLimits = RequestLimits(),
+        queueLimits: QueueLimits = QueueLimits(),
         reachability: Reachability = .system,
         clock: any APIClock = SystemClock()
     ) {
-        state = Mutex(State(service: service, cookies: cookies, queue: RequestQueue(limits: limits)))
-        self.transport = transport ?? DefaultTransport.make()
-        self.clock = clock
+        state = Mutex(State(service: service, cookies: cookies))
+        let transport = transport ?? DefaultTransport.make()
+        context = LoadContext(
+            queue: RequestQueue(limits: queueLimits, capacity: transport.capacity),
+            transport: transport,
+            reachability: reachability,
+            clock: clock
+        )
         self.reachability = reachability
         cookies.attach(to: self)
     }
@@ -73,11 +54,196 @@ public final class APIProxy: Sendable {
     /// The service of requests that name none.
     public var defaultService: APIService? {
         get { state.withLock(\.service) }
-        set { state.take { Swift.exchange(&$0.service, with: newValue) } }
+        set { state.take { exchange(&$0.service, with: newValue) } }
     }
 
     /// The loads that have begun and not ended, oldest first.
-    public var activeRequests: [ActiveRequest] {
-        state.withLock { $0.loads.values.map(\.summary) }.sorted { $0.id < $1.id }
+    public var activeRequests: [ActiveRequest] { context.loads.activeRequests }
+
+    // MARK: Cancelling
+
+    /// Cancels one load, in whatever state it is.
+    ///
+    /// When this returns, neither success nor failure will be delivered for `id`. The delegate or the `async` caller is notified
+    /// of the cancellation soon afterwards; for a download, when nothing of it is left on the disk. The file that a download
+    /// was to replace stays as it was. An unknown, ended or repeated ID is a no-op.
+    ///
+    /// - Returns: Whether this call has ended the load.
+    @discardableResult
+    public func cancelRequest(_ id: RequestID) -> Bool {
+        guard let load = context.loads.claim(id) else { return false }
+        context.cancel([load])
+        return true
     }
+
+    /// Cancels these loads, as ``cancelRequest(_:)`` does.
+    public func cancelRequests(_ ids: some Sequence<RequestID>) {
+        // A sequence may run code of the app, which must not happen under a lock.
+        context.cancel(context.loads.claim(Array(ids)))
+    }
+
+    /// Cancels every load of this proxy, as ``cancelRequest(_:)`` does.
+    public func cancelAllRequests() {
+        context.cancel(context.loads.claimAll())
+    }
+
+    // MARK: Plain calls
+
+    /// Sends a plain request, for code without a screen.
+    ///
+    /// Cookies are sent and stored and redirects followed; the service's envelope, headers, adapting, retries and relogin do not
+    /// apply. The call queues like a load of normal priority, unless it is made inside ``ReloginHandler/relogin()``, is in
+    /// ``activeRequests``, and can be cancelled by ID and by cancelling the task. Its ``HTTPRequest/deadline`` runs from its
+    /// turn.
+    ///
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - progress: Called on any thread while bytes move; never once `send` has returned, save that of a call that is
+    ///     cancelled the last report may just be on its way.
+    /// - Returns: The answer, whatever its status.
+    /// - Throws: ``APIError`` when there is no complete answer, `cancelled` when it was cancelled.
+    public func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler? = nil
+    ) async throws(APIError) -> APIResponse {
+        let id = RequestID.next()
+        let service = defaultService
+        let jar = jar(for: service)
+        let call = PlainCall(id: id, request: request, cookies: jar, service: service, context: context)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                call.start(progress: progress) { continuation.resume(returning: $0) }
+                // Cancelled before it was in the table: the handler found nothing to cancel.
+                if Task.isCancelled { cancelRequest(id) }
+            }
+        } onCancel: {
+            cancelRequest(id)
+        }
+        return try result.get()
+    }
+
+    // MARK: Sessions and cookies
+
+    /// Ends a session on this side: for signing out, and before another account signs in.
+    ///
+    /// Call this on the main actor, and forget the credentials that the service's common headers read right after it, before
+    /// anything else has a turn there: no load is sent in between, because all have ended and none can begin.
+    ///
+    /// Every load of the service that has begun ends as cancelled, wherever it is: queued, under way, in a back-off, waiting
+    /// for a relogin. A relogin that runs is cancelled and counts no more, and ``ReloginHandler/sessionDidExpire(_:)`` is not
+    /// called for it. The cookies are cleared, also in their file, and a late answer restores none. Loads that
+    /// begin afterwards are part of the next session.
+    ///
+    /// Plain calls of ``send(_:progress:)`` are part of no session and continue. Blocks as ``CookieJar/clear()`` does, after all
+    /// loads have ended.
+    ///
+    /// - Parameter service: The backend; `nil` is the default service.
+    public func logout(from service: APIService? = nil) {
+        let jar = jar(for: service ?? defaultService)
+        jar.clearInMemory()
+        endSession(of: service)
+        // Once more, for a load of the old session whose turn came in between, and then the disk, which takes its time.
+        jar.clear()
+    }
+
+    /// Changes the account: ends the session as ``logout(from:)`` does, but keeps the cookies of the old account.
+    ///
+    /// Call this on the main actor, and put the credentials of the new account where the service's common headers read them
+    /// right after it; earlier, a load of the old account might still be sent with them.
+    ///
+    /// From then on the cookies of `jar` are sent and stored for every service without ``APIService/cookies``; the old jar
+    /// is saved, and is the only one that a late answer changes. Blocks as ``CookieJar/flush()`` does; a failure to save is
+    /// reported to ``onError``, and the old jar tries again as long as it is retained.
+    ///
+    /// - Parameters:
+    ///   - service: The backend; `nil` is the default service.
+    ///   - jar: The cookies of the new account.
+    /// - Returns: The old jar.
+    @discardableResult
+    public func switchAccount(of service: APIService? = nil, to jar: CookieJar) -> CookieJar {
+        let old = switchCookies(to: jar)
+        endSession(of: service)
+        return old
+    }
+
+    /// The cookies of every request whose service has no jar (``APIService/cookies``).
+    public var cookies: CookieJar { state.withLock(\.cookies) }
+
+    /// Receives the errors that no load can report: problems with the files of the cookie jars in use.
+    ///
+    /// Called with a ``CookieFileError`` once for each kind of problem, until it has ended and occurs again, on the thread
+    /// that found it or any other; never under a lock. Problems from before the hook was set are reported when it is set, or
+    /// with the next load of the service whose jar has them. A jar with a hook reports to that one alone, and one that several
+    /// proxies use reports to the first of them. `nil` by default.
+    public var onError: (@Sendable (any Error) -> Void)? {
+        get { state.withLock(\.onError) }
+        set {
+            state.take { exchange(&$0.onError, with: newValue) }
+            cookies.reportProblems()
+        }
+    }
+}
+
+extension APIProxy: CookieJarOwner {
+    /// Returns the jar of a service, or else the proxy's.
+    func jar(for service: APIService?) -> CookieJar {
+        guard let jar = service?.cookies else { return cookies }
+        jar.attach(to: self)
+        return jar
+    }
+
+    /// Replaces the proxy's jar by `jar` and saves the old one; loads that have begun keep the old one.
+    @discardableResult
+    func switchCookies(to jar: CookieJar) -> CookieJar {
+        let old = state.take { exchange(&$0.cookies, with: jar) }
+        jar.attach(to: self)
+        try? old.flush()
+        return old
+    }
+
+    /// Called after the cookies are those of the next session: a load that begins in between ends with this one.
+    private func endSession(of service: APIService?) {
+        guard let login = (service ?? defaultService)?.login else { return }
+        login.startNewSession()
+        context.cancel(context.loads.claimAll { $0.login === login })
+    }
+
+    /// Cancels those of `ids` whose loads end with the object that began them.
+    func ownerIsReleased(_ ids: [RequestID]) {
+        context.cancel(context.loads.claim(ids) { $0.endsWithOwner })
+    }
+
+    /// Sends a load that is in the table, and calls `ended` once on the main actor.
+    func start<Value>(
+        _ call: APICall<Value>,
+        ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
+    ) {
+        context.start(call.id, in: call.lane) { [context] slot in
+            let result: Result<APIAnswer<Value>, APIError>
+            do throws(APIError) {
+                result = .success(
+                    try await context.withDeadline(call.deadline, for: call.service) { () async throws(APIError) in
+                        var runner = LoadRunner(call, context, slot)
+                        return try await runner.run()
+                    }
+                )
+            } catch {
+                result = .failure(error)
+            }
+            context.delivery.deliver { ended(result) }
+        }
+    }
+
+    /// Whether the load has not ended.
+    func isActive(_ id: RequestID) -> Bool {
+        context.loads.contains(id)
+    }
+
+    /// Runs `delivery` on the main actor, in the order of the calls.
+    package func deliver(_ delivery: @escaping @MainActor @Sendable () -> Void) {
+        context.delivery.deliver(delivery)
+    }
+
+    /// The number of requests that wait in the queue.
+    package var queuedCount: Int { context.queue.waitingCount }
 }

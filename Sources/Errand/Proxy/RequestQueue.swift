@@ -1,134 +1,131 @@
-/// Who may be at the transport and who waits: the higher priority first, first in first out within one.
+import Synchronization
+
+/// The requests that wait for the transport: by priority, then first in, first out.
 ///
-/// Somebody waits for a host only while that host or the whole is at its limit, so that nobody who comes can overtake.
-struct RequestQueue {
-    /// Who waits.
-    enum Waiter: Sendable {
-        /// A load that has no task before its turn: so are the most, and that is cheap.
-        case unstarted(@Sendable () -> Void)
-        /// A task on its way, which hears whether its turn has come.
-        case suspended(CheckedContinuation<Bool, Never>)
+/// It is the only queue of a load: the transport starts at once what the queue admits.
+final class RequestQueue: Sendable {
+    private let state: Mutex<RequestQueueState>
+
+    init(limits: QueueLimits, capacity: TransportCapacity) {
+        state = Mutex(RequestQueueState(limits: limits, capacity: capacity))
     }
 
-    /// Where somebody stands in line.
-    struct Place: Sendable {
-        let host: String
-        let priority: RequestPriority
-    }
+    /// The number of requests that wait.
+    var waitingCount: Int { state.withLock(\.waitingCount) }
 
-    private let limits: RequestLimits
-    private var inFlight = 0
-    private var lanes: [String: Lane] = [:]
-    private var lastTicket: UInt64 = 0
-
-    init(limits: RequestLimits) {
-        self.limits = limits
-    }
-
-    /// How many wait.
-    var waitingCount: Int { lanes.values.reduce(0) { $0 + $1.waiting } }
-
-    /// Lets somebody go at once, if there is room.
-    mutating func enter(_ place: Place) -> Bool {
-        guard inFlight < limits.total else { return false }
-        return lanes[place.host, default: Lane()].enter(&inFlight, limit: limits.perHost)
-    }
-
-    /// A number to wait with, greater than all before; who draws it may come to the line after the next.
-    mutating func ticket() -> UInt64 {
-        lastTicket += 1
-        return lastTicket
-    }
-
-    /// Puts somebody in line; `true` when there is room by now.
-    mutating func wait(_ waiter: Waiter, with ticket: UInt64, at place: Place) -> Bool {
-        guard !enter(place) else { return true }
-        lanes[place.host, default: Lane()][place.priority].insert(ticket, waiter)
-        return false
-    }
-
-    /// Takes somebody out of the line, unless it was their turn already.
-    mutating func remove(_ ticket: UInt64, at place: Place) -> Waiter? {
-        defer { dropIfUnused(place.host) }
-        return lanes[place.host]?[place.priority].remove(ticket)
-    }
-
-    /// Gives a place back; who is returned has it now.
-    mutating func leave(_ place: Place) -> Waiter? {
-        inFlight -= 1
-        lanes[place.host]?.inFlight -= 1
-        defer { dropIfUnused(place.host) }
-        guard let next = nextInLine(), let waiter = lanes[next.host]?[next.front.priority].removeFirst() else {
-            return nil
+    /// Admits a request at once, or calls `start` when its turn comes.
+    ///
+    /// - Returns: The number to pass to ``remove(_:at:)``; `nil` when the request is admitted, and `start` is not called.
+    func enter(_ lane: QueueLane, start: @escaping @Sendable () -> Void) -> UInt64? {
+        state.withLock { state in
+            guard !state.admit(lane) else { return nil }
+            let sequence = state.nextSequence()
+            state.insert(.start(start), sequence: sequence, in: lane)
+            return sequence
         }
-        inFlight += 1
-        lanes[next.host]?.inFlight += 1
-        return waiter
     }
 
-    /// Who goes before all others whose host has room.
-    private func nextInLine() -> (host: String, front: Lane.Front)? {
-        var best: (host: String, front: Lane.Front)?
-        for (host, lane) in lanes where lane.inFlight < limits.perHost {
-            guard let front = lane.front, best.map({ front < $0.front }) != false else { continue }
-            best = (host, front)
+    /// Removes a request that ``enter(_:start:)`` has let wait; a no-op when its turn has come.
+    func remove(_ sequence: UInt64, from lane: QueueLane) {
+        // The waiter is released after the lock.
+        _ = state.take { $0.remove(sequence, from: lane) }
+    }
+
+    /// Waits until a request is admitted.
+    ///
+    /// - Returns: Whether it is; `false` when the task was cancelled.
+    func admission(to lane: QueueLane) async -> Bool {
+        let sequence = state.withLock { $0.admit(lane) ? nil : $0.nextSequence() }
+        guard let sequence else { return true }
+        return await withCancellableContinuation(ifCancelled: false) { continuation in
+            state.withLock { state in
+                if state.admit(lane) { return true }
+                state.insert(.resume(continuation), sequence: sequence, in: lane)
+                return nil
+            }
+        } remove: {
+            guard case .resume(let continuation) = state.take({ $0.remove(sequence, from: lane) }) else { return nil }
+            return continuation
         }
-        return best
     }
 
-    private mutating func dropIfUnused(_ host: String) {
-        guard let lane = lanes[host], lane.inFlight == 0, lane.front == nil else { return }
-        lanes[host] = nil
+    /// Ends the admission of a request, and admits the next one.
+    func leave(_ lane: QueueLane) {
+        state.take { state in
+            state.leave(lane)
+            return state.admitWaiter()
+        }?.proceed()
+    }
+
+    /// Records whether a host multiplexes its connections, and admits what that allows.
+    func record(isMultiplexed: Bool, of host: String) {
+        guard state.withLock({ $0.record(isMultiplexed: isMultiplexed, of: host) }) else { return }
+        while let waiter = state.take({ $0.admitWaiter() }) { waiter.proceed() }
     }
 }
 
-/// The requests to one host.
-private struct Lane {
-    /// Who is the first to wait.
-    struct Front: Comparable {
-        let priority: RequestPriority
-        let ticket: UInt64
+/// Where a request waits: those to one host share its limit.
+struct QueueLane: Sendable {
+    let host: String
+    let priority: RequestPriority
+}
 
-        static func < (lhs: Front, rhs: Front) -> Bool {
-            lhs.priority == rhs.priority ? lhs.ticket < rhs.ticket : lhs.priority > rhs.priority
-        }
+/// A load's admission to the transport, which it holds or has to wait for.
+struct QueueSlot: Sendable {
+    private let queue: RequestQueue
+    /// Where it waits; `nil` is always admitted.
+    private let lane: QueueLane?
+    private var isHeld: Bool
+
+    init(_ queue: RequestQueue, lane: QueueLane?, isHeld: Bool = false) {
+        self.queue = queue
+        self.lane = lane
+        self.isHeld = isHeld && lane != nil
     }
 
-    var inFlight = 0
-    private var userInitiated = WaitingLine<RequestQueue.Waiter>()
-    private var normal = WaitingLine<RequestQueue.Waiter>()
-    private var background = WaitingLine<RequestQueue.Waiter>()
-
-    mutating func enter(_ total: inout Int, limit: Int) -> Bool {
-        guard inFlight < limit else { return false }
-        inFlight += 1
-        total += 1
-        return true
+    /// Waits for the admission, unless it is held.
+    ///
+    /// - Throws: `cancelled` when the task was cancelled.
+    mutating func acquire() async throws(APIError) {
+        guard !isHeld, let lane else { return }
+        isHeld = await queue.admission(to: lane)
+        guard isHeld else { throw APIError(.cancelled) }
     }
 
-    var waiting: Int { userInitiated.waiting + normal.waiting + background.waiting }
-
-    var front: Front? {
-        for priority in [.userInitiated, .normal, .background] as [RequestPriority] {
-            if let ticket = self[priority].first { return Front(priority: priority, ticket: ticket) }
-        }
-        return nil
+    /// Ends the admission, if it is held.
+    mutating func release() {
+        guard isHeld, let lane else { return }
+        isHeld = false
+        queue.leave(lane)
     }
+}
 
-    subscript(priority: RequestPriority) -> WaitingLine<RequestQueue.Waiter> {
-        get {
-            switch priority {
-            case .userInitiated: userInitiated
-            case .normal: normal
-            case .background: background
-            }
-        }
-        _modify {
-            switch priority {
-            case .userInitiated: yield &userInitiated
-            case .normal: yield &normal
-            case .background: yield &background
-            }
-        }
+/// How many requests of a proxy may be on the wire at a time; the others queue.
+///
+/// The transport's ``TransportCapacity`` applies as well. A queued request sends nothing, can be cancelled like any other, and
+/// neither its `timeout` nor its `deadline` runs.
+public struct QueueLimits: Sendable {
+    /// The limit for one host and port; 64 by default.
+    public var perHost: Int
+    /// The limit for all hosts together; 256 by default.
+    public var total: Int
+
+    /// Creates limits, each at least 1.
+    public init(perHost: Int = 64, total: Int = 256) {
+        self.perHost = max(1, perHost)
+        self.total = max(1, total)
     }
+}
+
+/// The order in which queued requests are sent.
+public enum RequestPriority: Int, Sendable, CaseIterable, Comparable {
+    /// After all others, such as a prefetch.
+    case background
+    /// The default.
+    case normal
+    /// Before all others, such as what a user waits for.
+    case userInitiated
+
+    /// Whether `lhs` is sent after `rhs`.
+    public static func < (lhs: RequestPriority, rhs: RequestPriority) -> Bool { lhs.rawValue < rhs.rawValue }
 }

@@ -3,14 +3,14 @@ import Synchronization
 
 /// The file of a download until its load ends: the transport writes it, and a success moves it to its target.
 ///
-/// The file is in a folder of its own beside the target. Whoever owns the load's ending calls either ``commit()`` or
-/// ``remove()``. Once the folder is gone, a transport that is still writing leaves nothing behind.
+/// The file is in a new folder beside the target. The owner of the load's ending calls either ``commit()`` or
+/// ``remove()``. Once the folder is removed, a transport that is still writing leaves no file.
 final class StagedFile: Sendable {
     private enum State {
         case new, made, removed
     }
 
-    /// Where the file goes.
+    /// The file that a success creates or replaces.
     let target: URL
     /// Where the transport writes it; it has the target's name, so that errors name the target.
     let url: URL
@@ -88,5 +88,60 @@ final class StagedFile: Sendable {
         let descriptor = open(url.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         defer { if descriptor >= 0 { DispatchQueue(label: "errand.file").async { close(descriptor) } } }
         return body()
+    }
+}
+
+extension StagedFile {
+    /// Ends the file as its load ends, and returns the ending: a success moves the file to its target, or fails if it cannot.
+    ///
+    /// To be called by the owner of the load's ending, when no cancel can take effect any more.
+    func end<Value>(with ending: Result<Value, APIError>, of service: APIService?) -> Result<Value, APIError> {
+        do throws(APIError) {
+            let value = try ending.get()
+            do throws(TransportError) { try commit() } catch { throw APIError(error, service: service) }
+            return .success(moved(value))
+        } catch {
+            remove()
+            return .failure(error.withoutFile)
+        }
+    }
+
+    /// A value that names the staged file, changed to name its target.
+    func moved<Value>(_ value: Value) -> Value {
+        switch value {
+        case let file as DownloadedFile where file.url == url: DownloadedFile(url: target) as? Value ?? value
+        case let response as APIResponse where response.file == url:
+            response.having(file: target) as? Value ?? value
+        default: value
+        }
+    }
+}
+
+extension APIError {
+    /// This error without the answer's file, which a load that fails does not keep.
+    var withoutFile: APIError {
+        guard let response, response.file != nil else { return self }
+        return answered(with: response.withoutFile)
+    }
+}
+
+extension APIResponse {
+    /// No refusal is longer.
+    private static let longestRefusal = 1 << 20
+
+    /// This answer with its body in memory, where its file may hold an envelope instead of what was asked for.
+    var shortJSON: APIResponse? {
+        guard isJSON, let file, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
+            size <= Self.longestRefusal, let body = try? Data(contentsOf: file)
+        else { return nil }
+        return having(body: body)
+    }
+
+    /// This answer without its file.
+    var withoutFile: APIResponse { file == nil ? self : having(body: body) }
+
+    fileprivate func having(body: Data = Data(), file: URL? = nil) -> APIResponse {
+        let answer = HTTPResponse(status: status, headers: headers, body: body, file: file)
+        return APIResponse(answer, url: url, redirects: redirects, duration: duration)
     }
 }

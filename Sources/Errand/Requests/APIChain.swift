@@ -81,6 +81,7 @@ extension APIError {
     /// What a closure of the app's threw.
     fileprivate init(fromUser error: any Error) {
         self =
-            error as? APIError ?? APIError(.invalidRequest, reason: "the next request cannot be made", underlying: error)
+            error as? APIError
+            ?? APIError(.invalidRequest, reason: "the next request cannot be made", underlying: error)
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension APIManager {
-    /// Begins a load: enters it into the proxy's table, asks everybody who has a say, and sends it.
+    /// Begins a load: adds it to the proxy's table, calls the hooks, and sends it.
     func begin(
         at position: LoadPosition = .start,
         indicator: (any LoadingIndicator)? = nil,
@@ -14,7 +14,9 @@ extension APIManager {
         let role = LoginRole(of: self, for: service)
         switch policy {
         case .ignoreNew:
-            if let running = loads.last(where: { proxy.mayJoin($0, as: role) }) { return join(running, endsAtCaller) }
+            if let running = loads.last(where: { proxy.context.loads.mayJoin($0, as: role) }) {
+                return join(running, endsAtCaller)
+            }
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
@@ -22,7 +24,7 @@ extension APIManager {
         loads.append(load.id)
         if endsAtCaller { callersOnly.insert(load.id) }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
-        proxy.open(load.entry(releasePolicy: releasePolicy, session: service?.session))
+        proxy.context.loads.insert(load.entry(releasePolicy: releasePolicy, login: service?.login))
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in try loadWillBegin(load.id, at: position, of: service) }
         indicator?.showLoading(message)
@@ -69,13 +71,14 @@ extension APIManager {
         if let page = try page.get() { draft.add(page) }
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self, load.loginRole)
-        let service = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
+        let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {
-            throw APIError(.invalidRequest, service: service, reason: "the validator refused the parameters")
+            throw APIError(.invalidRequest, service: prepared, reason: "the validator refused the parameters")
         }
         return APICall(
             id: load.id,
-            service: service,
+            service: prepared,
+            cookies: cookies,
             draft: draft,
             serializer: serializer,
             options: options,
@@ -100,18 +103,21 @@ extension APIManager {
         return form
     }
 
-    private func prepared(_ service: APIService?, isLoginRequest: Bool) throws(APIError) -> APIService {
+    private func prepared(
+        _ service: APIService?,
+        isLoginRequest: Bool
+    ) throws(APIError) -> (APIService, CookieJar) {
         guard var service else {
             throw APIError(.invalidRequest, reason: "there is no service: set defaultService of the proxy")
         }
         // An account that is changed after this changes nothing about the load.
-        service.cookies = proxy.jar(for: service)
+        let cookies = proxy.jar(for: service)
         // A refused sign-in is a wrong password, not an expired login.
         if isLoginRequest {
             service.loginExpiredStatuses = []
             service.envelope?.loginExpiredCodes = []
         }
-        return service
+        return (service, cookies)
     }
 }
 
@@ -119,5 +125,24 @@ extension HTTPRequest.Destination {
     fileprivate var file: URL? {
         guard case .file(let url) = self else { return nil }
         return url
+    }
+}
+
+extension LoginRole {
+    /// The role of a load of `request` that begins now.
+    @MainActor fileprivate init(of request: BaseAPIRequest, for service: APIService?) {
+        let isInRelogin = service.map { ReloginScope.covers($0.login) } == true
+        self = request.isLoginRequest ? .signIn : isInRelogin ? .partOfRelogin : .none
+    }
+}
+
+extension LoadOptions {
+    /// What `request` asks for.
+    @MainActor fileprivate init(of request: BaseAPIRequest, _ loginRole: LoginRole) {
+        retryPolicy = request.retryPolicy
+        deadline = request.deadline
+        priority = request.priority
+        self.loginRole = loginRole
+        coalescesIdentical = request.coalescesIdentical
     }
 }

@@ -5,13 +5,13 @@ extension APIManager {
         _ id: RequestID,
         of service: APIService?
     ) -> Result<any Sendable, APIError> {
-        let outcome = judge(result, of: service).map { $0 as any Sendable }
+        let outcome = validate(result, of: service).map { $0 as any Sendable }
         guard let error = outcome.error, listEnds(with: error, for: id) else { return outcome }
         return .success(EndOfList(error: error))
     }
 
-    /// Shows an answer to all who may refuse or change it.
-    private func judge(
+    /// Passes an answer to the interceptor, the validator and ``APIManager/reformData(_:)``.
+    private func validate(
         _ result: Result<APIAnswer<Response>, APIError>,
         of service: APIService?
     ) -> Result<Response, APIError> {
@@ -33,22 +33,22 @@ extension BaseAPIRequest {
     /// Records how a load ended, before any delegate is notified.
     ///
     /// - Returns: What notifies the observer of a list, where there is one.
-    func settle(
+    func record(
         _ id: RequestID,
         _ result: Result<any Sendable, APIError>,
         _ response: APIResponse?
     ) -> (() -> Void)? {
         forget(id)
-        record(id, result, response)
+        keep(id, result, response)
         let notifyObserver = loadDidEnd(id, result, response)
-        let told = callers.filter { $0.id == id }
+        let waiters = callers.filter { $0.id == id }
         callers.removeAll { $0.id == id }
-        for caller in told { caller.continuation.resume(returning: result) }
+        for caller in waiters { caller.continuation.resume(returning: result) }
         return notifyObserver
     }
 
-    private func record(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
-        // An older one never replaces a newer one of its kind, and a cancel is no news.
+    private func keep(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
+        // An older ending never replaces a newer one of its kind; a cancellation replaces none.
         guard result.error?.type != .cancelled else { return }
         if id.isNewest(&newestEnding), error != nil || result.error != nil { error = result.error }
         if let response, id.isNewest(&newestAnswer) { rawResponse = response }
@@ -57,7 +57,7 @@ extension BaseAPIRequest {
     }
 
     /// Calls the one delegate method that fits.
-    func tellDelegate(_ ending: APIEnding) {
+    func notifyDelegate(_ ending: APIEnding) {
         switch ending {
         case .success: delegate?.managerCallAPIDidSucceed(self)
         case .failure(let error): delegate?.managerCallAPIDidFail(self, with: error)

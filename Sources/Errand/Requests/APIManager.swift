@@ -3,7 +3,7 @@
     /// What an answer is decoded to: any `Decodable`, `String`, `Data`, ``JSONValue``, ``DownloadedFile``, or `Void`.
     associatedtype Response: Sendable
 
-    /// The path below the service's base URL; `{name}` in it stands for a parameter, encoded as one segment.
+    /// The path below the service's base URL; `{name}` in it is replaced by a parameter, encoded as one segment.
     var path: String { get }
 
     /// The request method.
@@ -40,7 +40,7 @@ extension APIManager {
     ///
     /// - Parameters:
     ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then. Where
-    ///     ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, that one's indicator goes on, and this one is not
+    ///     ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, that one's indicator stays, and this one is not
     ///     shown.
     ///   - message: What the indicator says.
     /// - Returns: The load's ID.
@@ -51,7 +51,7 @@ extension APIManager {
 
     /// Loads and returns the answer.
     ///
-    /// The load is like any other, but its ending goes to the caller instead of the delegate. Cancelling the task cancels
+    /// The load is like any other, but the caller receives its ending instead of the delegate. Cancelling the task cancels
     /// the load. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the caller waits for that one.
     ///
     /// - Throws: Why the load failed; `cancelled` when it was cancelled.
@@ -59,7 +59,7 @@ extension APIManager {
         try await value { _ in }
     }
 
-    /// Loads and returns the answer, and tells the load's ID as soon as there is one.
+    /// Loads and returns the answer; calls `whenBegun` with the ID of the load.
     func value(whenBegun: (RequestID) -> Void) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         let id = begin(endsAtCaller: true)

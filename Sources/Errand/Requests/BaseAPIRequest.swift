@@ -64,7 +64,7 @@ public import Observation
     }
 
     deinit {
-        proxy.ownerIsGone(_loads)
+        proxy.ownerIsReleased(_loads)
     }
 
     // MARK: Hooks
@@ -75,8 +75,13 @@ public import Observation
     open var service: APIService? { nil }
     /// Header lines of this request, which win over the service's; none by default.
     open var headers: HTTPHeaders { [:] }
-    /// How long one exchange may take; `nil`, the default, is the service's timeout.
+    /// The longest silence: how long no byte may move in either direction; `nil`, the default, is the service's timeout.
     open var timeout: Duration? { nil }
+    /// How long a load may take from its turn to its ending, with retries, back-off and relogin; `nil`, the default, is the
+    /// service's deadline.
+    ///
+    /// A load that has not ended by then fails with `timeout`. The time in the queue does not count.
+    open var deadline: Duration? { nil }
     /// How parameters become a body; JSON by default.
     open var requestSerializer: RequestSerializer { .json }
     /// Where the bytes of a 2xx answer go; memory by default, and for a ``DownloadedFile`` a new file in the temporary folder.

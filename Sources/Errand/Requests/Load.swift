@@ -8,7 +8,7 @@ import Foundation
     let loginRole: LoginRole
     private let method: HTTPMethod
     private let path: String
-    // What its callbacks begin belongs to the relogin to which it belongs itself.
+    // Loads that its callbacks begin are part of the same relogin.
     private let scope = ReloginScope.current
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
@@ -25,29 +25,18 @@ import Foundation
     }
 
     /// What the proxy's table knows of this load.
-    func entry(releasePolicy: ReleasePolicy, session: ObjectIdentifier?) -> APIProxy.ActiveLoad {
+    func entry(releasePolicy: ReleasePolicy, login: LoginSession?) -> ActiveLoad {
         let summary = ActiveRequest(id: id, method: method, path: Redaction.path(path))
         let endsWithOwner = releasePolicy == .cancel
-        return APIProxy.ActiveLoad(
-            summary: summary,
-            endsWithOwner: endsWithOwner,
-            session: session,
-            loginRole: loginRole
-        ) { [proxy] in
+        return ActiveLoad(summary, endsWithOwner: endsWithOwner, login: login, loginRole: loginRole) { [proxy] in
             proxy.deliver { self.inScope { self.wasCancelled() } }
         }
     }
 
-    /// Sends the call and comes back to the main actor with its result.
+    /// Sends the call and ends the load with its result.
     func run(_ call: APICall<Manager.Response>) {
-        proxy.run(id, at: call.place) { [proxy] turn in
-            let result: Result<Answer, APIError>
-            do throws(APIError) {
-                result = .success(try await proxy.perform(call, turn))
-            } catch {
-                result = .failure(error)
-            }
-            proxy.deliver { self.inScope { self.didFinish(result, of: call.service) } }
+        proxy.start(call) { result in
+            self.inScope { self.didFinish(result, of: call.service) }
         }
     }
 
@@ -59,7 +48,10 @@ import Foundation
     /// Takes progress from the transport's thread to the delegate.
     var progressHandler: TransferProgress.Handler {
         { [proxy, id] progress in
-            proxy.deliver(progress, of: id) { progress in self.inScope { self.didMake(progress) } }
+            proxy.context.delivery.deliver(progress, of: id) { progress in
+                guard proxy.isActive(id) else { return }
+                self.inScope { self.didMake(progress) }
+            }
         }
     }
 
@@ -79,7 +71,7 @@ import Foundation
         outcome = outcome.mapError { $0.of(method, path: path) }
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
-        guard let load = proxy.claim(id) else { return }
+        guard let load = proxy.context.loads.claim(id) else { return }
         if let file = load.file {
             outcome = file.end(with: outcome, of: service).mapError { $0.of(method, path: path) }
             response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
@@ -107,15 +99,15 @@ import Foundation
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
-        let notifyObserver = manager.settle(id, outcome, response)
+        let notifyObserver = manager.record(id, outcome, response)
         if let part = manager.followUp { _ = manager.begin(at: part) }
         indicator?.hideLoading()
         notifyObserver?()
-        tell(manager, outcome.ending)
+        notify(manager, outcome.ending)
     }
 
-    private func tell(_ manager: Manager, _ ending: APIEnding) {
-        if manager.callersOnly.remove(id) == nil { manager.tellDelegate(ending) }
+    private func notify(_ manager: Manager, _ ending: APIEnding) {
+        if manager.callersOnly.remove(id) == nil { manager.notifyDelegate(ending) }
         manager.interceptor?.request(manager, didEnd: ending)
     }
 }

@@ -169,7 +169,7 @@ extension Error {
 }
 
 extension DecodingError {
-    /// Where decoding stopped and why, without the value that stood there.
+    /// Where decoding stopped and why, without the value.
     fileprivate var place: String {
         switch self {
         case .keyNotFound(let key, let context): "no \(Self.path(context.codingPath + [key]))"
@@ -185,7 +185,7 @@ extension DecodingError {
         return keys.map(name).joined(separator: ".")
     }
 
-    /// An index, or a name that stands in the app's code; the keys of a dictionary are the server's, and may be secret.
+    /// An index, or a name in the app's code; the keys of a dictionary are the server's, and may be secret.
     private static func name(of key: any CodingKey) -> String {
         if let index = key.intValue, key.stringValue == "Index \(index)" { return "[\(index)]" }
         let mirror = Mirror(reflecting: key)
@@ -195,7 +195,7 @@ extension DecodingError {
 }
 
 extension APIError {
-    /// What the layers above call a transport's error.
+    /// Creates the error of a load from that of a transport.
     init(_ error: TransportError, service: APIService?) {
         self.init(error.kind.errorType, service: service, reason: error.reason, underlying: error)
     }

@@ -23,7 +23,7 @@ public struct APIService: Sendable {
     /// A load with ``BaseAPIRequest/coalescesIdentical`` is adapted before it queues, and shares an exchange only with loads that
     /// were adapted to the very same request. What makes each request different, such as a nonce, leaves nothing to share.
     ///
-    /// Its time counts against ``RequestLimits`` and not against ``timeout``, so it must not wait for a load of the same proxy.
+    /// Its time counts against ``QueueLimits`` and not against ``timeout``, so it must not wait for a load of the same proxy.
     public var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
     /// The wrapper of every answer; `nil` decodes answers as a whole.
     public var envelope: Envelope? = Envelope()
@@ -68,7 +68,7 @@ public struct APIService: Sendable {
     ///
     /// Change its settings before the first load; copies of the service share it until one is given another.
     public var decoder: JSONDecoder
-    let relogin = ReloginCoordinator()
+    let login = LoginSession()
     let retryBudget = RetryBudget()
 
     /// Creates a service with its defaults, whose properties can then be set.
@@ -85,7 +85,7 @@ public struct APIService: Sendable {
 }
 
 extension APIService {
-    /// The request as it goes out.
+    /// Returns the request as it is sent.
     func adapted(_ request: HTTPRequest) async throws(APIError) -> HTTPRequest {
         guard let adapt else { return request }
         var request = request
@@ -99,9 +99,6 @@ extension APIService {
         }
         return request
     }
-
-    /// What tells its sign-in, which copies share, from others.
-    var session: ObjectIdentifier { ObjectIdentifier(relogin) }
 
     /// The URL of an encoded path below ``baseURL``.
     func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {

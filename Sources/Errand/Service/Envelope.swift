@@ -17,7 +17,7 @@ public struct Envelope: Sendable, Hashable {
     public init() {}
 }
 
-/// What stands above the data of an envelope.
+/// The code and the message of an envelope.
 struct EnvelopeHead: DecodableWithConfiguration, Sendable {
     let code: Int
     let message: String?

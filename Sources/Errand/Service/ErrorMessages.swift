@@ -15,7 +15,7 @@ public struct ErrorMessages: Sendable {
     }
 
     func message(for type: APIErrorType, code: Int?, server: String?) -> String {
-        // Some servers send an empty message along; a blank alert helps nobody.
+        // Some servers send an empty message along; a blank alert is of no use.
         let server = server.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
         return code.flatMap { byCode[$0] } ?? server ?? byType[type] ?? type.message
     }

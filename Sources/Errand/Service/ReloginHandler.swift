@@ -3,7 +3,7 @@
 /// One relogin runs at a time for a service, however many requests need it. They wait for it, and so does every request
 /// that starts meanwhile; afterwards each of them is sent once more, with the headers, parameters and cookies of then.
 public protocol ReloginHandler: Sendable {
-    /// Gets new credentials and puts them where the service's common headers or cookies come from.
+    /// Gets new credentials and stores them where the service's common headers or cookies read them.
     ///
     /// Called when a load needs it, at most 5 times in 30 s: a load that needs it once more fails at once. Calls never overlap. The
     /// next one begins when this one has returned, even if this one has passed ``APIService/reloginTimeout`` or its session
@@ -20,7 +20,7 @@ public protocol ReloginHandler: Sendable {
     /// every waiting load's `loginExpired`.
     @MainActor func relogin() async throws
 
-    /// Tells that the session has expired and could not be renewed, before the loads that wait for it fail.
+    /// Called when the session has expired and could not be renewed, before the loads that wait for it fail.
     ///
     /// The place to show the sign-in screen. Called once for each session: not again, however often a relogin fails, until
     /// a relogin or a login request has succeeded or the account has changed. Does nothing by default.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The name of one load: unique for the life of the process, never reused, never 0.
 public struct RequestID: Hashable, Sendable {
-    /// The number behind the name; a later load has a greater one.
+    /// The number; a later load has a greater one.
     public let rawValue: UInt64
 
     private static let last = Atomic<UInt64>(0)
@@ -16,6 +16,6 @@ public struct RequestID: Hashable, Sendable {
 extension RequestID: Comparable, CustomStringConvertible {
     /// Whether `lhs` was minted before `rhs`.
     public static func < (lhs: RequestID, rhs: RequestID) -> Bool { lhs.rawValue < rhs.rawValue }
-    /// The number behind the name.
+    /// The number.
     public var description: String { "\(rawValue)" }
 }

@@ -1,7 +1,9 @@
+import Foundation
+
 /// When a load that failed is sent again, and how long it waits before that.
 ///
 /// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2) or it has
-/// a ``BaseAPIRequest/idempotencyKey``. What a later try cannot mend is never tried again: a cancel, a deadline, and the
+/// a ``BaseAPIRequest/idempotencyKey``. What a later try cannot mend is never tried again: a cancellation, a timeout, and the
 /// errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`, `server` and
 /// `storage`.
 public struct RetryPolicy: Sendable {
@@ -12,13 +14,13 @@ public struct RetryPolicy: Sendable {
     /// How long the first wait may be; 200 ms by default.
     ///
     /// Each further wait may be twice as long. The wait itself is drawn between nothing and that ("full jitter"), so that
-    /// clients that failed together do not come back together.
+    /// clients that failed together do not retry together.
     public var baseDelay: Duration = .milliseconds(200)
     /// How long any of these waits may be; 10 s by default.
     public var maxDelay: Duration = .seconds(10)
     /// How long a server may make a load wait with `Retry-After` (RFC 9110 section 10.2.3); 60 s by default.
     ///
-    /// A longer wish is cut to this.
+    /// A longer delay is reduced to this.
     public var maxRetryAfter: Duration = .seconds(60)
     /// How many retries there may be for each request of the service in the last minute; 0.1 by default.
     ///
@@ -46,7 +48,7 @@ public struct RetryPolicy: Sendable {
 }
 
 extension RetryPolicy {
-    /// Whether a later try may mend this.
+    /// Whether a later try may succeed.
     func mayMend(_ error: APIError) -> Bool {
         switch error.type {
         case .http: error.status.map(statuses.contains) == true
@@ -55,7 +57,7 @@ extension RetryPolicy {
         }
     }
 
-    /// How long to wait before retry number `retry`, from 0, whatever the server wishes.
+    /// How long to wait before retry number `retry`, from 0, before `Retry-After` is considered.
     func delay(before retry: Int) -> Duration {
         // Not in durations, whose product of a long delay would be a number too large for them.
         let longest = min(baseDelay / .seconds(1) * Double(1 << min(max(retry, 0), 30)), maxDelay / .seconds(1))
@@ -67,5 +69,19 @@ extension TransportError.Kind {
     /// Whether it is the connection that failed, and not the request or the answer.
     fileprivate var mayPass: Bool {
         [.cannotConnect, .connectionLost, .noNetwork, .hostNotFound].contains(self)
+    }
+}
+
+extension HTTPHeaders {
+    /// The delay that the server asks for (RFC 9110 section 10.2.3), at most `limit`; `nil` without a valid `Retry-After`.
+    func retryAfter(at date: Date, limit: Duration) -> Duration? {
+        guard let text = self["Retry-After"]?.trimmingCharacters(in: .whitespaces), !text.isEmpty else { return nil }
+        if text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            // A number that does not fit is above the limit as well.
+            return Swift.min(Int32(text).map { .seconds($0) } ?? limit, limit)
+        }
+        guard let moment = CookieDate.parse(text.utf8) else { return nil }
+        let seconds = moment.timeIntervalSince(date)
+        return Swift.min(.seconds(Swift.min(Swift.max(seconds, 0), 1e9)), limit)
     }
 }

@@ -2,9 +2,9 @@ public import Foundation
 
 /// The time in which a proxy waits and by which it judges: deadlines, back-off, `Retry-After` and the age of cookies.
 ///
-/// Apps use ``SystemClock``; a test drives one of its own, such as `ManualClock` of ErrandTesting.
+/// Apps use ``SystemClock``; a test uses another one, such as `ManualClock` of ErrandTesting.
 public protocol APIClock: Sendable {
-    /// The time since some fixed moment; it never goes back, whatever happens to the date.
+    /// The time since some fixed moment; it never decreases, whatever happens to the date.
     var uptime: Duration { get }
 
     /// The date of now.

@@ -7,7 +7,7 @@ enum Connections {
     static let limit = 512
 
     /// Limits of a proxy that does not make them wait either.
-    static let limits = RequestLimits(perHost: limit, total: limit)
+    static let limits = QueueLimits(perHost: limit, total: limit)
 
     /// A transport that may open so many.
     static func transport() throws -> any HTTPTransport {

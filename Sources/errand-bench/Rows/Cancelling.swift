@@ -8,8 +8,8 @@ struct Cancelling: Workload {
     func run(_ order: Order) async throws -> Measurement {
         let witness = CancelWitness()
         let service = APIService(baseURL: url)
-        let limits = RequestLimits(perHost: order.requests, total: order.requests)
-        let proxy = APIProxy(service: service, transport: try Connections.transport(), limits: limits)
+        let limits = QueueLimits(perHost: order.requests, total: order.requests)
+        let proxy = APIProxy(service: service, transport: try Connections.transport(), queueLimits: limits)
         let request = HangingRequest(delegate: witness, proxy: proxy)
         for _ in 0..<order.requests { request.loadData() }
         // Until the transport has taken them all in.

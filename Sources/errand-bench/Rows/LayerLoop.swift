@@ -9,7 +9,7 @@ import Errand
     private var continuation: CheckedContinuation<Void, any Error>?
 
     init(_ service: APIService) throws {
-        proxy = APIProxy(service: service, transport: try Connections.transport(), limits: Connections.limits)
+        proxy = APIProxy(service: service, transport: try Connections.transport(), queueLimits: Connections.limits)
     }
 
     func run(requests count: Int, concurrency: Int) async throws {

@@ -7,7 +7,7 @@ struct ProxyLoop: RequestLoop {
     private let request: HTTPRequest
 
     init(_ url: URL) throws {
-        proxy = APIProxy(transport: try Connections.transport(), limits: Connections.limits)
+        proxy = APIProxy(transport: try Connections.transport(), queueLimits: Connections.limits)
         request = HTTPRequest(.get, url)
     }
 

@@ -9,8 +9,8 @@ struct Queueing: Workload {
             try await Task.sleep(for: .seconds(3_600))
             return Scripted.nothing
         }
-        let limits = RequestLimits(perHost: 1, total: 1)
-        let proxy = APIProxy(service: Scripted.service, transport: network, limits: limits)
+        let limits = QueueLimits(perHost: 1, total: 1)
+        let proxy = APIProxy(service: Scripted.service, transport: network, queueLimits: limits)
         let witness = CancelWitness()
         let requests = (0...order.requests).map { _ in NothingRequest(delegate: witness, proxy: proxy) }
         let before = Memory.now

@@ -12,8 +12,8 @@ struct Racing: Workload {
             for _ in 0..<Int.random(in: 0...8) { await Task.yield() }
             return Scripted.nothing
         }
-        let limits = RequestLimits(perHost: Self.batch, total: Self.batch)
-        let proxy = APIProxy(service: Scripted.service, transport: network, limits: limits)
+        let limits = QueueLimits(perHost: Self.batch, total: Self.batch)
+        let proxy = APIProxy(service: Scripted.service, transport: network, queueLimits: limits)
         let witness = RaceWitness()
         let meter = Meter()
         for _ in 0..<max(1, order.requests / Self.batch) { await race(on: proxy, witness) }

@@ -11,8 +11,8 @@ struct ReloginStorm: Workload {
         var service = Scripted.service
         service.reloginHandler = account
         service.commonHeaders = { ["X-Token": account.token] }
-        let limits = RequestLimits(perHost: order.requests, total: order.requests)
-        let proxy = APIProxy(service: service, transport: network.transport, limits: limits)
+        let limits = QueueLimits(perHost: order.requests, total: order.requests)
+        let proxy = APIProxy(service: service, transport: network.transport, queueLimits: limits)
         let witness = StormWitness(order.requests)
         let requests = (0..<order.requests).map { _ in GoodsListRequest(delegate: witness, proxy: proxy) }
         let meter = Meter()

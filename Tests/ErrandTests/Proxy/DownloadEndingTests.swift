@@ -71,7 +71,7 @@ struct DownloadEndingTests {
         (request.delegate, request.ownProgress) = (screen, true)
         request.loadData(indicator: witness)
         if kind == nil { try await arrived.wait() } else { while screen.progress.isEmpty { await Task.yield() } }
-        let work = request.proxy.state.withLock { $0.loads.values.first?.task }
+        let work = request.proxy.context.loads.tasks.first
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
         #expect(witness.seen == [["cookies.txt": "old"]])

@@ -58,9 +58,9 @@ import Synchronization
         if instant == .delivering {
             checkpoint.release()
             // Not a yield: the main actor is what the delivery waits for.
-            while proxy.state.withLock({ $0.deliveries.isEmpty }) { sched_yield() }
+            while proxy.context.delivery.count == 0 { sched_yield() }
         }
-        work = proxy.state.withLock { $0.loads.values.first?.task }
+        work = proxy.context.loads.tasks.first
         if !instant.isOnMainActor { cancel(manner) }
         await ending(manner)
         checkpoint.release()

@@ -66,7 +66,9 @@ struct FaultEndingTests {
         let screen = Screen()
         let indicator = IndicatorSpy()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
-        if fault.type == .timeout { request.ownTimeout = .milliseconds(500) }
+        if fault == .neverAnswers { request.ownTimeout = .milliseconds(500) }
+        // A drip is no silence.
+        if [.bodyDrips, .headersDrip].contains(fault) { request.ownDeadline = .milliseconds(500) }
         request.loadData(indicator: indicator)
         #expect(await screen.ending() == .failure(fault.type))
         #expect(screen.errors.first?.message.isEmpty == false)

@@ -116,7 +116,7 @@ struct JoinTests {
         last.loadData()
         await transport.waitForRequests()
         // The first half of a logout.
-        proxy.defaultService?.relogin.startNewSession()
+        proxy.defaultService?.login.startNewSession()
         next.loadData()
         while proxy.memberCount < 2 { await Task.yield() }
         #expect(proxy.exchangeCount == 2)
@@ -141,5 +141,5 @@ struct JoinTests {
 
 extension APIProxy {
     /// How many shared exchanges there are.
-    fileprivate var exchangeCount: Int { state.withLock(\.sharedExchanges.count) }
+    fileprivate var exchangeCount: Int { context.shared.count }
 }

@@ -34,9 +34,15 @@ import Synchronization
             service.retryPolicy = RetryPolicy()
             service.retryPolicy.waitsForConnectivity = true
         }
-        let limits = point == .queued ? RequestLimits(perHost: 1) : RequestLimits()
+        let limits = point == .queued ? QueueLimits(perHost: 1) : QueueLimits()
         let transport = backend.transport
-        proxy = APIProxy(service: service, transport: transport, limits: limits, reachability: network, clock: clock)
+        proxy = APIProxy(
+            service: service,
+            transport: transport,
+            queueLimits: limits,
+            reachability: network,
+            clock: clock
+        )
     }
 
     /// How many requests have arrived at the backend.
@@ -75,7 +81,7 @@ import Synchronization
         case .joined, .sending, .insideBody: await arrival(1)
         case .redirected: await arrival(2)
         // Not a yield: the main actor is what the delivery waits for.
-        case .delivering: while proxy.state.withLock({ $0.deliveries.isEmpty }) { sched_yield() }
+        case .delivering: while proxy.context.delivery.count == 0 { sched_yield() }
         case .backingOff, .waitingForNetwork: await clock.waitForSleepers()
         case .renewing: await relogin(waiters: 1)
         case .replaying:
@@ -90,7 +96,7 @@ import Synchronization
     }
 
     private func relogin(waiters: Int) async {
-        while account.logins < 1 || proxy.defaultService?.relogin.waiterCount != waiters { await Task.yield() }
+        while account.logins < 1 || proxy.defaultService?.login.waiterCount != waiters { await Task.yield() }
     }
 
     /// Cancels the load, and lets the blocker go.

@@ -14,11 +14,11 @@ struct LoginLimitTests {
         let connections: Int
         let requests: Int
 
-        /// How many of `loads` are at the server at most, beside one that the proxy has sent before them.
+        /// How many of `loads` the proxy sends beside one that it has sent before them.
         func places(_ kind: TransportKind, for loads: Int) -> Int {
             // URLSession has no limit for all connections.
             let connections = kind == .curl ? connections : .max
-            return min(connectionsPerHost, connections, requests - 1, loads)
+            return min(min(connectionsPerHost, connections, requests) - 1, loads)
         }
 
         func makeTransport(_ kind: TransportKind) throws -> any HTTPTransport {
@@ -55,7 +55,7 @@ struct LoginLimitTests {
         return APIProxy(
             service: service,
             transport: try limits.makeTransport(kind),
-            limits: RequestLimits(perHost: limits.requests)
+            queueLimits: QueueLimits(perHost: limits.requests)
         )
     }
 
@@ -109,7 +109,7 @@ struct LoginLimitTests {
             if request.url.path.hasSuffix("/slow") { try await gate.wait() }
             return .json(goodsJSON([]))
         }
-        let proxy = APIProxy(service: .sample(), transport: transport, limits: RequestLimits(perHost: 1))
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 1))
         let slow = load("/slow", proxy)
         let requests = [false, true].map { isLogin in
             let request = GoodsRequest(delegate: screen, proxy: proxy)

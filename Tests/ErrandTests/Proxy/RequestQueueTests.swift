@@ -11,8 +11,8 @@ struct RequestQueueTests {
     let gate = Latch()
 
     private func proxy(_ transport: ScriptedTransport, perHost: Int, total: Int = 256) -> APIProxy {
-        let limits = RequestLimits(perHost: perHost, total: total)
-        return APIProxy(service: .sample(), transport: transport, limits: limits)
+        let limits = QueueLimits(perHost: perHost, total: total)
+        return APIProxy(service: .sample(), transport: transport, queueLimits: limits)
     }
 
     private func gated() -> ScriptedTransport {
@@ -115,8 +115,8 @@ struct RequestQueueTests {
         let clock = ManualClock()
         let transport = ScriptedTransport { $0.url.path.hasSuffix("bad") ? .status(503) : .json(goodsJSON([])) }
         let service = APIService.sample { $0.retryPolicy = RetryPolicy() }
-        let limits = RequestLimits(perHost: 1, total: 1)
-        let proxy = APIProxy(service: service, transport: transport, limits: limits, clock: clock)
+        let limits = QueueLimits(perHost: 1, total: 1)
+        let proxy = APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
         let bad = GoodsRequest(proxy: proxy)
         bad.path = "/bad"
         bad.method = .get
@@ -161,7 +161,7 @@ struct RequestQueueTests {
     @Test func `Any order of coming, leaving and being granted keeps count and order`() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<200 {
-            var model = LineModel()
+            var model = WaiterListModel()
             for _ in 0..<300 { model.step(&random) }
             #expect(model.isSound)
         }
@@ -176,11 +176,11 @@ struct RequestQueueTests {
     }
 }
 
-/// A line, and what it should do.
-private struct LineModel {
-    private var line = WaitingLine<UInt64>()
+/// A waiter list, and what it should contain.
+private struct WaiterListModel {
+    private var list = WaiterList<UInt64>()
     private var expected: [UInt64] = []
-    // Drawn, and not yet in line: tasks draw their ticket and come to the line under two locks.
+    // Drawn, and not inserted yet: tasks draw their number and insert it under two locks.
     private var drawn: [UInt64] = []
     private var last: UInt64 = 0
     private(set) var isSound = true
@@ -190,25 +190,25 @@ private struct LineModel {
         case 0...1:
             last += 1
             drawn.append(last)
-        case 2: comeToLine(&random)
+        case 2: insert(&random)
         case 3:
-            isSound = isSound && line.first == expected.first && line.removeFirst() == expected.first
+            isSound = isSound && list.first == expected.first && list.removeFirst() == expected.first
             if !expected.isEmpty { expected.removeFirst() }
         case 4:
-            guard let ticket = expected.randomElement(using: &random) else { return }
-            isSound = isSound && line.remove(ticket) == ticket && line.remove(ticket) == nil
-            expected.removeAll { $0 == ticket }
+            guard let sequence = expected.randomElement(using: &random) else { return }
+            isSound = isSound && list.remove(sequence) == sequence && list.remove(sequence) == nil
+            expected.removeAll { $0 == sequence }
         default:
-            isSound = isSound && line.remove(last + 1) == nil && line.first == expected.first
+            isSound = isSound && list.remove(last + 1) == nil && list.first == expected.first
         }
-        isSound = isSound && line.waiting == expected.count
+        isSound = isSound && list.count == expected.count
     }
 
-    private mutating func comeToLine(_ random: inout SystemRandomNumberGenerator) {
+    private mutating func insert(_ random: inout SystemRandomNumberGenerator) {
         guard let index = drawn.indices.randomElement(using: &random) else { return }
-        let ticket = drawn.remove(at: index)
-        line.insert(ticket, ticket)
-        expected.append(ticket)
+        let sequence = drawn.remove(at: index)
+        list.insert(sequence, sequence: sequence)
+        expected.append(sequence)
         expected.sort()
     }
 }

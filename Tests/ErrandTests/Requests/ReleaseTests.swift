@@ -59,7 +59,7 @@ struct ReleaseTests {
             try await latch.wait()
             return .json(goodsJSON([]))
         }
-        let proxy = APIProxy(service: .sample(), transport: transport, limits: RequestLimits(perHost: 1))
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: QueueLimits(perHost: 1))
         let (blocker, screen) = (GoodsRequest(proxy: proxy), Screen())
         if isQueued { blocker.loadData() }
         var request: GoodsRequest? = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
@@ -124,7 +124,7 @@ struct ReleaseTests {
     private static func asking(_ proxy: APIProxy, _ released: Counter) -> Asking {
         Asking { [weak proxy] in
             _ = proxy?.activeRequests
-            proxy?.defaultService?.relogin.didSignIn()
+            proxy?.defaultService?.login.didSignIn()
             _ = released.next()
         }
     }

@@ -43,7 +43,7 @@ struct RestartTests {
         await request.waitUntilIdle()
         #expect(request.response?.first?.id == 1)
         #expect(screen.events == [.success])
-        #expect((request.proxy.transport as? ScriptedTransport)?.requests.count == 1)
+        #expect((request.proxy.context.transport as? ScriptedTransport)?.requests.count == 1)
     }
 
     @Test func `ignoreNew does not wait for a load that has just been cancelled`() async {
@@ -130,9 +130,9 @@ struct RestartTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.ownRestartPolicy = .concurrent
         request.loadData()
-        while (proxy.transport as? ScriptedTransport)?.requests.count != 1 { await Task.yield() }
+        while (proxy.context.transport as? ScriptedTransport)?.requests.count != 1 { await Task.yield() }
         request.loadData()
-        while (proxy.transport as? ScriptedTransport)?.requests.count != 2 { await Task.yield() }
+        while (proxy.context.transport as? ScriptedTransport)?.requests.count != 2 { await Task.yield() }
         gates[1].open()
         #expect(await screen.ending() == .success)
         #expect(request.response?.first?.id == 2)

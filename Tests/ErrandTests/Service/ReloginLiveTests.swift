@@ -71,7 +71,7 @@ struct ReloginLiveTests {
         let gate = Gate()
         let shop = try GuardedShop(kind, loginAnswer: refusal.answer.preceded(by: .pass(gate)), refusal.answer)
         let requests = (0..<20).map { _ in load(shop) }
-        while shop.proxy.defaultService?.relogin.waiterCount != 20 { await Task.yield() }
+        while shop.proxy.defaultService?.login.waiterCount != 20 { await Task.yield() }
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 20))
         #expect(shop.logins.count == 1)
@@ -133,7 +133,7 @@ struct ReloginLiveTests {
         screen.params = ["who": "leaves"]
         var leaving: GoodsRequest? = load(shop)
         weak let released = leaving
-        while shop.proxy.defaultService?.relogin.waiterCount != 1 { await Task.yield() }
+        while shop.proxy.defaultService?.login.waiterCount != 1 { await Task.yield() }
         screen.params = ["who": "stays"]
         let staying = load(shop)
         leaving = nil

@@ -33,7 +33,7 @@ struct ReloginOverlapTests: SessionScene {
     }
 
     private func waiters(_ count: Int, _ proxy: APIProxy) async {
-        while proxy.defaultService?.relogin.waiterCount != count { await Task.yield() }
+        while proxy.defaultService?.login.waiterCount != count { await Task.yield() }
         await clock.waitForSleepers()
     }
 
@@ -101,7 +101,7 @@ struct ReloginOverlapTests: SessionScene {
         await sentinel(proxy)
         #expect(screen.events.count == requests.count)
         #expect(calls.most <= 1)
-        #expect(proxy.defaultService?.relogin.waiterCount == 0)
+        #expect(proxy.defaultService?.login.waiterCount == 0)
         calls.endAll()
     }
 }

@@ -44,14 +44,14 @@ struct ReloginScopeTests: SessionScene {
     @Test(.fault(41), arguments: Way.allCases)
     func `It is sent at once, however it begins`(_ way: Way) async throws {
         let transport = transport()
-        let proxy = proxy(transport, limits: RequestLimits(perHost: 1))
+        let proxy = proxy(transport, limits: QueueLimits(perHost: 1))
         let waiting = inner(proxy)
         waiting.ownRestartPolicy = .ignoreNew
         account.login = { [self] in
             // It began before, in another task, and waits for this relogin.
             if way == .ignoringNew {
                 await Task.detached { @MainActor in _ = waiting.loadData() }.value
-                while proxy.defaultService?.relogin.waiterCount != 2 { await Task.yield() }
+                while proxy.defaultService?.login.waiterCount != 2 { await Task.yield() }
             }
             let blocker = await fillQueue(of: proxy, transport)
             try await load(way, waiting, proxy)
@@ -135,7 +135,7 @@ struct ReloginScopeTests: SessionScene {
             inner.withLock { $0 = outcome }
         }
         let outer = load(proxy)
-        while proxy.defaultService?.relogin.waiterCount != 2 { await Task.yield() }
+        while proxy.defaultService?.login.waiterCount != 2 { await Task.yield() }
         await clock.waitForSleepers()
         clock.advance(by: .seconds(60))
         #expect(await screen.ending() == .failure(.loginExpired))
@@ -184,9 +184,9 @@ struct ReloginScopeTests: SessionScene {
             let request = inner(proxy)
             request.loadData()
             // Not a yield: the main actor is what both deliveries wait for.
-            while proxy.state.withLock({ $0.deliveries.count }) < 1 { sched_yield() }
+            while proxy.context.delivery.count < 1 { sched_yield() }
             gate.open()
-            while proxy.state.withLock({ $0.deliveries.count }) < 2 { sched_yield() }
+            while proxy.context.delivery.count < 2 { sched_yield() }
             while third.isLoading == false { await Task.yield() }
         }
         let request = load(proxy)

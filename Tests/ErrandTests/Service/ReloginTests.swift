@@ -49,7 +49,7 @@ struct ReloginTests {
         let requests = (0..<5).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
         for request in requests { request.loadData() }
         // A load that is sent after the failure may try again; here all of them are to fail with it.
-        while proxy.defaultService?.relogin.waiterCount != 5 { await Task.yield() }
+        while proxy.defaultService?.login.waiterCount != 5 { await Task.yield() }
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 5))
         #expect(account.logins == 1)
@@ -138,13 +138,13 @@ struct ReloginTests {
         )
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
-        while proxy.state.withLock({ $0.loads.values.first?.task == nil }) { await Task.yield() }
-        let task = proxy.state.withLock { $0.loads.values.first?.task }
+        while proxy.context.loads.tasks.isEmpty { await Task.yield() }
+        let task = proxy.context.loads.tasks.first
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
         gate.open()
         await task?.value
-        #expect(proxy.defaultService?.relogin.currentGeneration == 0, "none runs, and none has ended")
+        #expect(proxy.defaultService?.login.currentGeneration == 0, "none runs, and none has ended")
         #expect(account.logins == 0)
         #expect(!request.isLoading)
     }
@@ -156,7 +156,7 @@ struct ReloginTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
         // Not a yield: the main actor is what the handler waits for.
-        while proxy.defaultService?.relogin.waiterCount != 1 { sched_yield() }
+        while proxy.defaultService?.login.waiterCount != 1 { sched_yield() }
         proxy.logout()
         #expect(await screen.ending() == .cancel)
         await sentinel(proxy)

@@ -60,7 +60,7 @@ struct SessionEndTests: SessionScene {
         let (gate, login) = (Latch(), Latch())
         let transport = transport(place, until: gate)
         account.login = { await login.waitUncancelled() }
-        let proxy = proxy(transport, limits: RequestLimits(perHost: 1), cookies: old)
+        let proxy = proxy(transport, limits: QueueLimits(perHost: 1), cookies: old)
         var requests = await loads(at: place, proxy, transport)
         if switches { proxy.switchAccount(to: new) } else { proxy.logout() }
         account.setToken("new")

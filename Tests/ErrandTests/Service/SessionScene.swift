@@ -13,7 +13,7 @@ import Foundation
 extension SessionScene {
     func proxy(
         _ transport: ScriptedTransport,
-        limits: RequestLimits = RequestLimits(),
+        limits: QueueLimits = QueueLimits(),
         cookies: CookieJar = CookieJar()
     ) -> APIProxy {
         let service = APIService.sample { [account] in
@@ -21,7 +21,7 @@ extension SessionScene {
             $0.commonHeaders = { ["X-Token": account.token] }
             $0.retryPolicy = RetryPolicy()
         }
-        return APIProxy(service: service, transport: transport, cookies: cookies, limits: limits, clock: clock)
+        return APIProxy(service: service, transport: transport, cookies: cookies, queueLimits: limits, clock: clock)
     }
 
     /// Answers with 401 to every token but `valid`.

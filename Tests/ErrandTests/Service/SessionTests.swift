@@ -95,7 +95,7 @@ struct SessionTests: SessionScene {
         for logins in 1...100 {
             let proxy = proxy(refusing())
             let request = load(proxy)
-            while account.logins < logins || proxy.defaultService?.relogin.waiterCount != 1 { await Task.yield() }
+            while account.logins < logins || proxy.defaultService?.login.waiterCount != 1 { await Task.yield() }
             await clock.waitForSleepers()
             clock.advance(by: .seconds(60))
             #expect(await screen.ending() == .failure(.loginExpired))
@@ -122,7 +122,7 @@ struct SessionTests: SessionScene {
         let gate = Latch()
         account.gate = gate
         let requests = (0..<3).map { _ in load(proxy) }
-        while proxy.defaultService?.relogin.waiterCount != 3 { await Task.yield() }
+        while proxy.defaultService?.login.waiterCount != 3 { await Task.yield() }
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 3))
         #expect(account.logins == 1)

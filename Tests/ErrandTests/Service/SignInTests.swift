@@ -37,7 +37,7 @@ struct SignInTests {
         let proxy = proxy("mine", gate)
         let slow = request("/slow", proxy)
         slow.loadData()
-        await (proxy.transport as? ScriptedTransport)?.waitForRequests()
+        await (proxy.context.transport as? ScriptedTransport)?.waitForRequests()
         account.fails = true
         let other = request("/goods", proxy)
         other.loadData()
@@ -68,8 +68,8 @@ struct SignInTests {
         await transport.waitForRequests(2)
         proxy.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
-        while service.relogin.currentGeneration == nil { await Task.yield() }
-        #expect(service.relogin.currentGeneration == 0, "whoever comes late needs a login still")
+        while service.login.currentGeneration == nil { await Task.yield() }
+        #expect(service.login.currentGeneration == 0, "whoever comes late needs a login still")
         #expect(account.expiries == 0)
         account.login = nil
         load.loadData()

@@ -15,6 +15,7 @@ struct Goods: Codable, Equatable, Sendable {
     var ownService: APIService?
     var ownHeaders: HTTPHeaders = [:]
     var ownTimeout: Duration?
+    var ownDeadline: Duration?
     var ownSerializer = RequestSerializer.json
     var ownRestartPolicy = RestartPolicy.cancelPrevious
     var ownReleasePolicy = ReleasePolicy.cancel
@@ -37,6 +38,7 @@ struct Goods: Codable, Equatable, Sendable {
     override var service: APIService? { ownService }
     override var headers: HTTPHeaders { ownHeaders }
     override var timeout: Duration? { ownTimeout }
+    override var deadline: Duration? { ownDeadline }
     override var requestSerializer: RequestSerializer { ownSerializer }
     override var restartPolicy: RestartPolicy { ownRestartPolicy }
     override var releasePolicy: ReleasePolicy { ownReleasePolicy }

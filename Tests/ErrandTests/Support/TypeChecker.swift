@@ -9,7 +9,7 @@ struct TypeChecker {
         let output: String
     }
 
-    private static let root = URL(filePath: #filePath)
+    static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     private static let products = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
 

@@ -61,8 +61,8 @@ struct SentinelTests {
             try await gate.wait()
             return HTTPResponse(status: 200)
         }
-        let limits = RequestLimits(perHost: 1, total: 1)
-        let proxy = APIProxy(service: .sample(), transport: transport, limits: limits)
+        let limits = QueueLimits(perHost: 1, total: 1)
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: limits)
         let list = Secrets(proxy: proxy)
         list.reload()
         await transport.waitForRequests(1)
@@ -223,7 +223,7 @@ struct SentinelTests {
         "Envelope", "ErrorMessages", "Event", "FailurePolicy", "Generation", "HTTPLimits", "HTTPMethod", "ItemID",
         "Kind",
         "LinkHeader", "ManualClock", "OffsetLimit", "Outcome", "PageExpectation", "PageNumber", "PublicSuffixSource",
-        "Reachability", "ReachabilityStatus", "ReleasePolicy", "RequestID", "RequestLimits", "RequestPriority",
+        "Reachability", "ReachabilityStatus", "ReleasePolicy", "RequestID", "QueueLimits", "RequestPriority",
         "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",
         "TransferProgress", "URLSessionTransport", "CurlTransport", "Version",
     ]

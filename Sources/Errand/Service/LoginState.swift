@@ -1,9 +1,9 @@
-/// Where a service's relogin stands.
-struct ReloginState {
+/// The state of a ``LoginSession``.
+struct LoginState {
     /// One relogin that is under way.
     private struct Run {
         let number: Int
-        var work: Task<ReloginCoordinator.Outcome, Never>?
+        var work: Task<LoginSession.Outcome, Never>?
         var hasBegun = false
         var hasOutcome = false
     }
@@ -15,8 +15,8 @@ struct ReloginState {
 
     private(set) var generation = 0
     /// How the relogin before ``generation`` ended.
-    private(set) var outcome: ReloginCoordinator.Outcome = .success(())
-    var waiters: [RequestID: ReloginCoordinator.Waiter] = [:]
+    private(set) var outcome: LoginSession.Outcome = .success(())
+    var waiters: [RequestID: LoginSession.Waiter] = [:]
     /// The waiters that have not been sent, because they began during the relogin.
     var newcomers: Set<RequestID> = []
     /// The relogins that wait until the handler returns from an earlier one.
@@ -37,17 +37,17 @@ struct ReloginState {
         return lastRun
     }
 
-    /// Ends a relogin, and hands out who waits for it.
-    mutating func close() -> (work: Task<ReloginCoordinator.Outcome, Never>?, waiters: [ReloginCoordinator.Waiter]) {
+    /// Ends a relogin, and returns its waiters.
+    mutating func close() -> (work: Task<LoginSession.Outcome, Never>?, waiters: [LoginSession.Waiter]) {
         newcomers = []
         return (exchange(&run, with: nil)?.work, Array(exchange(&waiters, with: [:]).values))
     }
 
-    /// A login request has succeeded: there is a session again which can expire, and the relogin that failed before it answers
-    /// for nobody any more.
+    /// Records that a login request has succeeded: there is a session that can expire, and the outcome of an earlier relogin no
+    /// longer applies.
     ///
     /// - Returns: The former outcome.
-    mutating func didSignIn() -> ReloginCoordinator.Outcome {
+    mutating func didSignIn() -> LoginSession.Outcome {
         hasSessionExpired = false
         return exchange(&outcome, with: .success(()))
     }
@@ -55,7 +55,7 @@ struct ReloginState {
     /// Forgets the session with all its relogins.
     ///
     /// - Returns: The former outcome.
-    mutating func reset() -> ReloginCoordinator.Outcome {
+    mutating func reset() -> LoginSession.Outcome {
         generation += 1
         hasSessionExpired = false
         recentStarts = []
@@ -100,7 +100,7 @@ struct ReloginState {
         return true
     }
 
-    mutating func setWork(_ work: Task<ReloginCoordinator.Outcome, Never>, of number: Int) -> Bool {
+    mutating func setWork(_ work: Task<LoginSession.Outcome, Never>, of number: Int) -> Bool {
         guard isCurrent(number) else { return false }
         run?.work = work
         return true
@@ -110,9 +110,9 @@ struct ReloginState {
     ///
     /// - Returns: The former outcome; `nil` when nothing was changed.
     mutating func setOutcome(
-        _ outcome: ReloginCoordinator.Outcome,
+        _ outcome: LoginSession.Outcome,
         of number: Int
-    ) -> ReloginCoordinator.Outcome? {
+    ) -> LoginSession.Outcome? {
         guard isCurrent(number), run?.hasOutcome == false else { return nil }
         run?.hasOutcome = true
         generation += 1

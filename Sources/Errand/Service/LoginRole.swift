@@ -8,18 +8,18 @@ final class ReloginScope: Sendable {
     /// The scope of the current task; `nil` outside of all handlers.
     @TaskLocal static var current: ReloginScope?
 
-    private let session: ObjectIdentifier
+    private let login: ObjectIdentifier
     // A relogin of one service may need another service, whose login has expired as well.
     private let outer: ReloginScope?
     private let hasEnded = Atomic(false)
 
     /// Begins a scope inside the current one.
-    init(of session: ObjectIdentifier) {
-        self.session = session
+    init(of login: LoginSession) {
+        self.login = ObjectIdentifier(login)
         outer = Self.current?.innermostOpen
     }
 
-    /// Ends the scope, when the handler has returned: tasks that it has left behind begin loads like any other.
+    /// Ends the scope, when the handler has returned: loads that its tasks begin later are ordinary ones.
     func end() {
         hasEnded.store(true, ordering: .relaxed)
     }
@@ -27,10 +27,10 @@ final class ReloginScope: Sendable {
     /// Whether the current task runs in a handler, of whatever session.
     static var isOpen: Bool { current?.innermostOpen != nil }
 
-    /// Whether the current task runs in a handler of `session`.
-    static func covers(_ session: ObjectIdentifier) -> Bool {
+    /// Whether the current task runs in a handler of `login`.
+    static func covers(_ login: LoginSession) -> Bool {
         var scope = current?.innermostOpen
-        while let next = scope, next.session != session { scope = next.outer?.innermostOpen }
+        while let next = scope, next.login != ObjectIdentifier(login) { scope = next.outer?.innermostOpen }
         return scope != nil
     }
 
@@ -42,4 +42,17 @@ final class ReloginScope: Sendable {
     private var innermostOpen: ReloginScope? {
         hasEnded.load(ordering: .relaxed) ? outer?.innermostOpen : self
     }
+}
+
+/// What a load has to do with signing in.
+enum LoginRole: Sendable {
+    /// Nothing: it waits for a relogin, and may start one.
+    case none
+    /// It began inside a relogin, which may wait for it.
+    case partOfRelogin
+    /// It signs in: its class is that of a login request.
+    case signIn
+
+    /// Whether it neither queues nor waits for a login.
+    var isLoginRequest: Bool { self != .none }
 }

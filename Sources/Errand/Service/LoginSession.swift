@@ -1,25 +1,25 @@
 import Synchronization
 
-/// Lets one relogin run for all the requests of a service that need it.
+/// The session of one account at one service: it runs one relogin for all loads that need it.
 ///
-/// A *generation* counts the relogins that have ended, well or not. A request remembers the generation it was sent in; when
-/// it comes back expired and a later generation is there, somebody else's relogin has already answered for it.
-final class ReloginCoordinator: Sendable {
+/// A *generation* counts the relogins that have ended, successfully or not. A load records the generation that it was sent in;
+/// when its login has expired and a later generation exists, the relogin in between applies to it, and none is started.
+final class LoginSession: Sendable {
     typealias Outcome = Result<Void, APIError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
 
-    private let state = Mutex(ReloginState())
+    private let state = Mutex(LoginState())
 
-    /// How many wait for the relogin that runs.
+    /// The number of loads that wait for the running relogin.
     var waiterCount: Int { state.withLock(\.waiters.count) }
 
-    /// The generation of now, whether a relogin runs or not.
+    /// The current generation, whether a relogin runs or not.
     var generation: Int { state.withLock(\.generation) }
 
     /// The generation to send in; `nil` while a relogin runs.
     var currentGeneration: Int? { state.withLock { $0.isRunning ? nil : $0.generation } }
 
-    /// The generation to send in, once no relogin runs.
+    /// Returns the generation to send in, once no relogin runs.
     ///
     /// - Throws: `loginExpired` when the relogin failed, `cancelled` when the calling task was cancelled.
     func ready(_ id: RequestID) async throws(APIError) -> Int {
@@ -28,7 +28,7 @@ final class ReloginCoordinator: Sendable {
         return generation
     }
 
-    /// Makes sure that a relogin has ended after `generation`, by starting one if need be.
+    /// Returns once a relogin has ended after `generation`; starts one if necessary.
     ///
     /// - Throws: `loginExpired` when it failed, `cancelled` when the calling task was cancelled or the session ended.
     func renew(
@@ -47,27 +47,27 @@ final class ReloginCoordinator: Sendable {
         try await wait(id).get()
     }
 
-    /// Begins a new session: the relogin that runs, if any, counts no more, and its waiters end as cancelled.
+    /// Begins a new session: a running relogin no longer counts, and its waiters end as cancelled.
     func startNewSession() {
         let (closed, _) = state.take { ($0.close(), $0.reset()) }
         closed.work?.cancel()
         for waiter in closed.waiters { waiter.resume(returning: .failure(APIError(.cancelled))) }
     }
 
-    /// Notes that a login request has succeeded.
+    /// Records that a login request has succeeded.
     func didSignIn() {
         state.take { $0.didSignIn() }
     }
 
     private func wait(_ id: RequestID, isNew: Bool = false) async -> Outcome {
-        await suspended(ifCancelled: .failure(APIError(.cancelled))) { waiter in
+        await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
             state.withLock { state in
                 guard state.isRunning else { return isNew ? .success(()) : state.outcome }
                 state.waiters[id] = waiter
                 if isNew { state.newcomers.insert(id) }
                 return nil
             }
-        } unpark: {
+        } remove: {
             state.take { state in
                 state.newcomers.remove(id)
                 return state.waiters.removeValue(forKey: id)
@@ -76,13 +76,13 @@ final class ReloginCoordinator: Sendable {
     }
 
     private func start(_ run: Int, of service: APIService, _ clock: any APIClock) {
-        // Others wait for it than the load that happens to start it.
+        // Loads of any priority wait for it.
         let work = Task(priority: .userInitiated) { await relogin(run, service, clock) }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
             let error = APIError(.loginExpired, service: service, reason: state.withLock(\.delay))
             await finish(run, of: service, with: .failure(error))
-            // Not before: a handler that ends by it would have its own error told instead.
+            // Not before: the error of a handler that ends because of it would be reported instead.
             work.cancel()
         }
         let isWanted = state.withLock { $0.setWork(work, of: run) }
@@ -105,13 +105,13 @@ final class ReloginCoordinator: Sendable {
     }
 
     private func takeHandler(for run: Int) async -> Bool {
-        await suspended(ifCancelled: false) { turn in
+        await withCancellableContinuation(ifCancelled: false) { turn in
             state.withLock { state in
                 guard !state.takeHandler() else { return true }
                 state.turns[run] = turn
                 return nil
             }
-        } unpark: {
+        } remove: {
             state.take { $0.turns.removeValue(forKey: run) }
         }
     }
@@ -119,7 +119,7 @@ final class ReloginCoordinator: Sendable {
     @MainActor private func callHandler(_ run: Int, _ service: APIService) async -> Outcome {
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
-        let scope = ReloginScope(of: service.session)
+        let scope = ReloginScope(of: self)
         defer { scope.end() }
         do {
             try await ReloginScope.$current.withValue(scope) { try await service.reloginHandler?.relogin() }
@@ -130,33 +130,33 @@ final class ReloginCoordinator: Sendable {
     }
 
     private static func tooManyLogins(_ service: APIService) -> APIError {
-        let limit = "\(ReloginState.maxStarts) logins in \(ReloginState.startWindow.components.seconds) s"
+        let limit = "\(LoginState.maxStarts) logins in \(LoginState.startWindow.components.seconds) s"
         return APIError(.loginExpired, service: service, reason: "\(limit) did not help")
     }
 
-    /// Ends a relogin, unless it has ended; the screen hears of an expired session before the waiters do.
+    /// Ends a relogin, unless it has ended; the handler is notified of an expired session before the waiters are.
     private func finish(_ run: Int, of service: APIService, with outcome: Outcome) async {
         if case .failure(let error) = outcome, error.isOfCancelledLogin, isDropped(run) { return }
         guard state.take({ $0.setOutcome(outcome, of: run) }) != nil else { return }
-        if case .failure(let error) = outcome { await tellOfExpiry(error, service, run) }
+        if case .failure(let error) = outcome { await reportExpiry(error, service, run) }
         let closed = state.take { $0.isCurrent(run) ? $0.close() : nil }
         for waiter in closed?.waiters ?? [] { waiter.resume(returning: outcome) }
     }
 
-    /// Forgets a login that was cancelled together with all that waited for it: nobody has learnt that the session is over.
+    /// Closes a relogin that was cancelled together with all of its waiters, so that no load reports an expired session.
     private func isDropped(_ run: Int) -> Bool {
         let dropped = state.take { $0.isCurrent(run) && $0.waiters.isEmpty ? $0.close() : nil }
         return dropped != nil
     }
 
-    /// Tells once for each session, and not when the user has signed out meanwhile.
-    @MainActor private func tellOfExpiry(_ error: APIError, _ service: APIService, _ run: Int) {
-        let isNews = state.withLock { state in
+    /// Notifies the handler once for each session, and not when the user has signed out meanwhile.
+    @MainActor private func reportExpiry(_ error: APIError, _ service: APIService, _ run: Int) {
+        let isFirst = state.withLock { state in
             guard state.isCurrent(run), !state.hasSessionExpired else { return false }
             state.hasSessionExpired = true
             return true
         }
-        if isNews { service.reloginHandler?.sessionDidExpire(error) }
+        if isFirst { service.reloginHandler?.sessionDidExpire(error) }
     }
 }
 

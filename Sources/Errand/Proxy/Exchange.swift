@@ -1,0 +1,110 @@
+import Foundation
+
+/// One request on the wire, with its redirects and their cookies.
+struct Exchange: Sendable {
+    /// The load that it is for; `nil` when several loads share it.
+    let id: RequestID?
+    /// The service whose texts its errors have.
+    let service: APIService?
+    let cookies: CookieJar
+    let context: LoadContext
+
+    /// Sends a request and follows its redirects, with the cookies for each of them.
+    ///
+    /// An answer for a file is staged beside its target until the load ends, so that neither a refusal nor a cancelled
+    /// load replaces an older file.
+    func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(APIError) -> APIResponse {
+        guard case .file(let target) = request.destination else { return try await follow(request, progress) }
+        let file = try stage(target)
+        var request = request
+        request.destination = .file(file.url)
+        let response = try await follow(request, progress)
+        // The answer is in memory: its status is not 2xx.
+        if response.file != file.url, let id { context.loads.discardFile(of: id) }
+        return response
+    }
+
+    private func follow(_ request: HTTPRequest, _ progress: TransferProgress.Handler?) async throws(APIError)
+        -> APIResponse
+    {
+        let start = context.clock.uptime
+        var (hop, redirects) = (request, [URL]())
+        let session = CookieSession(cookies)
+        do throws(TransportError) {
+            while true {
+                let response = try await send(hop, session, progress)
+                guard let next = try hop.redirected(by: response) else {
+                    let duration = context.clock.uptime - start
+                    return APIResponse(response, url: hop.url, redirects: redirects, duration: duration)
+                }
+                redirects.append(hop.url)
+                guard redirects.count <= HTTPRequest.redirectLimit else {
+                    throw TransportError(.badResponse, "more than \(HTTPRequest.redirectLimit) redirects")
+                }
+                hop = next
+            }
+        } catch {
+            throw APIError(explained(redirects.isEmpty ? error : error.afterRedirect), service: service)
+        }
+    }
+
+    private func send(
+        _ request: HTTPRequest,
+        _ session: CookieSession,
+        _ progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        try request.validate()
+        guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
+        var request = request
+        if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: context.clock.date) {
+            request.headers.append(cookie)
+        }
+        let response = try await context.transport.send(request, progress: progress)
+        context.queue.record(isMultiplexed: response.isMultiplexed, of: request.url.authority)
+        session.store(from: response.headers, url: request.url, at: context.clock.date)
+        return response
+    }
+
+    /// Returns `noNetwork` for a name without an address while the network is known to be unreachable, which explains it;
+    /// otherwise the name may be wrong.
+    private func explained(_ error: TransportError) -> TransportError {
+        guard error.kind == .hostNotFound, context.reachability.status == .unreachable else { return error }
+        return TransportError(.noNetwork, error.reason, underlying: error.underlying)
+    }
+
+    /// Makes a file that ends with the load.
+    private func stage(_ target: URL) throws(APIError) -> StagedFile {
+        do throws(TransportError) {
+            guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
+            let file = try StagedFile(for: target)
+            // In the table before it is on the disk, so that a cancel in between prevents it.
+            guard context.loads.setFile(file, of: id), try file.make() else {
+                throw TransportError(.cancelled, "cancelled before it was sent")
+            }
+            return file
+        } catch {
+            throw APIError(error, service: service)
+        }
+    }
+}
+
+extension TransportError {
+    /// This error when a server has had the request before, so that it is no longer true that nothing was sent.
+    fileprivate var afterRedirect: TransportError {
+        guard [.noNetwork, .hostNotFound, .cannotConnect].contains(kind) else { return self }
+        return TransportError(.connectionLost, "after a redirect: \(reason)", underlying: underlying)
+    }
+}
+
+extension URL {
+    /// Host and port, in lower case: what a limit for a host applies to.
+    var authority: String {
+        let text = absoluteString.utf8
+        guard let slash = text.firstIndex(of: UInt8(ascii: "/")) else { return "" }
+        let rest = text[slash...].drop { $0 == UInt8(ascii: "/") }
+        let end = rest.firstIndex { [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
+        let authority = rest[..<(end ?? rest.endIndex)]
+        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
+        return String(decoding: host.map(\.asciiLowercased), as: UTF8.self)
+    }
+}

@@ -1,0 +1,152 @@
+import Dispatch
+import Synchronization
+
+/// The loads that have begun and not ended, by ID.
+///
+/// Whoever removes a load from the table owns its ending.
+final class LoadTable: Sendable {
+    private let loads = Mutex<[RequestID: ActiveLoad]>([:])
+
+    /// What an app may inspect of the loads, oldest first.
+    var activeRequests: [ActiveRequest] {
+        loads.withLock { $0.values.map(\.summary) }.sorted { $0.id < $1.id }
+    }
+
+    /// The tasks that carry the loads, without those that wait in the queue.
+    var tasks: [Task<Void, Never>] { loads.withLock { $0.values.compactMap(\.task) } }
+
+    /// Whether the load has not ended.
+    func contains(_ id: RequestID) -> Bool {
+        loads.withLock { $0[id] != nil }
+    }
+
+    /// Whether one of the loads has not ended.
+    func containsAny(of ids: some Sequence<RequestID>) -> Bool {
+        loads.withLock { loads in ids.contains { loads[$0] != nil } }
+    }
+
+    /// Adds a load, which can be cancelled from now on.
+    func insert(_ load: ActiveLoad) {
+        loads.withLock { $0[load.summary.id] = load }
+    }
+
+    /// Removes a load for its ending; `nil` when it has ended.
+    func claim(_ id: RequestID) -> ActiveLoad? {
+        loads.take { $0.removeValue(forKey: id) }
+    }
+
+    /// Removes those of `ids` that satisfy `condition`, and returns them oldest first.
+    func claim(_ ids: [RequestID], where condition: (ActiveLoad) -> Bool = { _ in true }) -> [ActiveLoad] {
+        loads.take { loads in
+            ids.compactMap { id in loads[id].map(condition) == true ? loads.removeValue(forKey: id) : nil }
+        }.sorted { $0.summary.id < $1.summary.id }
+    }
+
+    /// Removes all loads that satisfy `condition`, and returns them oldest first.
+    func claimAll(where condition: (ActiveLoad) -> Bool = { _ in true }) -> [ActiveLoad] {
+        loads.take { loads in
+            let ids = loads.values.filter(condition).map(\.summary.id)
+            return ids.compactMap { loads.removeValue(forKey: $0) }
+        }.sorted { $0.summary.id < $1.summary.id }
+    }
+
+    /// Records the task that carries a load, which no longer waits in the queue.
+    ///
+    /// - Returns: Whether the load is active.
+    func setTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool {
+        loads.withLock { loads in
+            loads[id]?.task = task
+            return loads[id] != nil
+        }
+    }
+
+    /// Records where a load waits.
+    ///
+    /// - Returns: Whether the load is active.
+    func setWaiting(_ sequence: UInt64, in lane: QueueLane, of id: RequestID) -> Bool {
+        loads.withLock { loads in
+            loads[id]?.waiting = (sequence, lane)
+            return loads[id] != nil
+        }
+    }
+
+    /// Records the file of a download, which ends with the load.
+    ///
+    /// - Returns: Whether the load is active.
+    func setFile(_ file: StagedFile, of id: RequestID) -> Bool {
+        loads.take { loads in
+            let former = loads[id]?.file
+            loads[id]?.file = file
+            return (loads[id] != nil, former)
+        }.0
+    }
+
+    /// Removes what an attempt of a load has written to the disk.
+    func discardFile(of id: RequestID) {
+        let file = loads.take { loads in
+            let file = loads[id]?.file
+            loads[id]?.file = nil
+            return file
+        }
+        file?.remove()
+    }
+
+    /// Whether a new load of a request may share the ending of `id`: not if that waits for a login which needs the new load.
+    func mayJoin(_ id: RequestID, as role: LoginRole) -> Bool {
+        loads.withLock { loads in
+            guard let load = loads[id] else { return false }
+            return load.loginRole.isLoginRequest || !role.isLoginRequest
+        }
+    }
+}
+
+/// A load in the table; it does not refer to the request object.
+struct ActiveLoad {
+    let summary: ActiveRequest
+    /// Whether it is cancelled when the request object is released.
+    let endsWithOwner: Bool
+    /// The session that it ends with; `nil` for a plain call.
+    let login: LoginSession?
+    let loginRole: LoginRole
+    /// Delivers the ending of a cancelled load.
+    private let cancelled: @Sendable () -> Void
+    fileprivate(set) var waiting: (sequence: UInt64, lane: QueueLane)?
+    fileprivate(set) var task: Task<Void, Never>?
+    /// The file of a download.
+    fileprivate(set) var file: StagedFile?
+
+    init(
+        _ summary: ActiveRequest,
+        endsWithOwner: Bool = true,
+        login: LoginSession? = nil,
+        loginRole: LoginRole,
+        cancelled: @escaping @Sendable () -> Void
+    ) {
+        self.summary = summary
+        self.endsWithOwner = endsWithOwner
+        self.login = login
+        self.loginRole = loginRole
+        self.cancelled = cancelled
+    }
+
+    /// Stops the work of the load and delivers its ending, once its file is removed.
+    func cancel() {
+        task?.cancel()
+        guard let file else { return cancelled() }
+        // On another thread, because the disk may be slow, and before the ending, when nothing may be left.
+        DispatchQueue(label: "errand.file").async { [cancelled] in
+            file.remove()
+            cancelled()
+        }
+    }
+}
+
+/// One load that has begun and not ended, for inspection.
+public struct ActiveRequest: Sendable, Identifiable {
+    /// The load's ID.
+    public let id: RequestID
+    /// The request method.
+    public let method: HTTPMethod
+    /// The path with `{name}` for its parameters; for a plain call the URL without user, password, query and fragment.
+    public let path: String
+}

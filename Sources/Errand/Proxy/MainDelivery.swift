@@ -1,0 +1,47 @@
+import Synchronization
+
+/// Delivers endings and progress on the main actor; those that are ready together share one hop.
+final class MainDelivery: Sendable {
+    private struct State {
+        var deliveries: [@MainActor @Sendable () -> Void] = []
+        var progress: [RequestID: TransferProgress] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// The number of deliveries that wait for the main actor.
+    var count: Int { state.withLock(\.deliveries.count) }
+
+    /// Runs `delivery` on the main actor, in the order of the calls.
+    func deliver(_ delivery: @escaping @MainActor @Sendable () -> Void) {
+        let isFirst = state.withLock { state in
+            state.deliveries.append(delivery)
+            return state.deliveries.count == 1
+        }
+        if isFirst { schedule() }
+    }
+
+    /// Keeps the newest progress of a load and calls `receiver` with it on the main actor.
+    func deliver(
+        _ progress: TransferProgress,
+        of id: RequestID,
+        to receiver: @escaping @MainActor @Sendable (TransferProgress) -> Void
+    ) {
+        let isFirst = state.withLock { $0.progress.updateValue(progress, forKey: id) == nil }
+        guard isFirst else { return }
+        deliver { [self] in
+            if let newest = state.withLock({ $0.progress.removeValue(forKey: id) }) { receiver(newest) }
+        }
+    }
+
+    private func schedule() {
+        // Neither the priority nor the scope of the load that is first: the others share the hop.
+        ReloginScope.run(in: nil) {
+            _ = Task(priority: .userInitiated) { @MainActor in
+                // One batch for each task: what the callbacks begin is in the next, so that the main actor is never held.
+                let batch = state.take { exchange(&$0.deliveries, with: []) }
+                for delivery in batch { delivery() }
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+
+/// One call of ``APIProxy/send(_:progress:)``: a request without a service, from its ID to its ending.
+struct PlainCall: Sendable {
+    let id: RequestID
+    let request: HTTPRequest
+    let cookies: CookieJar
+    /// The service whose texts its errors have.
+    let service: APIService?
+    let context: LoadContext
+
+    /// Sends the request, and calls `ended` once, on any thread.
+    func start(
+        progress: TransferProgress.Handler?,
+        ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
+    ) {
+        let ended = { @Sendable (result: Result<APIResponse, APIError>) in
+            ended(result.mapError { $0.of(request.method, path: request.url.path(percentEncoded: true)) })
+        }
+        let role: LoginRole = ReloginScope.isOpen ? .partOfRelogin : .none
+        let path = Redaction.path(request.url.absoluteString)
+        let summary = ActiveRequest(id: id, method: request.method, path: path)
+        context.loads.insert(ActiveLoad(summary, loginRole: role) { ended(.failure(APIError(.cancelled))) })
+        let lane = role.isLoginRequest ? nil : QueueLane(host: request.url.authority, priority: .normal)
+        context.start(id, in: lane) { slot in
+            let result = await result(slot, progress)
+            guard let load = context.loads.claim(id) else { return }
+            ended(load.file?.end(with: result, of: service) ?? result)
+        }
+    }
+
+    private func result(
+        _ slot: QueueSlot,
+        _ progress: TransferProgress.Handler?
+    ) async -> Result<APIResponse, APIError> {
+        do throws(APIError) {
+            let deadline = request.deadline
+            return .success(
+                try await context.withDeadline(deadline, for: service) { () async throws(APIError) in
+                    var slot = slot
+                    defer { slot.release() }
+                    try await slot.acquire()
+                    guard context.loads.contains(id) else { throw APIError(.cancelled) }
+                    return try await exchange.send(request, progress: progress.map(whileActive))
+                }
+            )
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private var exchange: Exchange { Exchange(id: id, service: service, cookies: cookies, context: context) }
+
+    private func whileActive(_ report: @escaping TransferProgress.Handler) -> TransferProgress.Handler {
+        { progress in
+            if context.loads.contains(id) { report(progress) }
+        }
+    }
+}

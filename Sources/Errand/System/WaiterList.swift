@@ -1,0 +1,54 @@
+/// Waiters in the order of their sequence numbers, each of which can be removed.
+struct WaiterList<Waiter: Sendable>: Sendable {
+    private var entries: [(sequence: UInt64, waiter: Waiter?)] = []
+    // The entries before it are empty; the one at it, if there is one, holds a waiter.
+    private var head = 0
+    /// The number of waiters.
+    private(set) var count = 0
+
+    /// The sequence number of the first waiter.
+    var first: UInt64? { head < entries.count ? entries[head].sequence : nil }
+
+    /// Adds a waiter before those with greater sequence numbers.
+    mutating func insert(_ waiter: Waiter, sequence: UInt64) {
+        var index = entries.count
+        while index > head, entries[index - 1].sequence > sequence { index -= 1 }
+        entries.insert((sequence, waiter), at: index)
+        count += 1
+    }
+
+    /// Removes and returns the first waiter.
+    mutating func removeFirst() -> Waiter? {
+        head < entries.count ? remove(at: head) : nil
+    }
+
+    /// Removes and returns the waiter with this sequence number.
+    mutating func remove(_ sequence: UInt64) -> Waiter? {
+        index(of: sequence).flatMap { remove(at: $0) }
+    }
+
+    private mutating func remove(at index: Int) -> Waiter? {
+        guard let waiter = entries[index].waiter else { return nil }
+        entries[index].waiter = nil
+        count -= 1
+        while head < entries.count, entries[head].waiter == nil { head += 1 }
+        compact()
+        return waiter
+    }
+
+    /// Drops the empty entries once they are the majority, so that each costs constant time.
+    private mutating func compact() {
+        guard entries.count > 2 * count + 64 else { return }
+        entries.removeAll { $0.waiter == nil }
+        head = 0
+    }
+
+    private func index(of sequence: UInt64) -> Int? {
+        var (low, high) = (head, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].sequence < sequence { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count && entries[low].sequence == sequence ? low : nil
+    }
+}

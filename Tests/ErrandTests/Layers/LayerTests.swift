@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+/// The folders of `Sources/Errand` are layers: a file names only types of its own layer and of lower ones.
+@Suite("Layers")
+struct LayerTests {
+    /// From the lowest to the highest; the folders of one row may name each other.
+    private static let layers: [[String]] = [
+        ["System"],
+        ["HTTP"],
+        ["Cache", "Cookies", "Transport"],
+        ["Coding", "Service"],
+        ["Monitoring"],
+        ["Proxy"],
+        ["Delegates", "Lists", "Requests"],
+    ]
+
+    /// One source file without its comments and strings.
+    private struct Source {
+        let path: String
+        let text: String
+        var folder: String { String(path.prefix { $0 != "/" }) }
+        var layer: Int? { LayerTests.layers.firstIndex { $0.contains(folder) } }
+
+        /// The types that the file declares for others.
+        var types: [String] {
+            text.matches(
+                of: /(?m)^(?:@\w+(?:\([^)]*\))? +)*((?:[a-z]+ +)*)(?:struct|class|enum|protocol|actor|typealias) +(\w+)/
+            ).filter { !$0.output.1.contains("private") }.map { String($0.output.2) }
+        }
+
+        /// The type names in the file, other than members.
+        var names: Set<String> {
+            Set(text.matches(of: /(?:^|[^.\w])([A-Z]\w*)/).map { String($0.output.1) })
+        }
+    }
+
+    private static func sources() throws -> [Source] {
+        let root = TypeChecker.root.appending(path: "Sources/Errand")
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: root.path)
+        return try paths.filter { $0.hasSuffix(".swift") }.map { path in
+            let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+            return Source(path: path, text: stripped(text))
+        }
+    }
+
+    private static func stripped(_ text: String) -> String {
+        text.replacing(#/"""[\s\S]*?"""/#, with: "").replacing(#/\/\/[^\n]*/#, with: "")
+            .replacing(#/"(?:\\.|[^"\\\n])*"/#, with: "")
+    }
+
+    /// The names of upper types in lower files, as "file: type".
+    private static func violations(in sources: [Source]) -> [String] {
+        var layers: [String: Int] = [:]
+        for source in sources { for type in source.types { layers[type] = source.layer } }
+        return sources.flatMap { source in
+            source.names.filter { layers[$0, default: 0] > source.layer ?? .max }.sorted().map {
+                "\(source.path): \($0)"
+            }
+        }
+    }
+
+    @Test func `Every folder has a layer`() throws {
+        let sources = try Self.sources()
+        #expect(sources.count > 80)
+        #expect(Set(sources.filter { $0.layer == nil }.map(\.path)).isEmpty)
+    }
+
+    @Test func `No file names a type of a higher layer`() throws {
+        let violations = try Self.violations(in: Self.sources())
+        #expect(violations.isEmpty, "\(violations.joined(separator: "\n"))")
+    }
+
+    @Test func `A type of a higher layer that is named is found`() {
+        let high = Source(path: "Proxy/High.swift", text: Self.stripped("public final class High: Sendable {}\n"))
+        let low = Source(
+            path: "HTTP/Low.swift",
+            text: Self.stripped("// High\nlet text = \"High\"\nlet high: High? = nil\n")
+        )
+        let member = Source(path: "HTTP/Member.swift", text: Self.stripped("let high = Module.High.self\n"))
+        #expect(Self.violations(in: [high, low, member]) == ["HTTP/Low.swift: High"])
+    }
+}

@@ -1,0 +1,151 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// The deadline of a load: from its turn to its ending, whatever happens in between.
+@MainActor @Suite("The deadline of a load", .timeLimit(.minutes(10)))
+struct DeadlineTests {
+    let screen = Screen()
+    let clock = ManualClock()
+    let account = Account()
+
+    private func proxy(_ transport: ScriptedTransport, _ change: (inout APIService) -> Void = { _ in }) -> APIProxy {
+        let service = APIService.sample {
+            $0.deadline = .seconds(10)
+            change(&$0)
+        }
+        let limits = QueueLimits(perHost: 1)
+        return APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
+    }
+
+    private func load(_ proxy: APIProxy, _ path: String = "/goods") -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        (request.path, request.method) = (path, .get)
+        request.loadData()
+        return request
+    }
+
+    @Test func `A load that the server never answers ends as a timeout, and its exchange is cancelled`() async {
+        let (never, ended) = (Latch(), Latch())
+        let transport = ScriptedTransport { _ in
+            defer { ended.open() }
+            try await never.wait()
+            return .json(goodsJSON([]))
+        }
+        let request = load(proxy(transport))
+        await transport.waitForRequests(1)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(9))
+        #expect(request.isLoading)
+        clock.advance(by: .seconds(1))
+        #expect(await screen.ending() == .failure(.timeout))
+        #expect(request.error?.path == "/goods")
+        try? await ended.wait()
+        #expect(screen.events.count == 1)
+    }
+
+    @Test func `Back-off counts`() async {
+        let transport = ScriptedTransport { _ in
+            var answer = HTTPResponse.status(429)
+            answer.headers["Retry-After"] = "30"
+            return answer
+        }
+        let request = load(proxy(transport) { $0.retryPolicy = RetryPolicy() })
+        await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(10))
+        #expect(await screen.ending() == .failure(.timeout))
+        #expect(transport.requests.count == 1)
+        withExtendedLifetime(request) {}
+    }
+
+    @Test func `A relogin counts, and goes on for the others`() async {
+        let gate = Latch()
+        account.login = { try await gate.wait() }
+        let transport = ScriptedTransport { request in
+            request.headers["X-Token"] == "t1" ? .json(goodsJSON([])) : .status(401)
+        }
+        let proxy = proxy(transport) { [account] in
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+        }
+        let request = load(proxy)
+        await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(10))
+        #expect(await screen.ending() == .failure(.timeout))
+        let other = load(proxy)
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 1)
+        withExtendedLifetime((request, other)) {}
+    }
+
+    @Test func `Time in the queue does not count`() async {
+        let gate = Latch()
+        let transport = ScriptedTransport { request in
+            if request.url.path.hasSuffix("/slow") { try await gate.wait() }
+            return .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport) { $0.deadline = nil }
+        let slow = load(proxy, "/slow")
+        await transport.waitForRequests(1)
+        let queued = GoodsRequest(delegate: screen, proxy: proxy)
+        queued.ownDeadline = .seconds(1)
+        queued.loadData()
+        clock.advance(by: .seconds(100))
+        gate.open()
+        #expect(await screen.endings(of: [slow, queued]) == [.success, .success])
+    }
+
+    @Test func `A request's deadline replaces that of its service`() async {
+        let never = Latch()
+        let transport = ScriptedTransport { _ in
+            try await never.wait()
+            return .json(goodsJSON([]))
+        }
+        let request = GoodsRequest(delegate: screen, proxy: proxy(transport))
+        request.ownDeadline = .seconds(2)
+        request.loadData()
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(2))
+        #expect(await screen.ending() == .failure(.timeout))
+    }
+
+    @Test func `A load that ends before its deadline leaves nothing that sleeps`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let request = load(proxy(transport))
+        #expect(await screen.ending() == .success)
+        #expect(clock.sleepers == 0)
+        withExtendedLifetime(request) {}
+    }
+
+    @Test func `A cancelled load is cancelled, deadline or not`() async {
+        let never = Latch()
+        let transport = ScriptedTransport { _ in
+            try await never.wait()
+            return .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport)
+        let request = load(proxy)
+        await transport.waitForRequests(1)
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        withExtendedLifetime(request) {}
+    }
+
+    @Test func `The deadline of a plain call covers its redirects`() async throws {
+        let transport = ScriptedTransport { [clock] request in
+            clock.advance(by: .seconds(4))
+            var answer = HTTPResponse.status(302)
+            answer.headers["Location"] = request.url.path + "x"
+            await Task.yield()
+            return answer
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport, clock: clock)
+        var request = HTTPRequest(.get, URL("http://shop.test/a"))
+        request.deadline = .seconds(10)
+        let error = await #expect(throws: APIError.self) { try await proxy.send(request) }
+        #expect(error?.type == .timeout)
+    }
+}

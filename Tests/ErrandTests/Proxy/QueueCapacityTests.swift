@@ -1,0 +1,159 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+/// The proxy's queue is the only one: it admits as many requests as the transport carries at once.
+@MainActor @Suite("The queue admits what the transport carries", .takesTurns, .timeLimit(.minutes(10)))
+struct QueueCapacityTests {
+    let screen = Screen()
+
+    private func load(_ proxy: APIProxy, _ count: Int) -> [GoodsRequest] {
+        (0..<count).map { _ in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.method = .get
+            request.loadData()
+            return request
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `Neither the timeout nor the deadline of a load runs while it queues`(_ kind: TransportKind) async throws {
+        let answer = Answer.json(bytes: goodsJSON([]).utf8)
+        let server = try FixtureServer.start { _ in answer.delayed(by: .milliseconds(400)) }
+        let service = APIService.sample {
+            $0.baseURL = server.baseURL
+            ($0.timeout, $0.deadline) = (.seconds(1), .seconds(1))
+        }
+        // Four turns of 0.4 s.
+        let transport = CountingTransport(try kind.make())
+        let requests = load(APIProxy(service: service, transport: transport), 64)
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 64))
+        #expect(transport.peak == TransportCapacity().connectionsPerHost)
+    }
+
+    @Test(arguments: [(16, 128, 64, 256, 16), (16, 3, 64, 256, 3), (16, 128, 5, 256, 5), (16, 128, 64, 7, 7)])
+    func `The smallest of all limits counts`(
+        _ perHost: Int,
+        _ connections: Int,
+        _ queuePerHost: Int,
+        _ total: Int,
+        _ expected: Int
+    ) async {
+        let gate = Latch()
+        let transport = CapacityTransport(perHost, connections) { try await gate.wait() }
+        let limits = QueueLimits(perHost: queuePerHost, total: total)
+        let proxy = APIProxy(service: .sample(), transport: transport, queueLimits: limits)
+        let requests = load(proxy, 40)
+        #expect(proxy.queuedCount == 40 - expected)
+        gate.open()
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 40))
+        #expect(proxy.queuedCount == 0)
+    }
+
+    @Test func `A host that multiplexes has room for its streams, and one that no longer does for its connections`() {
+        var capacity = TransportCapacity()
+        (capacity.connectionsPerHost, capacity.connections, capacity.streamsPerConnection) = (2, 3, 10)
+        var queue = RequestQueueState(limits: QueueLimits(perHost: 8, total: 12), capacity: capacity)
+        let (old, new) = (QueueLane(host: "old", priority: .normal), QueueLane(host: "new", priority: .normal))
+        #expect(queue.admit(new, times: 5) == 2)
+        for _ in 0..<10 { queue.insert(.start {}, sequence: queue.nextSequence(), in: new) }
+        let (isMultiplexed, isMultiplexedAgain) = (
+            queue.record(isMultiplexed: true, of: "new"), queue.record(isMultiplexed: true, of: "new")
+        )
+        #expect(isMultiplexed && !isMultiplexedAgain, "the second time it is no news")
+        #expect(queue.admitWaiters() == 6, "as many as the queue's limit")
+        #expect(queue.admit(old, times: 4) == 2)
+        // Six more than would be admitted now; the connections in all count them.
+        let admitsMore = queue.record(isMultiplexed: false, of: "new")
+        #expect(!admitsMore)
+        for _ in 0..<6 {
+            queue.leave(new)
+            #expect(queue.admitWaiters() == 0)
+        }
+        queue.leave(new)
+        queue.leave(old)
+        #expect(queue.admitWaiters() == 1)
+        #expect(queue.waitingCount == 3)
+    }
+
+    #if os(Linux)
+    @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
+    func `Over HTTP 2 one connection carries them all`() async throws {
+        let authority = try TestAuthority()
+        var configuration = TransportConfiguration()
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        let server = try HTTP2Server(authority) { _ in .answer(goodsJSON([])) }
+        let service = APIService.sample { $0.baseURL = server.url("") }
+        let proxy = APIProxy(service: service, transport: try CurlTransport(configuration))
+        #expect(await screen.endings(of: load(proxy, 1)) == [.success])
+        let requests = load(proxy, 64)
+        #expect(proxy.queuedCount == 0)
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 64))
+        #expect(server.totalConnections == 1)
+    }
+    #endif
+}
+
+/// Counts the requests that another transport carries at a time.
+private final class CountingTransport: HTTPTransport {
+    private let transport: any HTTPTransport
+    private let counts = Mutex((now: 0, peak: 0))
+
+    init(_ transport: any HTTPTransport) {
+        self.transport = transport
+    }
+
+    var capacity: TransportCapacity { transport.capacity }
+    /// The largest number.
+    var peak: Int { counts.withLock(\.peak) }
+
+    func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        counts.withLock { $0 = ($0.now + 1, max($0.peak, $0.now + 1)) }
+        defer { counts.withLock { $0.now -= 1 } }
+        return try await transport.send(request, progress: progress)
+    }
+}
+
+/// A transport of limited capacity that answers with no goods.
+private struct CapacityTransport: HTTPTransport {
+    let capacity: TransportCapacity
+    private let wait: @Sendable () async throws -> Void
+
+    init(_ perHost: Int, _ connections: Int, wait: @escaping @Sendable () async throws -> Void) {
+        var capacity = TransportCapacity()
+        (capacity.connectionsPerHost, capacity.connections) = (perHost, connections)
+        self.capacity = capacity
+        self.wait = wait
+    }
+
+    func send(
+        _ request: HTTPRequest,
+        progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        do { try await wait() } catch { throw TransportError(.cancelled, "cancelled at the gate") }
+        return .json(goodsJSON([]))
+    }
+}
+
+extension RequestQueueState {
+    /// How many of `count` requests are admitted.
+    fileprivate mutating func admit(_ lane: QueueLane, times count: Int) -> Int {
+        var admitted = 0
+        for _ in 0..<count where admit(lane) { admitted += 1 }
+        return admitted
+    }
+
+    /// How many waiting requests are admitted now.
+    fileprivate mutating func admitWaiters() -> Int {
+        var admitted = 0
+        while admitWaiter() != nil { admitted += 1 }
+        return admitted
+    }
+}
