@@ -48,7 +48,7 @@ struct CurlResourceTests {
         return APIProxy(
             service: APIService(baseURL: server.baseURL),
             transport: try CurlTransport(configuration),
-            limits: RequestLimits(perHost: 10_000, total: 10_000)
+            limits: RequestLimits(perHost: connections, total: connections)
         )
     }
 
