@@ -40,7 +40,7 @@ struct SentinelTests {
         let declared = try declaredTypes()
         #expect(declared.count > 60)
         #expect(declared.subtracting(known).isEmpty, "\(declared.subtracting(known).sorted()): plant a secret in them")
-        #expect(known.subtracting(declared).isEmpty, "\(known.subtracting(declared).sorted()) are gone")
+        #expect(known.subtracting(declared).isEmpty, "\(known.subtracting(declared).sorted()) are not declared")
     }
 
     @Test(.fault(85)) func `Names, kinds and sizes are shown`() {

@@ -6,10 +6,10 @@ import Testing
 @MainActor @Suite("A proxy and the network", .timeLimit(.minutes(10)))
 struct ProxyReachabilityTests {
     @Test func `A proxy uses the system's reachability unless it is given another`() {
-        let own = Reachability(status: .unreachable)
+        let reachability = Reachability(status: .unreachable)
         #expect(APIProxy().reachability === Reachability.system)
         #expect(APIProxy.shared.reachability === Reachability.system)
-        #expect(APIProxy(reachability: own).reachability.status == .unreachable)
+        #expect(APIProxy(reachability: reachability).reachability.status == .unreachable)
     }
 
     @Test(arguments: [ReachabilityStatus.unknown, .reachable, .unreachable])

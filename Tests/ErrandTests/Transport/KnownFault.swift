@@ -40,7 +40,7 @@ extension KnownFault {
     static let trailers = KnownFault(kind: .urlSession, reason: "the process ends when an answer has trailers")
     static let location = KnownFault(
         kind: .urlSession,
-        reason: "the process ends when a redirect goes to an IPv6 or escaped host without a scheme"
+        reason: "the process crashes when a redirect leads to an IPv6 or escaped host without a scheme"
     )
     static let redirectBody = KnownFault(
         kind: .urlSession,
@@ -58,7 +58,7 @@ extension KnownFault {
         kind: .urlSession,
         reason: "libcurl 8.23 changes the case of percent-encoded bytes in the path"
     )
-    static let cutGzip = KnownFault(kind: .urlSession, reason: "a compressed body cut short is taken for whole")
+    static let cutGzip = KnownFault(kind: .urlSession, reason: "a truncated compressed body is accepted")
     static let spin = KnownFault(
         kind: .urlSession,
         reason: "requests that wait on new connections keep the queue of all sessions busy, so that bytes come late"

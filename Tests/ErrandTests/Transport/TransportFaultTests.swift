@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A hostile server", .takesTurns, .timeLimit(.minutes(10)))
 struct TransportFaultTests {
-    @Test("a closed port is an error within a second", .ownThread, .fault(1), arguments: TransportKind.allCases)
+    @Test("a closed port is an error within a second", .separateThread, .fault(1), arguments: TransportKind.allCases)
     func closedPort(kind: TransportKind) async throws {
         let request = try HTTPRequest(.get, #require(URL(string: "http://127.0.0.1:1/")))
         var durations: [Duration] = []
@@ -20,7 +20,7 @@ struct TransportFaultTests {
 
     @Test(
         "a server that never answers ends at the deadline",
-        .ownThread,
+        .separateThread,
         .fault(2),
         arguments: TransportKind.allCases
     )
@@ -29,7 +29,7 @@ struct TransportFaultTests {
         try await expectTimeout(kind, of: server, after: .milliseconds(500))
     }
 
-    @Test("a slow body ends at the deadline", .ownThread, .fault(3), arguments: TransportKind.allCases)
+    @Test("a slow body ends at the deadline", .separateThread, .fault(3), arguments: TransportKind.allCases)
     func drippedBody(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(
@@ -42,7 +42,7 @@ struct TransportFaultTests {
 
     @Test(
         "slow header lines end at the deadline",
-        .ownThread,
+        .separateThread,
         .fault(4),
         arguments: TransportKind.survivingCutHeads
     )
@@ -58,7 +58,7 @@ struct TransportFaultTests {
 
     @Test(
         "silence ends as a timeout, wherever it begins",
-        .ownThread,
+        .separateThread,
         arguments: TransportKind.allCases,
         SilencePoint.allCases
     )
@@ -87,7 +87,7 @@ struct TransportFaultTests {
 
     @Test(
         "a slow body that takes longer than the timeout is complete",
-        .ownThread,
+        .separateThread,
         arguments: TransportKind.allCases
     )
     func slowBody(kind: TransportKind) async throws {
@@ -105,7 +105,7 @@ struct TransportFaultTests {
 
     @Test(
         "a slow head that takes longer than the timeout is complete",
-        .ownThread,
+        .separateThread,
         arguments: TransportKind.survivingCutHeads
     )
     func slowHead(kind: TransportKind) async throws {

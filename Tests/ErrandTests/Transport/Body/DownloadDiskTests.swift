@@ -30,7 +30,7 @@ struct DownloadDiskTests {
     }
 
     @Test(
-        "A hundred downloads to a full disk fail once each and leave nothing behind",
+        "A hundred downloads to a full disk fail once each and leave no file",
         .fault(70),
         .enabled(if: CookieProbe.canMount, "cannot mount")
     )

@@ -8,7 +8,7 @@ import Testing
 @Suite("Connections", .takesTurns, .timeLimit(.minutes(10)))
 struct CurlConnectionTests {
     /// How a persistent connection is lost during the second request on it.
-    enum Death: CaseIterable {
+    enum Loss: CaseIterable {
         case close
         case reset
         case closeAfterHead
@@ -22,19 +22,19 @@ struct CurlConnectionTests {
         }
     }
 
-    private static func deadly(_ death: Death) throws -> FixtureServer {
+    private static func server(losingConnectionBy loss: Loss) throws -> FixtureServer {
         try FixtureServer.start { connection, turn in
-            connection == 1 && turn == 2 ? death.script : .onRequest { _ in .text("ok") }
+            connection == 1 && turn == 2 ? loss.script : .onRequest { _ in .text("ok") }
         }
     }
 
     // MARK: Lost connections
 
-    @Test(arguments: ["GET", "PUT", "DELETE"], Death.allCases)
-    func `An idempotent request is sent again when its persistent connection is lost`(_ method: String, _ death: Death)
+    @Test(arguments: ["GET", "PUT", "DELETE"], Loss.allCases)
+    func `An idempotent request is sent again when its persistent connection is lost`(_ method: String, _ loss: Loss)
         async throws
     {
-        let server = try Self.deadly(death)
+        let server = try Self.server(losingConnectionBy: loss)
         let transport = try CurlTransport()
         _ = try await transport.send(HTTPRequest(.get, server.url("/first")))
         let body: HTTPBody = method == "PUT" ? .data(Data(repeating: 65, count: 200_000)) : .empty
@@ -48,9 +48,9 @@ struct CurlConnectionTests {
         #expect(last.bodyCount == (method == "PUT" ? 200_000 : 0))
     }
 
-    @Test(arguments: [0, 10, 200_000], Death.allCases)
-    func `A POST is never sent twice`(_ bodyBytes: Int, _ death: Death) async throws {
-        let server = try Self.deadly(death)
+    @Test(arguments: [0, 10, 200_000], Loss.allCases)
+    func `A POST is never sent twice`(_ bodyBytes: Int, _ loss: Loss) async throws {
+        let server = try Self.server(losingConnectionBy: loss)
         let transport = try CurlTransport()
         _ = try await transport.send(HTTPRequest(.get, server.url("/first")))
         let body: HTTPBody = bodyBytes == 0 ? .empty : .data(Data(repeating: 65, count: bodyBytes))

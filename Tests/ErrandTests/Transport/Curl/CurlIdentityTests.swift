@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite(
-    "A client certificate belongs to its origins",
+    "A client certificate is sent only to its origins",
     .fault(83),
     .takesTurns,
     .timeLimit(.minutes(10)),
@@ -70,14 +70,14 @@ struct CurlIdentityTests {
         let (foreign, foreignURL) = try authority.serve("server", Self.asks)
         let redirect = "HTTP/1.1 302 Found\r\nLocation: \(foreignURL)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         try Data(redirect.utf8).write(to: authority.directory.appending(path: "redirect"))
-        let (own, ownURL) = try authority.serve("server", ["-HTTP", "-Verify", "1", "-CAfile", "ca.pem"])
-        let proxy = APIProxy(service: .sample(), transport: try transport(ownURL))
+        let (server, serverURL) = try authority.serve("server", ["-HTTP", "-Verify", "1", "-CAfile", "ca.pem"])
+        let proxy = APIProxy(service: .sample(), transport: try transport(serverURL))
         for _ in 1...2 {
-            let response = try await proxy.send(HTTPRequest(.get, ownURL.appending(path: "redirect")))
+            let response = try await proxy.send(HTTPRequest(.get, serverURL.appending(path: "redirect")))
             #expect(response.redirects.count == 1)
             #expect(try !isShown(response.body))
         }
-        _ = (own, foreign)
+        _ = (server, foreign)
     }
 
     @Test func `Another port or name of the same server does not receive the certificate`() async throws {

@@ -48,7 +48,7 @@ struct CurlResourceTests {
         return APIProxy(
             service: APIService(baseURL: server.baseURL),
             transport: try CurlTransport(configuration),
-            queueLimits: QueueLimits(perHost: 10_000, total: 10_000)
+            queueLimits: QueueLimits(perHost: connections, total: connections)
         )
     }
 

@@ -58,7 +58,7 @@ struct URLSessionHeadersTests {
 @Suite("The length of an answer", .takesTurns, .timeLimit(.minutes(10)))
 struct AnswerLengthTests {
     @Test("equal lengths are one length")
-    func told() throws {
+    func equalLengths() throws {
         #expect(try Self.length(["Content-Length": "3"]) == 3)
         #expect(try Self.length(["Content-Length": "3, 3 "]) == 3)
         #expect(try Self.length(["content-length": "3", "Content-Length": "3"]) == 3)

@@ -2,7 +2,7 @@ import Dispatch
 import Testing
 
 /// Runs a test on a separate thread, so that it does not measure the load of the threads that tests share.
-struct OwnThread: TestTrait, TestScoping {
+struct SeparateThread: TestTrait, TestScoping {
     func provideScope(
         for test: Test,
         testCase: Test.Case?,
@@ -12,7 +12,7 @@ struct OwnThread: TestTrait, TestScoping {
     }
 
     private final class Executor: TaskExecutor {
-        private let queue = DispatchQueue(label: "own thread")
+        private let queue = DispatchQueue(label: "separate thread")
 
         func enqueue(_ job: consuming ExecutorJob) {
             let job = UnownedJob(job)
@@ -21,7 +21,7 @@ struct OwnThread: TestTrait, TestScoping {
     }
 }
 
-extension Trait where Self == OwnThread {
+extension Trait where Self == SeparateThread {
     /// Runs the test on a separate thread.
-    static var ownThread: OwnThread { OwnThread() }
+    static var separateThread: SeparateThread { SeparateThread() }
 }
