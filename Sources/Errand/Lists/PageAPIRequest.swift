@@ -10,12 +10,11 @@ import Observation
 /// The end of the list follows from what the server sends, never from the requested size: see ``PageStrategy``. A 404 after
 /// the last page is such an end; its load succeeds without rows, and ``APIManager/response`` remains the page before.
 ///
-/// A server that repeats itself is detected: the next load fails before it is sent, with `decoding` or `security`, until the
-/// list is reloaded, if
-/// - the server names a next page that it has named before,
-/// - the link to the next page has another origin than the service,
-/// - four pages in a row have the same bytes (with ``itemID``: three in a row have no new item), or
-/// - a hundred pages in a row have no item.
+/// A faulty server is detected. The next load fails before it is sent, until the list is reloaded, if:
+/// - the link to the next page has another origin than the service (`security`),
+/// - the server names a next page that it has named before (`decoding`),
+/// - four pages in a row have the same bytes; with ``itemID``, if three in a row have no new item (`decoding`), or
+/// - a hundred pages in a row have no item (`decoding`).
 @MainActor open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
 where Page.Item: Sendable {
     /// The type to which an answer is decoded.

@@ -22,12 +22,12 @@
     /// A page could not be loaded; the rows have not changed.
     ///
     /// Does nothing by default.
-    func pageList(_ request: BaseAPIRequest, didFail error: APIError)
+    func pageList(_ request: BaseAPIRequest, didFailWith error: APIError)
 }
 
 extension PageListObserver {
     /// Does nothing.
-    public func pageList(_ request: BaseAPIRequest, didFail error: APIError) {}
+    public func pageList(_ request: BaseAPIRequest, didFailWith error: APIError) {}
 }
 
 /// A change of a list by the ending of a load.
@@ -43,7 +43,7 @@ extension PageListObserver {
         switch change {
         case .reload: pageListDidReload(request)
         case .rows(let inserted, let removed): pageList(request, didInsert: inserted, removing: removed)
-        case .failure(let error): pageList(request, didFail: error)
+        case .failure(let error): pageList(request, didFailWith: error)
         }
     }
 }

@@ -1,6 +1,4 @@
-/// A list that is filled by the loads of one request.
-///
-/// ``PageAPIRequest`` is one. The requests below it know their list through this protocol alone.
+/// A list of pages that the loads of one request fill; a request and its loads use it through this protocol alone.
 @MainActor protocol Pager: AnyObject {
     /// The part to load again after a failure; `nil` when nothing has failed.
     var failedPart: ListPart? { get }
@@ -13,7 +11,7 @@
 
     /// Prepares the list for a load.
     ///
-    /// - Returns: What asks for the page.
+    /// - Returns: What requests the page.
     /// - Throws: `invalidRequest` or `decoding`, when the page cannot be requested.
     func loadWillBegin(
         _ id: RequestID,

@@ -12,7 +12,7 @@ struct APIParamsTests {
     }
 
     private func json(_ params: APIParams) throws -> String {
-        String(decoding: try params.json(APIService.sample().encoder), as: UTF8.self)
+        String(decoding: try params.json(with: APIService.sample().encoder), as: UTF8.self)
     }
 
     @Test func `A literal and an object are JSON objects with sorted names`() throws {

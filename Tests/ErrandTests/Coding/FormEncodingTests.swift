@@ -27,7 +27,7 @@ struct FormEncodingTests {
             "z": true, "a": ["y": 1, "x": ["k": "v"]] as [String: JSONValueOrInt], "list": [3, 1, 2],
             "none": String?.none, "text": "a b&c=ü",
         ]
-        let tree = try params.tree(APIService.sample().encoder)
+        let tree = try params.tree(with: APIService.sample().encoder)
         let text = FormEncoding.serialize(try FormEncoding.pairs(of: tree))
         let plain = try #require(text.removingPercentEncoding)
         #expect(plain == "a[x][k]=v&a[y]=1&list[]=3&list[]=1&list[]=2&text=a+b&c=ü&z=true")
@@ -44,28 +44,29 @@ struct FormEncodingTests {
         ]
     )
     func `A scalar keeps its value to the last digit`(_ value: any Encodable & Sendable, _ expected: String) throws {
-        let tree = try APIParams(["v": value]).tree(APIService.sample().encoder)
+        let tree = try APIParams(["v": value]).tree(with: APIService.sample().encoder)
         #expect(try FormEncoding.pairs(of: tree).map(\.value) == [expected])
     }
 
     @Test(.fault(64)) func `Equal parameters give equal bytes`() throws {
         let texts = try (0..<20).map { _ in
             let values = Dictionary(uniqueKeysWithValues: (0..<50).map { ("k\($0)", $0 as APIParams.Value) })
-            return try APIParams(values).json(APIService.sample().encoder)
+            return try APIParams(values).json(with: APIService.sample().encoder)
         }
         #expect(Set(texts).count == 1)
     }
 
     @Test(.fault(64), arguments: [Double.nan, .infinity, -.infinity])
     func `A number that JSON does not have is refused`(_ value: Double) {
-        let error = #expect(throws: APIError.self) { try APIParams(["v": value]).tree(APIService.sample().encoder) }
+        let encoder = APIService.sample().encoder
+        let error = #expect(throws: APIError.self) { try APIParams(["v": value]).tree(with: encoder) }
         #expect(error?.type == .invalidRequest)
     }
 
     @Test func `Parameters without names are a body, never a query`() throws {
         let params = APIParams([1, 2, 3])
-        #expect(String(decoding: try params.json(APIService.sample().encoder), as: UTF8.self) == "[1,2,3]")
-        #expect(throws: APIError.self) { try FormEncoding.pairs(of: params.tree(APIService.sample().encoder)) }
+        #expect(String(decoding: try params.json(with: APIService.sample().encoder), as: UTF8.self) == "[1,2,3]")
+        #expect(throws: APIError.self) { try FormEncoding.pairs(of: params.tree(with: APIService.sample().encoder)) }
     }
 }
 

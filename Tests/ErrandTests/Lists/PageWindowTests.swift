@@ -35,7 +35,7 @@ struct PageWindowTests {
             rows.insert(contentsOf: ((request as? Numbers)?.items ?? [])[inserted], at: inserted.lowerBound)
         }
 
-        func pageList(_ request: BaseAPIRequest, didFail error: APIError) { failures.append(error.type) }
+        func pageList(_ request: BaseAPIRequest, didFailWith error: APIError) { failures.append(error.type) }
     }
 
     let server = NumberServer(count: 45)

@@ -75,7 +75,7 @@ struct PagingServerTests {
             (rules.way, rules.change) = (Bool.random(using: &random) ? .number : .offset, .none)
             if rules.pastEnd == .lastPage { rules.pastEnd = .notFound }
             let server = PagingServer(rules, count: Int.random(in: 1...30, using: &random))
-            let size = rules.size.effective(rules.asked, rules.ownSize)
+            let size = rules.size.effective(requested: rules.asked, own: rules.ownSize)
             let start = Int.random(in: 0..<server.count, using: &random)
             let list = list(server, opening: rules.way == .number ? start / size + 1 : start)
             _ = try await list.ending(of: list.reload()).get()

@@ -8,7 +8,7 @@ struct APIBatchTests {
     let server = GroupServer()
     let screen = GroupScreen()
 
-    @Test func `Answers come typed and in the order of the requests`() async throws {
+    @Test func `Answers are typed and in the order of the requests`() async throws {
         let (goods, json, more) = try await APIBatch.values(
             of: server.goods("/goods/1"),
             JSONRequest(proxy: server.proxy),
@@ -22,7 +22,7 @@ struct APIBatchTests {
         #expect(try await APIBatch.values(of: [GoodsRequest]()).isEmpty)
     }
 
-    @Test func `Waiting for all keeps what has come beside a failure`() async throws {
+    @Test func `Waiting for all keeps the other answers after a failure`() async throws {
         let (one, two, three) = await APIBatch.results(
             of: server.goods("/goods/1"),
             server.text("/fail/2"),
@@ -35,7 +35,7 @@ struct APIBatchTests {
         #expect(results.map { $0.error?.type } == [.http, nil])
     }
 
-    @Test func `Failing fast cancels the others and keeps what has come`() async throws {
+    @Test func `Failing fast cancels the others and keeps the answers received before`() async throws {
         let batch = APIBatch(.failFast, delegate: screen)
         let first = batch.add(server.goods("/goods/1"))
         let hanging = batch.add(server.goods("/hang/2"))
@@ -52,7 +52,7 @@ struct APIBatchTests {
         #expect(server.proxy.activeRequests.isEmpty)
     }
 
-    @Test func `The delegate hears of progress and then of one ending`() async throws {
+    @Test func `The delegate receives progress and then one ending`() async throws {
         let batch = APIBatch(delegate: screen)
         let outcomes = (1...3).map { batch.add(server.goods("/goods/\($0)")) }
         batch.start()

@@ -10,7 +10,7 @@ struct APIChainTests {
     let server = GroupServer()
     let screen = GroupScreen()
 
-    @Test func `Each request is made from the answers before`() async throws {
+    @Test func `Each request is created from the answers before`() async throws {
         let chain = APIChain(delegate: screen)
         let first = chain.add(server.goods("/goods/1"))
         let second = chain.add { try server.goods("/goods/\(first.value[0].id + 1)") }
@@ -23,7 +23,7 @@ struct APIChainTests {
         #expect(screen.events == [.progress(1, 3), .progress(2, 3), .progress(3, 3), .success])
     }
 
-    @Test func `The first failure ends the chain, and the requests behind it are never made`() async {
+    @Test func `The first failure ends the chain, and later requests are not created`() async {
         let chain = APIChain(delegate: screen)
         let first = chain.add(server.goods("/goods/1"))
         chain.add(server.goods("/fail/2"))
@@ -57,7 +57,7 @@ struct APIChainTests {
         #expect(screen.events.last == .success)
     }
 
-    @Test func `What is thrown while making or recovering is the failure`() async {
+    @Test func `An error of a make or recover closure is the failure`() async {
         let chain = APIChain(delegate: screen)
         let outcome = chain.add { () throws -> GoodsRequest in throw Odd() }
         await #expect { try await chain.run() } throws: { error in

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Errand
 
-/// A screen that hears of groups.
+/// A delegate that records the endings of groups.
 @MainActor final class GroupScreen: APIGroupDelegate {
     enum Event: Equatable {
         case success

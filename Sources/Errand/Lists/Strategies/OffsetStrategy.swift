@@ -51,7 +51,8 @@ public struct OffsetStrategy: PageStrategy {
         return .offset(next)
     }
 
-    /// Returns `.end` if the total is reached, or if the page is shorter than ``limit`` and there is no total.
+    /// Returns `.more` if more than one item of the total is missing, `.end` if the total is reached or the first page is
+    /// shorter than ``limit``, and `.unknown` otherwise.
     public func expectation(after page: PageInfo) -> PageExpectation {
         guard case .offset(let offset) = page.position else { return .more }
         return detector(for: page, offset: offset).expectation

@@ -53,7 +53,8 @@ public struct PageNumberStrategy: PageStrategy {
         return detector(for: page, number: number).isEnd(totalIsExact: totalIsExact) ? nil : .number(number + 1)
     }
 
-    /// Returns `.end` if the total is reached, or if the page is shorter than ``size`` and there is no total.
+    /// Returns `.more` if more than one item of the total is missing, `.end` if the total is reached or the first page is
+    /// shorter than ``size``, and `.unknown` otherwise.
     public func expectation(after page: PageInfo) -> PageExpectation {
         guard case .number(let number) = page.position else { return .more }
         return detector(for: page, number: number).expectation
