@@ -126,38 +126,3 @@ extension TransportError: CustomStringConvertible, CustomReflectable {
     /// The error as in ``description``, without the underlying error, which may quote a URL.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }
-
-extension TransportConfiguration.Proxy: CustomStringConvertible, CustomReflectable {
-    /// The kind of proxy, and the URL without user and password.
-    public var description: String {
-        switch self {
-        case .environment: "environment"
-        case .url(let url): "url(\(Redaction.url(url.absoluteString)))"
-        case .none: "none"
-        }
-    }
-
-    /// The proxy as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
-}
-
-extension TLSConfiguration.Certificates: CustomStringConvertible, CustomReflectable {
-    /// The path of the file, or the number of bytes.
-    public var description: String {
-        switch self {
-        case .file(let file): "file \(file.path)"
-        case .data(let data): "\(data.count) bytes"
-        }
-    }
-
-    /// The certificates as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["certificates": description]) }
-}
-
-extension ClientIdentity: CustomStringConvertible, CustomReflectable {
-    /// The path of the certificate, without the password of the key.
-    public var description: String { "identity(\(certificate.path))" }
-
-    /// The identity as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["identity": description]) }
-}

@@ -85,3 +85,24 @@ extension ClientIdentity {
         origins.contains { $0.hasSameOrigin(as: url) }
     }
 }
+
+extension TLSConfiguration.Certificates: CustomStringConvertible, CustomReflectable {
+    /// The path of the file, or the number of bytes.
+    public var description: String {
+        switch self {
+        case .file(let file): "file \(file.path)"
+        case .data(let data): "\(data.count) bytes"
+        }
+    }
+
+    /// The certificates as in ``description``, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["certificates": description]) }
+}
+
+extension ClientIdentity: CustomStringConvertible, CustomReflectable {
+    /// The path of the certificate, without the password of the key.
+    public var description: String { "identity(\(certificate.path))" }
+
+    /// The identity as in ``description``, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["identity": description]) }
+}

@@ -46,3 +46,17 @@ extension TransportCapacity {
         connections = max(1, configuration.connections)
     }
 }
+
+extension TransportConfiguration.Proxy: CustomStringConvertible, CustomReflectable {
+    /// The kind of proxy, and the URL without user and password.
+    public var description: String {
+        switch self {
+        case .environment: "environment"
+        case .url(let url): "url(\(Redaction.url(url.absoluteString)))"
+        case .none: "none"
+        }
+    }
+
+    /// The proxy as in ``description``, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
+}
