@@ -118,11 +118,3 @@ extension HTTPResponse: CustomStringConvertible, CustomReflectable {
     /// The response as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }
-
-extension TransportError: CustomStringConvertible, CustomReflectable {
-    /// The kind and the reason.
-    public var description: String { "\(kind): \(reason)" }
-
-    /// The error as in ``description``, without the underlying error, which may quote a URL.
-    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
-}

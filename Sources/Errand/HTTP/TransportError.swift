@@ -52,3 +52,11 @@ extension TransportError {
         "no address for the host \(request.url.host(percentEncoded: false) ?? "")"
     }
 }
+
+extension TransportError: CustomStringConvertible, CustomReflectable {
+    /// The kind and the reason.
+    public var description: String { "\(kind): \(reason)" }
+
+    /// The error as in ``description``, without the underlying error, which may quote a URL.
+    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
+}

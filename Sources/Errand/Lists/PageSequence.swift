@@ -53,7 +53,9 @@ extension APIManager where Self: PagedManager {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         if isFirst { cancelAllRequests() }
         guard isFirst || !refreshState.isLoading && !prependState.isLoading else { throw Self.interrupted }
-        guard let id = isFirst ? begin(endsAtCaller: true) : load(.next, endsAtCaller: true) else { return nil }
+        guard let id = isFirst ? begin(notifiesDelegate: false) : load(.next, notifiesDelegate: false) else {
+            return nil
+        }
         _ = try await ending(of: id).get()
         guard newestEnding == id else { throw Self.interrupted }
         // The list has ended with the page before.

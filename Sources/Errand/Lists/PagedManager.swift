@@ -98,10 +98,10 @@ extension APIManager where Self: PagedManager {
     }
 
     @discardableResult
-    func load(_ part: ListPart, endsAtCaller: Bool = false) -> RequestID? {
+    func load(_ part: ListPart, notifiesDelegate: Bool = true) -> RequestID? {
         switch pager?.decision(for: part) ?? .begin(part) {
-        case .join(let id): join(id, endsAtCaller)
-        case .begin(let part): begin(loading: part, endsAtCaller: endsAtCaller)
+        case .join(let id): join(id, notifiesDelegate: notifiesDelegate)
+        case .begin(let part): begin(loading: part, notifiesDelegate: notifiesDelegate)
         case .skip: nil
         }
     }

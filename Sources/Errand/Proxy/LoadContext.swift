@@ -1,5 +1,7 @@
 /// What all loads of one proxy use: its collaborators, each with private state.
-struct LoadContext: Sendable {
+///
+/// A class, because every queued load refers to it.
+final class LoadContext: Sendable {
     let loads = LoadTable()
     let queue: RequestQueue
     let shared = SharedExchanges()
@@ -7,6 +9,13 @@ struct LoadContext: Sendable {
     let transport: any HTTPTransport
     let reachability: Reachability
     let clock: any APIClock
+
+    init(queue: RequestQueue, transport: any HTTPTransport, reachability: Reachability, clock: any APIClock) {
+        self.queue = queue
+        self.transport = transport
+        self.reachability = reachability
+        self.clock = clock
+    }
 
     /// Begins the work of a load when its turn comes, away from the caller's actor, unless the load was cancelled.
     ///
@@ -26,36 +35,9 @@ struct LoadContext: Sendable {
 
     /// Ends loads that were removed from the table.
     ///
-    /// All are out of the table before the first of them leaves the queue, so that none is sent in its place.
+    /// All are out of the table and of the queue before the first of them is cancelled, so that none is started in its place.
     func cancel(_ cancelled: [ActiveLoad]) {
-        for load in cancelled {
-            if let (sequence, lane) = load.waiting { queue.remove(sequence, from: lane) }
-            load.cancel()
-        }
-    }
-
-    /// Returns what `work` returns, unless `limit` passes before.
-    ///
-    /// - Throws: What `work` throws; `timeout` when `limit` has passed, and `work` has ended as cancelled.
-    func withDeadline<Value: Sendable>(
-        _ limit: Duration?,
-        for service: APIService?,
-        _ work: @escaping @Sendable () async throws(APIError) -> Value
-    ) async throws(APIError) -> Value {
-        guard let limit else { return try await work() }
-        let outcome = await withTaskGroup(of: Result<Value, APIError>?.self) { [clock] group in
-            group.addTask {
-                do throws(APIError) { return .success(try await work()) } catch { return .failure(error) }
-            }
-            group.addTask {
-                do { try await clock.sleep(for: limit) } catch { return .failure(APIError(.cancelled)) }
-                return nil
-            }
-            defer { group.cancelAll() }
-            // A cancelled sleep is not first unless the load is cancelled as well.
-            return await group.next() ?? nil
-        }
-        if let outcome { return try outcome.get() }
-        throw APIError(TransportError(.timeout, "the deadline of the load passed"), service: service)
+        for case let (sequence, lane)? in cancelled.map(\.waiting) { queue.remove(sequence, from: lane) }
+        for load in cancelled { load.cancel() }
     }
 }

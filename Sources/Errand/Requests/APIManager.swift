@@ -62,7 +62,7 @@ extension APIManager {
     /// Loads and returns the answer; calls `whenBegun` with the ID of the load.
     func value(whenBegun: (RequestID) -> Void) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let id = begin(endsAtCaller: true)
+        let id = begin(notifiesDelegate: false)
         whenBegun(id)
         let content = try await ending(of: id).get()
         // Only where the caller has joined the load of a list's next page.

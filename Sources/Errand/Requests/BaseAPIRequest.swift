@@ -40,9 +40,9 @@ public import Observation
     @ObservationIgnored var newestEnding: RequestID?
     @ObservationIgnored var newestAnswer: RequestID?
     @ObservationIgnored var newestSuccess: RequestID?
-    @ObservationIgnored var callers: [Caller] = []
-    // The loads whose endings are delivered to their callers instead of the delegate.
-    @ObservationIgnored var callersOnly: Set<RequestID> = []
+    @ObservationIgnored var waiters: [LoadWaiter] = []
+    // The loads of whose endings only their waiters are notified, and not the delegate.
+    @ObservationIgnored var silentLoads: Set<RequestID> = []
 
     /// Creates a request.
     ///
@@ -151,8 +151,8 @@ extension BaseAPIRequest {
     }
 
     /// Joins a load that runs; unless the ending is for a caller alone, the delegate is notified as well.
-    func join(_ id: RequestID, _ endsAtCaller: Bool) -> RequestID {
-        if !endsAtCaller { callersOnly.remove(id) }
+    func join(_ id: RequestID, notifiesDelegate: Bool) -> RequestID {
+        if notifiesDelegate { silentLoads.remove(id) }
         return id
     }
 

@@ -24,8 +24,8 @@ import Foundation
         self.indicator = indicator
     }
 
-    /// What the proxy's table knows of this load.
-    func entry(releasePolicy: ReleasePolicy, login: LoginSession?) -> ActiveLoad {
+    /// Returns the entry of this load in the proxy's table.
+    func activeLoad(releasePolicy: ReleasePolicy, login: LoginSession?) -> ActiveLoad {
         let summary = ActiveRequest(id: id, method: method, path: Redaction.path(path))
         let endsWithOwner = releasePolicy == .cancel
         return ActiveLoad(summary, endsWithOwner: endsWithOwner, login: login, loginRole: loginRole) { [proxy] in
@@ -107,7 +107,7 @@ import Foundation
     }
 
     private func notify(_ manager: Manager, _ ending: APIEnding) {
-        if manager.callersOnly.remove(id) == nil { manager.notifyDelegate(ending) }
+        if manager.silentLoads.remove(id) == nil { manager.notifyDelegate(ending) }
         manager.interceptor?.request(manager, didEnd: ending)
     }
 }

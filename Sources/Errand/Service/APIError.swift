@@ -136,64 +136,6 @@ extension APIError {
     }
 }
 
-extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The text for the user.
-    public var errorDescription: String? { message }
-
-    /// The type, method and path, status, code and reason.
-    public var description: String {
-        let request = path.map { path in "\(method.map { "\($0) " } ?? "")\(path)" }
-        let facts = [
-            request, status.map { "HTTP \($0)" }, code.map { "code \($0)" }, reason ?? underlying?.reasonForLog,
-        ]
-        return ([type.rawValue] + facts.compactMap { $0 }).joined(separator: ", ")
-    }
-
-    /// The type, method and path, status, code and reason.
-    public var debugDescription: String { description }
-
-    /// The description alone, so that `dump` prints no more than `print`.
-    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
-}
-
-extension Error {
-    /// What may be logged of an error that this library did not make: never its text, which may quote a body.
-    fileprivate var reasonForLog: String {
-        switch self {
-        case let error as TransportError: error.reason
-        case let error as APIError: error.description
-        case let error as DecodingError: error.place
-        default: "\(Swift.type(of: self))"
-        }
-    }
-}
-
-extension DecodingError {
-    /// Where decoding stopped and why, without the value.
-    fileprivate var place: String {
-        switch self {
-        case .keyNotFound(let key, let context): "no \(Self.path(context.codingPath + [key]))"
-        case .typeMismatch(let type, let context): "\(Self.path(context.codingPath)) is no \(type)"
-        case .valueNotFound(let type, let context): "\(Self.path(context.codingPath)) is null, not \(type)"
-        case .dataCorrupted(let context): "\(Self.path(context.codingPath)) is malformed"
-        @unknown default: "malformed"
-        }
-    }
-
-    private static func path(_ keys: [any CodingKey]) -> String {
-        guard !keys.isEmpty else { return "the answer" }
-        return keys.map(name).joined(separator: ".")
-    }
-
-    /// An index, or a name in the app's code; the keys of a dictionary are the server's, and may be secret.
-    private static func name(of key: any CodingKey) -> String {
-        if let index = key.intValue, key.stringValue == "Index \(index)" { return "[\(index)]" }
-        let mirror = Mirror(reflecting: key)
-        let isDeclared = key is EnvelopeKey || mirror.displayStyle == .enum && mirror.children.isEmpty
-        return isDeclared ? key.stringValue : "*"
-    }
-}
-
 extension APIError {
     /// Creates the error of a load from that of a transport.
     init(_ error: TransportError, service: APIService?) {

@@ -41,10 +41,19 @@ extension BaseAPIRequest {
         forget(id)
         keep(id, result, response)
         let notifyObserver = pager?.loadDidEnd(id, with: result, response: response)
-        let waiters = callers.filter { $0.id == id }
-        callers.removeAll { $0.id == id }
-        for caller in waiters { caller.continuation.resume(returning: result) }
+        let ended = waiters.filter { $0.id == id }
+        waiters.removeAll { $0.id == id }
+        for waiter in ended { waiter.continuation.resume(returning: result) }
         return notifyObserver
+    }
+
+    /// Returns how the load ends; cancelling the task cancels the load.
+    func ending(of id: RequestID) async -> Result<any Sendable, APIError> {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiters.append(LoadWaiter(id: id, continuation: $0)) }
+        } onCancel: { [proxy] in
+            proxy.cancelRequest(id)
+        }
     }
 
     private func keep(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
@@ -86,4 +95,10 @@ extension Result {
 struct EndOfList: Sendable {
     /// The server's answer.
     let error: APIError
+}
+
+/// A caller that awaits the ending of a load.
+struct LoadWaiter {
+    let id: RequestID
+    let continuation: CheckedContinuation<Result<any Sendable, APIError>, Never>
 }

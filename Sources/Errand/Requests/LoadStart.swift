@@ -6,7 +6,7 @@ extension APIManager {
         loading part: ListPart = .first,
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil,
-        endsAtCaller: Bool = false
+        notifiesDelegate: Bool = true
     ) -> RequestID {
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, service ?? proxy.defaultService)
@@ -15,16 +15,16 @@ extension APIManager {
         switch policy {
         case .ignoreNew:
             if let running = loads.last(where: { proxy.context.loads.mayJoin($0, as: role) }) {
-                return join(running, endsAtCaller)
+                return join(running, notifiesDelegate: notifiesDelegate)
             }
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
         let load = Load(of: self, draft: draft, role: role, indicator: indicator)
         loads.append(load.id)
-        if endsAtCaller { callersOnly.insert(load.id) }
+        if !notifiesDelegate { silentLoads.insert(load.id) }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
-        proxy.context.loads.insert(load.entry(releasePolicy: releasePolicy, login: service?.login))
+        proxy.context.loads.insert(load.activeLoad(releasePolicy: releasePolicy, login: service?.login))
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in try pager?.loadWillBegin(load.id, of: part, from: service) }
         indicator?.showLoading(message)
