@@ -1,26 +1,83 @@
+import Synchronization
+
 extension LoadContext {
     /// Returns what `work` returns, unless `limit` passes before.
     ///
-    /// - Throws: What `work` throws; `timeout` when `limit` has passed, and `work` has ended as cancelled.
+    /// - Throws: What `work` throws; `timeout` when `limit` has passed. `work` is cancelled then, and not waited for, because it
+    ///   may be in code of the app that ignores the cancellation.
     func withDeadline<Value: Sendable>(
         _ limit: Duration?,
         for service: APIService?,
         _ work: @escaping @Sendable () async throws(APIError) -> Value
     ) async throws(APIError) -> Value {
         guard let limit else { return try await work() }
-        let outcome = await withTaskGroup(of: Result<Value, APIError>?.self) { [clock] group in
-            group.addTask {
-                do throws(APIError) { return .success(try await work()) } catch { return .failure(error) }
-            }
-            group.addTask {
-                do { try await clock.sleep(for: limit) } catch { return .failure(APIError(.cancelled)) }
-                return nil
-            }
-            defer { group.cancelAll() }
-            // A cancelled sleep is not first unless the load is cancelled as well.
-            return await group.next() ?? nil
+        let race = DeadlineRace<Value>()
+        let outcome = await race.outcome(of: work) { [clock] in
+            guard (try? await clock.sleep(for: limit)) != nil else { return nil }
+            return APIError(TransportError(.timeout, "the deadline of the load passed"), service: service)
         }
-        if let outcome { return try outcome.get() }
-        throw APIError(TransportError(.timeout, "the deadline of the load passed"), service: service)
+        return try outcome.get()
+    }
+}
+
+/// The work of a load and the timer of its deadline, of which the first to end counts.
+private final class DeadlineRace<Value: Sendable>: Sendable {
+    typealias Outcome = Result<Value, APIError>
+
+    private struct State {
+        var continuation: CheckedContinuation<Outcome, Never>?
+        var tasks: [Task<Void, Never>] = []
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Returns the outcome of `work`, or the error of `timer` if that is first; `nil` of `timer` does not count.
+    func outcome(
+        of work: @escaping @Sendable () async throws(APIError) -> Value,
+        timer: @escaping @Sendable () async -> APIError?
+    ) async -> Outcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                state.withLock { $0.continuation = continuation }
+                start(work, timer)
+                // Cancelled before there were tasks: the handler found nothing to cancel.
+                if Task.isCancelled { cancelTasks() }
+            }
+        } onCancel: {
+            cancelTasks()
+        }
+    }
+
+    private func start(
+        _ work: @escaping @Sendable () async throws(APIError) -> Value,
+        _ timer: @escaping @Sendable () async -> APIError?
+    ) {
+        let tasks = [
+            Task {
+                do throws(APIError) { end(with: .success(try await work())) } catch { end(with: .failure(error)) }
+            },
+            Task {
+                if let error = await timer() { end(with: .failure(error)) }
+            },
+        ]
+        let isOver = state.withLock { state in
+            state.tasks = tasks
+            return state.isOver
+        }
+        if isOver { cancelTasks() }
+    }
+
+    private func end(with outcome: Outcome) {
+        let continuation = state.take { state in
+            state.isOver = true
+            return exchange(&state.continuation, with: nil)
+        }
+        cancelTasks()
+        continuation?.resume(returning: outcome)
+    }
+
+    private func cancelTasks() {
+        for task in state.withLock(\.tasks) { task.cancel() }
     }
 }

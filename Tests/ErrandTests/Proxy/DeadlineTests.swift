@@ -46,6 +46,18 @@ struct DeadlineTests {
         #expect(screen.events.count == 1)
     }
 
+    @Test func `A load whose service never returns from adapting ends as a timeout`() async {
+        let never = Latch()
+        defer { never.open() }
+        let proxy = proxy(ScriptedTransport()) { $0.adapt = { _ in await never.waitUncancelled() } }
+        let request = load(proxy)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(10))
+        #expect(await screen.ending() == .failure(.timeout))
+        #expect(proxy.activeRequests.isEmpty)
+        withExtendedLifetime(request) {}
+    }
+
     @Test func `Back-off counts`() async {
         let transport = ScriptedTransport { _ in
             var answer = HTTPResponse.status(429)
