@@ -8,6 +8,8 @@
 /// A transport has no queue: it starts each request at once. A proxy sends as many at a time as ``capacity`` allows.
 public protocol HTTPTransport: Sendable {
     /// How many exchanges a proxy may give to the transport at a time; ``TransportCapacity/init()`` by default.
+    ///
+    /// A transport that wraps another one returns that one's capacity, and keeps ``HTTPResponse/isMultiplexed`` of its answers.
     var capacity: TransportCapacity { get }
 
     /// Sends a request.
@@ -42,6 +44,7 @@ public struct TransportCapacity: Sendable, Equatable {
         var capacity = TransportCapacity()
         capacity.connectionsPerHost = .max
         capacity.connections = .max
+        capacity.streamsPerConnection = .max
         return capacity
     }
 }

@@ -9,6 +9,8 @@ final class APICall<Value: Sendable>: Sendable {
     let serializer: ResponseSerializer<Value>
     let options: LoadOptions
     let progress: TransferProgress.Handler?
+    /// Signals the turn from which the deadline runs; `nil` where that is the beginning of the work.
+    let turn: TurnSignal?
 
     init(
         id: RequestID,
@@ -26,6 +28,9 @@ final class APICall<Value: Sendable>: Sendable {
         self.serializer = serializer
         self.options = options
         self.progress = progress
+        let isCoalescing = Self.isCoalescing(draft, options)
+        turn = isCoalescing && (options.deadline ?? service.deadline) != nil ? TurnSignal() : nil
+        self.isCoalescing = isCoalescing
     }
 
     var loginRole: LoginRole { options.loginRole }
@@ -39,8 +44,10 @@ final class APICall<Value: Sendable>: Sendable {
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
     /// Whether the load may share an exchange.
-    var isCoalescing: Bool {
-        options.coalescesIdentical && !loginRole.isLoginRequest && [.get, .head].contains(draft.method)
+    let isCoalescing: Bool
+
+    private static func isCoalescing(_ draft: RequestDraft, _ options: LoadOptions) -> Bool {
+        options.coalescesIdentical && !options.loginRole.isLoginRequest && [.get, .head].contains(draft.method)
             && draft.destination == .memory
     }
 
@@ -49,7 +56,7 @@ final class APICall<Value: Sendable>: Sendable {
 
     /// Where its exchange queues; that of a login request does not, since the queued loads may wait for it.
     var exchangeLane: QueueLane? {
-        loginRole.isLoginRequest ? nil : QueueLane(host: service.baseURL.authority, priority: options.priority)
+        loginRole.isLoginRequest ? nil : QueueLane(host: service.baseURL.queueHost, priority: options.priority)
     }
 }
 

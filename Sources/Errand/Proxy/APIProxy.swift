@@ -106,6 +106,8 @@ public final class APIProxy: Sendable {
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
     ) async throws(APIError) -> APIResponse {
+        let path = request.url.path(percentEncoded: true)
+        guard !Task.isCancelled else { throw APIError(.cancelled).of(request.method, path: path) }
         let id = RequestID.next()
         let service = defaultService
         let jar = jar(for: service)
@@ -113,7 +115,7 @@ public final class APIProxy: Sendable {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 call.start(progress: progress) { continuation.resume(returning: $0) }
-                // Cancelled before it was in the table: the handler found nothing to cancel.
+                // Cancelled before it was in the table: the handler found nothing.
                 if Task.isCancelled { cancelRequest(id) }
             }
         } onCancel: {
@@ -222,7 +224,8 @@ extension APIProxy: CookieJarOwner {
             let result: Result<APIAnswer<Value>, APIError>
             do throws(APIError) {
                 result = .success(
-                    try await context.withDeadline(call.deadline, for: call.service) { () async throws(APIError) in
+                    try await context.withDeadline(call.deadline, for: call.service, after: call.turn) {
+                        () async throws(APIError) in
                         var runner = LoadRunner(call, context, slot)
                         return try await runner.run()
                     }

@@ -41,7 +41,7 @@ struct Exchange: Sendable {
                 guard redirects.count <= HTTPRequest.redirectLimit else {
                     throw TransportError(.badResponse, "more than \(HTTPRequest.redirectLimit) redirects")
                 }
-                hop = next
+                hop = try next.within(request.deadline, after: context.clock.uptime - start)
             }
         } catch {
             throw APIError(explained(redirects.isEmpty ? error : error.afterRedirect), service: service)
@@ -60,7 +60,7 @@ struct Exchange: Sendable {
             request.headers.append(cookie)
         }
         let response = try await context.transport.send(request, progress: progress)
-        context.queue.record(isMultiplexed: response.isMultiplexed, of: request.url.authority)
+        context.queue.record(isMultiplexed: response.isMultiplexed, of: request.url.queueHost)
         session.store(from: response.headers, url: request.url, at: context.clock.date)
         return response
     }
@@ -96,15 +96,28 @@ extension TransportError {
     }
 }
 
+extension HTTPRequest {
+    /// This redirected request, with what is left of the deadline of the exchange.
+    fileprivate func within(_ deadline: Duration?, after elapsed: Duration) throws(TransportError) -> HTTPRequest {
+        guard let deadline else { return self }
+        guard deadline > elapsed else { throw TransportError(.timeout, "the deadline passed between two redirects") }
+        var request = self
+        request.deadline = deadline - elapsed
+        return request
+    }
+}
+
 extension URL {
-    /// Host and port, in lower case: what a limit for a host applies to.
-    var authority: String {
+    /// Scheme, host and port, in lower case and without a default port: what a limit for a host applies to.
+    var queueHost: String {
         let text = absoluteString.utf8
         guard let slash = text.firstIndex(of: UInt8(ascii: "/")) else { return "" }
         let rest = text[slash...].drop { $0 == UInt8(ascii: "/") }
         let end = rest.firstIndex { [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
         let authority = rest[..<(end ?? rest.endIndex)]
         let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
-        return String(decoding: host.map(\.asciiLowercased), as: UTF8.self)
+        let origin = String(decoding: (text[..<slash] + "//".utf8 + host).map(\.asciiLowercased), as: UTF8.self)
+        let port = origin.hasPrefix("https:") ? ":443" : ":80"
+        return origin.hasSuffix(port) ? String(origin.dropLast(port.count)) : origin
     }
 }

@@ -1,22 +1,58 @@
 import Synchronization
 
 extension LoadContext {
-    /// Returns what `work` returns, unless `limit` passes before.
+    /// Returns what `work` returns, unless `limit` passes before; it runs from the `turn` of the load, where that is not now.
     ///
     /// - Throws: What `work` throws; `timeout` when `limit` has passed. `work` is cancelled then, and not waited for, because it
     ///   may be in code of the app that ignores the cancellation.
     func withDeadline<Value: Sendable>(
         _ limit: Duration?,
         for service: APIService?,
+        after turn: TurnSignal? = nil,
         _ work: @escaping @Sendable () async throws(APIError) -> Value
     ) async throws(APIError) -> Value {
         guard let limit else { return try await work() }
         let race = DeadlineRace<Value>()
         let outcome = await race.outcome(of: work) { [clock] in
+            if let turn, await !turn.wait() { return nil }
             guard (try? await clock.sleep(for: limit)) != nil else { return nil }
             return APIError(TransportError(.timeout, "the deadline of the load passed"), service: service)
         }
         return try outcome.get()
+    }
+}
+
+/// Signals the first turn of a load that begins its work before, because it may share an exchange, which queues.
+final class TurnSignal: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiter: CheckedContinuation<Bool, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Signals the turn; further calls have no effect.
+    func open() {
+        let waiter = state.take { state in
+            state.isOpen = true
+            return exchange(&state.waiter, with: nil)
+        }
+        waiter?.resume(returning: true)
+    }
+
+    /// Waits for the turn; one task may.
+    ///
+    /// - Returns: Whether it has come; `false` when the task was cancelled.
+    func wait() async -> Bool {
+        await withCancellableContinuation(ifCancelled: false) { continuation in
+            state.withLock { state in
+                guard !state.isOpen else { return true }
+                state.waiter = continuation
+                return nil
+            }
+        } remove: {
+            state.take { exchange(&$0.waiter, with: nil) }
+        }
     }
 }
 

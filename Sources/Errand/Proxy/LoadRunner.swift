@@ -16,6 +16,8 @@ struct LoadRunner<Value: Sendable> {
     /// Sends the load, and sends it again after a relogin or where a retry may help.
     mutating func run() async throws(APIError) -> APIAnswer<Value> {
         defer { slot.release() }
+        // The service's closures are not called for a load that was cancelled before its turn.
+        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         call.service.retryBudget.countRequest(at: context.clock.uptime)
         while true {
             let generation = try await loginGeneration()
@@ -56,6 +58,7 @@ struct LoadRunner<Value: Sendable> {
         }
         slot = QueueSlot(context.queue, lane: call.exchangeLane)
         try await slot.acquire()
+        call.turn?.open()
         defer { slot.release() }
         return try await exchange(request)
     }

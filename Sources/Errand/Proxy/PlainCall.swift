@@ -21,7 +21,7 @@ struct PlainCall: Sendable {
         let path = Redaction.path(request.url.absoluteString)
         let summary = ActiveRequest(id: id, method: request.method, path: path)
         context.loads.insert(ActiveLoad(summary, loginRole: role) { ended(.failure(APIError(.cancelled))) })
-        let lane = role.isLoginRequest ? nil : QueueLane(host: request.url.authority, priority: .normal)
+        let lane = role.isLoginRequest ? nil : QueueLane(host: request.url.queueHost, priority: .normal)
         context.start(id, in: lane) { slot in
             let result = await result(slot, progress)
             guard let load = context.loads.claim(id) else { return }

@@ -20,7 +20,7 @@ struct RequestQueueState {
     private let limits: QueueLimits
     private let capacity: TransportCapacity
     private var admitted = 0
-    /// The admitted requests that each have a connection.
+    /// The connections of the admitted requests: one for each request, or for each host that multiplexes.
     private var connections = 0
     private var hosts: [String: HostQueue] = [:]
     /// The hosts that multiplex; a bounded number of them.
@@ -28,7 +28,11 @@ struct RequestQueueState {
     private var lastSequence: UInt64 = 0
 
     init(limits: QueueLimits, capacity: TransportCapacity) {
-        self.limits = limits
+        self.limits = QueueLimits(perHost: limits.perHost, total: limits.total)
+        var capacity = capacity
+        capacity.connectionsPerHost = max(1, capacity.connectionsPerHost)
+        capacity.connections = max(1, capacity.connections)
+        capacity.streamsPerConnection = max(1, capacity.streamsPerConnection)
         self.capacity = capacity
     }
 
@@ -65,8 +69,7 @@ struct RequestQueueState {
     /// Ends the admission of a request.
     mutating func leave(_ lane: QueueLane) {
         admitted -= 1
-        hosts[lane.host]?.admitted -= 1
-        if hosts[lane.host]?.isMultiplexed == false { connections -= 1 }
+        change(lane.host) { $0.admitted -= 1 }
         dropIfUnused(lane.host)
     }
 
@@ -82,8 +85,7 @@ struct RequestQueueState {
     /// - Returns: Whether that changes what may be admitted.
     mutating func record(isMultiplexed: Bool, of name: String) -> Bool {
         guard let host = hosts[name], host.isMultiplexed != isMultiplexed else { return false }
-        hosts[name]?.isMultiplexed = isMultiplexed
-        connections += isMultiplexed ? -host.admitted : host.admitted
+        change(name) { $0.isMultiplexed = isMultiplexed }
         if multiplexed.count >= Self.rememberedHosts { multiplexed = [] }
         if isMultiplexed { multiplexed.insert(name) } else { multiplexed.remove(name) }
         return isMultiplexed
@@ -93,14 +95,21 @@ struct RequestQueueState {
 
     private mutating func enter(_ host: String) {
         admitted += 1
-        hosts[host]?.admitted += 1
-        if hosts[host]?.isMultiplexed == false { connections += 1 }
+        change(host) { $0.admitted += 1 }
+    }
+
+    private mutating func change(_ host: String, _ change: (inout HostQueue) -> Void) {
+        connections -= hosts[host]?.connections ?? 0
+        if hosts[host] != nil { change(&hosts[host, default: HostQueue(isMultiplexed: false)]) }
+        connections += hosts[host]?.connections ?? 0
     }
 
     private func hasRoom(for host: HostQueue) -> Bool {
         guard admitted < limits.total else { return false }
-        guard !host.isMultiplexed else { return host.admitted < min(limits.perHost, capacity.streamsPerConnection) }
-        return connections < capacity.connections && host.admitted < min(limits.perHost, capacity.connectionsPerHost)
+        let needsConnection = !host.isMultiplexed || host.admitted == 0
+        guard !needsConnection || connections < capacity.connections else { return false }
+        let carried = host.isMultiplexed ? capacity.streamsPerConnection : capacity.connectionsPerHost
+        return host.admitted < min(limits.perHost, carried)
     }
 
     private func first() -> (host: String, front: HostQueue.Front)? {
@@ -141,6 +150,9 @@ private struct HostQueue {
     init(isMultiplexed: Bool) {
         self.isMultiplexed = isMultiplexed
     }
+
+    /// The number of connections that the admitted requests use.
+    var connections: Int { isMultiplexed ? min(1, admitted) : admitted }
 
     /// The number of requests that wait.
     var count: Int { userInitiated.count + normal.count + background.count }

@@ -21,7 +21,7 @@ final class SharedExchanges: Sendable {
         let key = SharedExchange.Key(request, of: call, in: generation)
         let id = call.id
         let outcome = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
-            if join(key, as: id, SharedExchange.Member(waiter: waiter, progress: call.progress)) {
+            if join(key, as: id, SharedExchange.Member(waiter: waiter, progress: call.progress, turn: call.turn)) {
                 let exchange = Exchange(id: nil, service: call.service, cookies: call.cookies, context: context)
                 begin(key, number: id, QueueSlot(context.queue, lane: call.exchangeLane)) { progress throws(APIError) in
                     try await exchange.send(request, progress: progress)
@@ -49,6 +49,7 @@ final class SharedExchanges: Sendable {
             do throws(APIError) {
                 try await slot.acquire()
                 defer { slot.release() }
+                admit(key, number)
                 guard !removeIfUnwanted(key, number, isActive) else { throw APIError(.cancelled) }
                 outcome = .success(try await send { self.report($0, key, number) })
             } catch {
@@ -64,11 +65,25 @@ final class SharedExchanges: Sendable {
     ///
     /// - Returns: Whether it is the first and has to begin the exchange.
     private func join(_ key: SharedExchange.Key, as id: RequestID, _ member: SharedExchange.Member) -> Bool {
-        exchanges.withLock { exchanges in
+        let (isFirst, isAdmitted) = exchanges.withLock { exchanges in
             let isFirst = exchanges[key] == nil
-            exchanges[key, default: SharedExchange(number: id, members: [:])].members[id] = member
-            return isFirst
+            var shared = exchanges.removeValue(forKey: key) ?? SharedExchange(number: id)
+            shared.members[id] = member
+            exchanges[key] = shared
+            return (isFirst, shared.isAdmitted)
         }
+        if isAdmitted { member.turn?.open() }
+        return isFirst
+    }
+
+    /// Signals the turn of all loads that share an exchange, and of those that join it later.
+    private func admit(_ key: SharedExchange.Key, _ number: RequestID) {
+        let turns = exchanges.take { exchanges -> [TurnSignal] in
+            guard exchanges[key]?.number == number else { return [] }
+            exchanges[key]?.isAdmitted = true
+            return exchanges[key]?.members.values.compactMap(\.turn) ?? []
+        }
+        for turn in turns { turn.open() }
     }
 
     /// Removes an exchange all of whose loads have been cancelled, so that no load joins it.
@@ -138,6 +153,7 @@ private struct SharedExchange {
         let headers: [String]
         let body: HTTPBody
         let timeout: Duration?
+        let deadline: Duration?
         let limits: HTTPLimits
         let login: ObjectIdentifier
         let cookies: ObjectIdentifier
@@ -150,6 +166,7 @@ private struct SharedExchange {
             headers = request.headers.map { "\($0.name):\($0.value)" }
             body = request.body
             timeout = request.timeout
+            deadline = request.deadline
             limits = request.limits
             login = ObjectIdentifier(call.service.login)
             cookies = ObjectIdentifier(call.cookies)
@@ -163,12 +180,19 @@ private struct SharedExchange {
     struct Member {
         let waiter: Waiter
         let progress: TransferProgress.Handler?
+        let turn: TurnSignal?
     }
 
     /// Distinguishes it from a later exchange for the same.
     let number: RequestID
-    var members: [RequestID: Member]
+    var members: [RequestID: Member] = [:]
     var task: Task<Void, Never>?
+    /// Whether it has left the queue.
+    var isAdmitted = false
+
+    init(number: RequestID) {
+        self.number = number
+    }
 
     mutating func setTask(_ task: Task<Void, Never>, of number: RequestID) -> Bool {
         guard self.number == number else { return false }

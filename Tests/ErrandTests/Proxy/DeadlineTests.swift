@@ -110,6 +110,40 @@ struct DeadlineTests {
         #expect(await screen.endings(of: [slow, queued]) == [.success, .success])
     }
 
+    @Test(arguments: [1, 2])
+    func `Time in the queue of an exchange that loads share does not count`(_ count: Int) async {
+        let gates = ["slow": Latch(), "shared": Latch()]
+        let transport = ScriptedTransport { request in
+            try await gates[request.url.lastPathComponent]?.wait()
+            return .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport) { $0.deadline = nil }
+        let slow = load(proxy, "/slow")
+        await transport.waitForRequests(1)
+        let shared = (0..<count).map { _ in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            (request.path, request.method, request.ownJoin) = ("/shared", .get, true)
+            request.ownDeadline = .seconds(5)
+            request.loadData()
+            return request
+        }
+        while proxy.memberCount < count || proxy.queuedCount < 1 { await Task.yield() }
+        clock.advance(by: .seconds(100))
+        gates["slow"]?.open()
+        #expect(await screen.ending() == .success)
+        await transport.waitForRequests(2)
+        await clock.waitForSleepers(count)
+        let late = GoodsRequest(delegate: screen, proxy: proxy)
+        (late.path, late.method, late.ownJoin, late.ownDeadline) = ("/shared", .get, true, .seconds(7))
+        late.loadData()
+        await clock.waitForSleepers(count + 1)
+        clock.advance(by: .seconds(6))
+        #expect(await screen.endings(of: shared) == Array(repeating: .failure(.timeout), count: count))
+        gates["shared"]?.open()
+        #expect(await screen.ending() == .success)
+        withExtendedLifetime((slow, late)) {}
+    }
+
     @Test func `A request's deadline replaces that of its service`() async {
         let never = Latch()
         let transport = ScriptedTransport { _ in

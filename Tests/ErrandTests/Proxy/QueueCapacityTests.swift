@@ -80,6 +80,22 @@ struct QueueCapacityTests {
         #expect(queue.waitingCount == 3)
     }
 
+    @Test func `Hosts that multiplex have one connection each, and limits are at least 1`() {
+        var capacity = TransportCapacity()
+        (capacity.connectionsPerHost, capacity.connections, capacity.streamsPerConnection) = (0, 2, 10)
+        var limits = QueueLimits()
+        limits.perHost = 0
+        var queue = RequestQueueState(limits: limits, capacity: capacity)
+        let lanes = ["a", "b", "c"].map { QueueLane(host: $0, priority: .normal) }
+        #expect(queue.admit(lanes[0], times: 2) == 1)
+        _ = queue.record(isMultiplexed: true, of: "a")
+        #expect(queue.admit(lanes[1], times: 2) == 1)
+        #expect(queue.admit(lanes[2], times: 1) == 0, "the third connection")
+        queue.leave(lanes[0])
+        #expect(queue.admit(lanes[2], times: 1) == 1)
+        #expect(queue.admit(lanes[0], times: 1) == 0, "a host that multiplexes needs a connection as well")
+    }
+
     #if os(Linux)
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
     func `Over HTTP 2 one connection carries them all`() async throws {

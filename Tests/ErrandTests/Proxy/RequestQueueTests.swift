@@ -168,11 +168,13 @@ struct RequestQueueTests {
     }
 
     @Test(arguments: [
-        ("http://a.test/x", "a.test"), ("https://a.test:8443?q", "a.test:8443"), ("http://[::1]:80/", "[::1]:80"),
-        ("http://a.test", "a.test"), ("http://u:p@A.Test/x#f", "a.test"),
+        ("http://a.test/x", "http://a.test"), ("https://a.test:8443?q", "https://a.test:8443"),
+        ("http://[::1]:80/", "http://[::1]"), ("https://a.test:443", "https://a.test"),
+        ("http://a.test", "http://a.test"),
+        ("http://u:p@A.Test/x#f", "http://a.test"), ("https://a.test:80/", "https://a.test:80"),
     ])
-    func `A limit is for a host and its port`(_ url: String, _ expected: String) {
-        #expect(URL(string: url)?.authority == expected)
+    func `A limit applies to an origin`(_ url: String, _ expected: String) {
+        #expect(URL(string: url)?.queueHost == expected)
     }
 }
 

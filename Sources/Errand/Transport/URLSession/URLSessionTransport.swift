@@ -36,6 +36,7 @@ public final class URLSessionTransport: HTTPTransport {
         configuration.httpMaximumConnectionsPerHost = Int(Int32.max)
         var capacity = TransportCapacity.unlimited
         capacity.connectionsPerHost = max(1, connectionsPerHost)
+        capacity.streamsPerConnection = TransportCapacity().streamsPerConnection
         self.capacity = capacity
         exchanges = URLSessionExchanges(queues)
         session = exchanges.makeSession(configuration)
