@@ -10,8 +10,9 @@ package final class FixtureServer: Sendable {
     private let ledger: Ledger
     private let thread: LoopThread
 
-    /// Starts a server that answers each request with the result of `handler`, called on the server's thread; it must
-    /// not block.
+    /// Starts a server that answers each request with the result of `handler`, called on the server's thread.
+    ///
+    /// `handler` must not block.
     ///
     /// - Throws: ``SystemError``.
     package static func start(

@@ -16,8 +16,7 @@ package enum ZeroBomb {
         return [0x78, 0x9C] + deflate(count) + sum.bigEndian.littleEndianBytes
     }
 
-    /// Returns one block with fixed codes (RFC 1951 section 3.2.6): some zeros, then copies of 258 zeros in 13 bits
-    /// each.
+    /// Returns one block with fixed codes (RFC 1951 section 3.2.6): zeros, then copies of 258 zeros in 13 bits each.
     private static func deflate(_ count: Int64) -> [UInt8] {
         guard count > 0 else { return [0x03, 0x00] }
         let matches = (count - 1) / matchLength

@@ -18,7 +18,7 @@ final class LoopThread: Sendable {
         self.thread = ObjectIdentifier(thread)
     }
 
-    /// Waits until the thread has ended. May be called repeatedly; returns at once on the thread itself.
+    /// Waits until the thread has ended; returns at once on that thread itself.
     func join() {
         guard thread != ObjectIdentifier(Thread.current) else { return }
         ended.wait()

@@ -9,8 +9,7 @@ package enum BodyHandling: Sendable {
     /// Reads about this many bytes and no more until the test opens the gate; keeps none.
     ///
     /// The client cannot send more than the socket buffers hold. Its FIN follows what it has sent, so the server
-    /// notices the
-    /// end of such a connection only after the gate has opened.
+    /// notices the end of such a connection only after the gate has opened.
     case pause(after: Int64, until: Gate)
 
     /// Keeps the first 16 MiB.

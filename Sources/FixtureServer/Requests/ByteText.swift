@@ -39,8 +39,7 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Returns the number that these ASCII digits represent; `nil` when a byte is not a digit or the number does not
-    /// fit.
+    /// Returns the number that these ASCII digits represent; `nil` for other bytes and for an overflow.
     func number(radix: Int64 = 10) -> Int64? {
         guard !isEmpty, count <= 16 else { return nil }
         var value: Int64 = 0

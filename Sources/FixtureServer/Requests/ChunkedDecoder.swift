@@ -19,8 +19,7 @@ struct ChunkedDecoder {
     }
 
     /// Reads one element at the start of `bytes` and passes its data to `body`; returns how many bytes it has read, 0
-    /// when it
-    /// needs more.
+    /// when it needs more.
     mutating func consume(
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Void

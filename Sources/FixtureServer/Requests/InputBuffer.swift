@@ -43,8 +43,9 @@ struct InputBuffer {
         while count > 0, bytes[start] == .carriageReturn || bytes[start] == .lineFeed { consume(1) }
     }
 
-    /// Returns the position after the first empty line from `offset` on; includes bare line feeds, which are refused
-    /// later.
+    /// Returns the position after the first empty line from `offset` on.
+    ///
+    /// Bare line feeds end a line here, and are refused by the parser.
     func endOfHead(from offset: Int) -> Int? {
         withUnread { bytes in
             var search = offset
