@@ -59,7 +59,7 @@ final class GoodsRequest: SampleRequest, APIManager {
 }
 
 extension GoodsRequest {
-    /// Begins a load and discards its ID.
+    /// Begins a load and retains the request until the load has ended.
     func loadAndKeep() {
         ownReleasePolicy = .finish
         let kept = self
