@@ -2,19 +2,21 @@ public import Errand
 public import Foundation
 
 extension HTTPResponse {
-    /// An answer of JSON text.
+    /// Returns an answer whose body is JSON text; 200 by default.
+    ///
+    /// `headers` replace the default `Content-Type: application/json`.
     public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPResponse {
         let type: HTTPHeaders = ["Content-Type": "application/json"]
         return HTTPResponse(status: status, headers: type.merging(headers), body: Data(text.utf8))
     }
 
-    /// An answer of a value as JSON, under `data` of the default envelope.
+    /// Returns an answer with a value as JSON, under `data` of the default envelope.
     ///
     /// - Parameters:
-    ///   - value: What the request's `Response` is decoded from.
-    ///   - code: The business code.
-    ///   - message: The message for the user.
-    ///   - encoder: Makes the JSON; dates in ISO 8601 by default, as a service reads them.
+    ///   - value: The value that the request's `Response` is decoded from.
+    ///   - code: The business code; 200, which is success, by default.
+    ///   - message: The message for the user; `ok` by default.
+    ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
     /// - Returns: An answer with status 200.
     /// - Throws: What the encoder throws.
     public static func envelope(
@@ -28,14 +30,14 @@ extension HTTPResponse {
         return .json(#"{"errcode":\#(code),"msg":\#(text),"data":\#(data)}"#)
     }
 
-    /// An answer without a body.
+    /// Returns an answer with this status and without a body.
     public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> HTTPResponse {
         HTTPResponse(status: status, headers: headers)
     }
 }
 
 extension JSONEncoder {
-    /// Writes dates as an ``APIService`` reads them.
+    /// An encoder that writes dates in ISO 8601, as an ``APIService`` reads them by default.
     public static var iso8601: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601

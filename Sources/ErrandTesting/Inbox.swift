@@ -1,7 +1,7 @@
 import Errand
 import Synchronization
 
-/// Keeps values until somebody takes them, one each, first come, first served.
+/// A queue of values: each is returned to one caller of ``next()``, first in, first out.
 final class Inbox<Value: Sendable>: Sendable {
     private typealias Waiter = CheckedContinuation<Value?, Never>
 
@@ -24,7 +24,7 @@ final class Inbox<Value: Sendable>: Sendable {
         waiter?.resume(returning: value)
     }
 
-    /// The next value; `nil` when the task is cancelled before there is one.
+    /// Waits for the next value; returns `nil` when the task is cancelled before there is one.
     func next() async -> Value? {
         let number = state.withLock { state in
             state.lastNumber += 1

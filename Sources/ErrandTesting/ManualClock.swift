@@ -2,7 +2,7 @@ public import Errand
 public import Foundation
 import Synchronization
 
-/// A clock that stands still until a test moves it: it drives deadlines, back-off, `Retry-After` and the age of cookies.
+/// A clock that only a test advances: it drives deadlines, back-off, `Retry-After` and the age of cookies.
 public final class ManualClock: APIClock {
     private typealias Sleeper = (end: Duration, waiter: CheckedContinuation<Bool, Never>)
 
@@ -16,25 +16,25 @@ public final class ManualClock: APIClock {
     private let sleeping = Tally()
     private let state = Mutex(State())
 
-    /// Creates a clock that stands still.
+    /// Creates a clock.
     ///
-    /// - Parameter date: What the clock shows first.
+    /// - Parameter date: The clock's first date; 1,700,000,000 seconds after 1970 by default.
     public init(date: Date = Date(timeIntervalSince1970: 1_700_000_000)) {
         start = date
     }
 
-    /// How far the clock has been moved.
+    /// How far the clock has been advanced.
     public var uptime: Duration { state.withLock(\.uptime) }
 
-    /// The first date, moved as far as the clock has been.
+    /// The first date plus ``uptime``.
     public var date: Date { start.addingTimeInterval(uptime / .seconds(1)) }
 
-    /// How many wait for the clock to move.
+    /// The number of tasks that wait for the clock.
     public var sleepers: Int { sleeping.count }
 
-    /// Waits until the clock has been moved by `duration`.
+    /// Waits until the clock has been advanced by `duration`.
     ///
-    /// - Throws: At once, when the task is cancelled.
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(for duration: Duration) async throws(CancellationError) {
         let number = nextNumber()
         let hasSlept = await withCancellableContinuation(ifCancelled: false) { waiter in
@@ -45,9 +45,9 @@ public final class ManualClock: APIClock {
         guard hasSlept else { throw CancellationError() }
     }
 
-    /// Moves the clock, and wakes those whose time has come, the earliest first.
+    /// Advances the clock and resumes the tasks whose wait has ended, the earliest first.
     ///
-    /// What they do next has not happened when this returns.
+    /// May return before the resumed tasks run.
     public func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.uptime += duration
@@ -59,7 +59,9 @@ public final class ManualClock: APIClock {
         for (_, sleeper) in due { sleeper.waiter.resume(returning: true) }
     }
 
-    /// Waits until at least `count` wait for the clock, so that moving it cannot come too early.
+    /// Waits until at least `count` tasks wait for the clock, so that the clock is not advanced too early.
+    ///
+    /// Returns at once when the calling task is cancelled.
     public func waitForSleepers(_ count: Int = 1) async {
         await sleeping.reach(count)
     }
@@ -71,7 +73,7 @@ public final class ManualClock: APIClock {
         }
     }
 
-    /// Keeps a sleeper; `true` when there is nothing to wait for.
+    /// Keeps a sleeper, and returns `nil`; for a wait of zero or less, returns whether the task is not cancelled.
     private func park(_ waiter: CheckedContinuation<Bool, Never>, _ number: Int, for duration: Duration) -> Bool? {
         guard duration > .zero else { return !Task.isCancelled }
         state.withLock { $0.sleepers[number] = ($0.uptime + duration, waiter) }
@@ -79,7 +81,7 @@ public final class ManualClock: APIClock {
         return nil
     }
 
-    /// Takes a sleeper who has been cancelled.
+    /// Removes a cancelled sleeper.
     private func remove(_ number: Int) -> CheckedContinuation<Bool, Never>? {
         guard let sleeper = state.withLock({ $0.sleepers.removeValue(forKey: number) }) else { return nil }
         sleeping.add(-1)

@@ -1,72 +1,72 @@
 public import Errand
 
-/// A screen for tests: delegate and param source in one, whose endings can be awaited.
+/// A screen for tests: a delegate and param source that records the endings of loads and lets a test wait for them.
 @MainActor public final class RequestRecorder: APIManagerParamSource, APIManagerCallbackDelegate {
-    /// How a load has ended.
+    /// How a load ended.
     public enum Event: Equatable, Sendable {
-        /// With an answer.
+        /// The load succeeded.
         case success
-        /// With an error of this type; the error itself is in ``RequestRecorder/errors``.
+        /// The load failed with an error of this type; the error itself is in ``RequestRecorder/errors``.
         case failure(APIErrorType)
-        /// By a cancel.
+        /// The load was cancelled.
         case cancel
     }
 
     /// The parameters of every load.
     public var params: APIParams?
-    /// Called inside each delegate method.
+    /// Called inside the delegate method of each ending, after the ending is in ``events``.
     public var onEvent: (@MainActor (BaseAPIRequest, Event) -> Void)?
-    /// Called whenever parameters are asked for.
+    /// Called inside ``params(for:)``, before it returns.
     public var onParams: (@MainActor (BaseAPIRequest) -> Void)?
-    /// Adds the files of an upload.
+    /// Adds the parts of a multipart form; `nil`, the default, adds none.
     public var parts: (@MainActor (inout MultipartForm) -> Void)?
-    /// All endings, in their order.
+    /// All endings, in the order in which they were delivered.
     public private(set) var events: [Event] = []
-    /// The errors of all failures, in their order.
+    /// The errors of all failures, in the order in which they were delivered.
     public private(set) var errors: [APIError] = []
-    /// All progress that was reported.
+    /// All reported progress.
     public private(set) var progress: [TransferProgress] = []
     private let inbox = Inbox<Event>()
 
-    /// Creates a screen.
+    /// Creates a recorder.
     ///
-    /// - Parameter params: The parameters of every load.
+    /// - Parameter params: The parameters of every load; none by default.
     public init(params: APIParams? = nil) {
         self.params = params
     }
 
-    /// The next ending that nobody has asked for yet; waits for it, and gives up with `nil` when the task is cancelled.
+    /// Waits for the next ending that this method has not returned yet; returns `nil` when the task is cancelled.
     ///
-    /// Several tasks may wait; each gets an ending of its own, first come, first served.
+    /// Several tasks may wait; each receives a different ending, first in, first out.
     public func ending() async -> Event? {
         await inbox.next()
     }
 
-    /// The next `count` endings; fewer when the task is cancelled.
+    /// Waits for the next `count` endings; returns fewer when the task is cancelled.
     public func endings(_ count: Int) async -> [Event] {
         var endings: [Event] = []
         while endings.count < count, let next = await ending() { endings.append(next) }
         return endings
     }
 
-    /// The next endings, as many as there are requests; fewer when the task is cancelled.
+    /// Waits for as many endings as there are requests; returns fewer when the task is cancelled.
     ///
-    /// Keeps the requests until then. An optimized build may otherwise release a local array of them after its last use,
-    /// which cancels their loads without an ending.
+    /// Retains the requests until it returns. An optimized build may otherwise release a local array of them after its
+    /// last use, which cancels their loads without an ending.
     public func endings(of requests: [BaseAPIRequest]) async -> [Event] {
         let endings = await endings(requests.count)
         withExtendedLifetime(requests) {}
         return endings
     }
 
-    /// Gives ``params``.
+    /// Returns ``params``.
     public func params(for request: BaseAPIRequest) -> APIParams? {
         MainActor.assertIsolated()
         onParams?(request)
         return params
     }
 
-    /// Adds ``parts``.
+    /// Calls ``parts``.
     public func appendParts(to form: inout MultipartForm, for request: BaseAPIRequest) {
         parts?(&form)
     }

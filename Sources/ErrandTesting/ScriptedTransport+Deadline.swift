@@ -4,9 +4,9 @@ import Synchronization
 extension ScriptedTransport {
     typealias Outcome = Result<HTTPResponse, TransportError>
 
-    /// What comes first: the end of `work`, the end of `timeout` on `clock`, or the cancel of the task.
+    /// Returns the result of `work`, or throws when `timeout` passes on `clock` or the task is cancelled before.
     ///
-    /// A script that ignores its cancel goes on unheard.
+    /// A script that ignores its cancel continues, and its result is discarded.
     static func race(
         _ work: @escaping @Sendable () async throws(TransportError) -> HTTPResponse,
         _ timeout: Duration,
@@ -32,7 +32,7 @@ extension ScriptedTransport {
     }
 }
 
-/// Takes the first outcome and no other.
+/// Keeps the first outcome and ignores all later ones.
 private final class FirstOutcome: Sendable {
     private struct State {
         var outcome: ScriptedTransport.Outcome?

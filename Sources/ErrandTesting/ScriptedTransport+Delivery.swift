@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 extension ScriptedTransport {
-    /// Reports a body that has gone out as a whole; no body moves nothing.
+    /// Reports that the whole body has been sent; reports nothing when there is no body.
     static func reportUpload(of body: HTTPBody, to progress: TransferProgress.Handler) {
         guard !body.isEmpty else { return }
         let bytes = body.pieces.reduce(0) { $0 + $1.byteCount }
@@ -11,7 +11,7 @@ extension ScriptedTransport {
 }
 
 extension HTTPResponse {
-    /// This answer as a transport hands it over: within the limit, reported, and in its file.
+    /// Returns this answer as a transport does: checked against the limit, reported, and written to its file.
     func delivered(
         to request: HTTPRequest,
         _ progress: TransferProgress.Handler?

@@ -2,10 +2,10 @@ public import Errand
 import Foundation
 import Synchronization
 
-/// A network that is a list of functions; it keeps what it was asked to send.
+/// A transport without a network: scripts answer the requests, and the requests are recorded.
 ///
-/// Apart from that it does what any transport does: a 2xx answer goes to the file that the request names, a body above the
-/// request's limit fails with `responseTooLarge`, and progress is reported once for each body, when it has moved.
+/// Otherwise it behaves as any transport does: a 2xx answer is written to the file that the request names, a body above
+/// the request's limit fails with `responseTooLarge`, and progress is reported once for each body, when it is complete.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()
@@ -13,9 +13,12 @@ import Synchronization
 /// let proxy = APIProxy(service: service, transport: transport)
 /// ```
 public final class ScriptedTransport: HTTPTransport {
-    /// Unlimited: a proxy's limits alone count.
+    /// Unlimited: only the proxy's limits apply.
     public let capacity = TransportCapacity.unlimited
-    /// What answers a request; any error it throws fails the exchange.
+    /// A function that answers a request, called on any thread.
+    ///
+    /// A `TransportError` that it throws fails the exchange unchanged, `CancellationError` fails it with `cancelled`,
+    /// and any other error with `connectionLost`.
     public typealias Script = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
     private struct Route {
@@ -40,13 +43,13 @@ public final class ScriptedTransport: HTTPTransport {
     private let state = Mutex(State())
     private let arrivals = Tally()
 
-    /// Creates a network.
+    /// Creates a transport without scripts.
     ///
     /// - Parameters:
-    ///   - clock: Ends an exchange with `timeout` when the request's time has passed on it; usually a ``ManualClock``.
-    ///     Without one, no exchange ever times out.
-    ///   - keepsRequests: Whether ``requests`` is kept; a test with a million loads can do without.
-    ///   - fallback: Answers what no script is for; by default such an exchange fails, and says so.
+    ///   - clock: Measures each request's `timeout`, at whose end the exchange fails with `timeout`; usually a
+    ///     ``ManualClock``. Without one, the default, no exchange times out.
+    ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads.
+    ///   - fallback: Answers the requests that no script matches; ``refuse`` by default.
     public init(
         clock: (any APIClock)? = nil,
         keepsRequests: Bool = true,
@@ -57,26 +60,31 @@ public final class ScriptedTransport: HTTPTransport {
         self.fallback = fallback
     }
 
-    /// Answers requests from now on; a newer script goes before an older one for the same.
+    /// Adds a script, which takes precedence over the older ones.
     ///
     /// - Parameters:
-    ///   - method: The method.
-    ///   - path: The end of the URL's path, whole segments; `*` stands for any one of them.
-    ///   - script: Called for each such request, on any thread; it may wait.
+    ///   - method: The method of the requests that the script answers.
+    ///   - path: The last segments of the URL's path; `*` matches any one segment.
+    ///   - script: Called for each matching request, on any thread; it may suspend.
     public func on(_ method: HTTPMethod, _ path: String, _ script: @escaping Script) {
         let route = Route(method: method, path: path.split(separator: "/"), script: script)
         state.withLock { $0.routes.insert(route, at: 0) }
     }
 
-    /// Everything that was sent, in its order.
+    /// Every request so far, in the order in which they were sent; empty without `keepsRequests`.
     public var requests: [HTTPRequest] { state.withLock(\.sent) }
 
-    /// Waits until at least `count` requests have been sent in all.
+    /// Waits until at least `count` requests have been sent in total.
+    ///
+    /// Returns at once when the calling task is cancelled.
     public func waitForRequests(_ count: Int = 1) async {
         await arrivals.reach(count)
     }
 
-    /// Answers as scripted.
+    /// Answers a request by its script.
+    ///
+    /// - Throws: The script's error, `timeout`, `cancelled` or `responseTooLarge`; `storage` when the file cannot be
+    ///   written.
     public func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
@@ -88,7 +96,7 @@ public final class ScriptedTransport: HTTPTransport {
         return try await answer(to: request, script).delivered(to: request, progress)
     }
 
-    /// Fails an exchange that nobody has scripted.
+    /// A script that fails every exchange with `invalidRequest` and names the request's method and path.
     public static let refuse: Script = { request in
         throw TransportError(.invalidRequest, "no script answers \(request.method) \(request.url.path)")
     }

@@ -1,12 +1,12 @@
 public import Errand
 
-/// Puts `proxy` in the place of ``APIProxy/shared`` while `work` runs, for this task and those it starts.
+/// Replaces ``APIProxy/shared`` by `proxy` while `work` runs, in this task and the tasks that it starts.
 ///
-/// Tests that run at the same time do not see each other's proxy. A request takes its proxy when it is created, so create
-/// screens and requests inside.
+/// Detached tasks and other tests that run at the same time are not affected. A request takes its proxy when it is
+/// created, so create screens and requests inside `work`.
 ///
 /// - Parameters:
-///   - proxy: What `APIProxy.shared` is meanwhile.
+///   - proxy: The value of `APIProxy.shared` meanwhile.
 ///   - work: The test.
 /// - Returns: What `work` returns.
 public func withSharedProxy<Value>(_ proxy: APIProxy, _ work: () async throws -> Value) async rethrows -> Value {

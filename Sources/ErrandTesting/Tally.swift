@@ -1,7 +1,7 @@
 import Errand
 import Synchronization
 
-/// A number that goes up and down, and those who wait until it is high enough.
+/// A counter that tasks can wait on until it is high enough.
 final class Tally: Sendable {
     private typealias Waiter = (count: Int, continuation: CheckedContinuation<Bool, Never>)
 

@@ -2,15 +2,17 @@ import Foundation
 
 /// An HTTP/1.1 server on loopback for tests, demos and benchmarks: one thread, no packages, no waiting by sleeping.
 ///
-/// It is listening when ``start(_:handler:)`` returns, and it stops when it is told to or when it is released.
+/// It is listening when ``start(_:handler:)`` returns, and it stops in ``stop(grace:)`` or when it is released.
 package final class FixtureServer: Sendable {
-    /// The port it listens to.
+    /// The port that the server listens on.
     package let port: UInt16
     private let inbox: Inbox
     private let ledger: Ledger
     private let thread: LoopThread
 
-    /// Starts a server that answers each request as `handler` says, which runs on the server's thread and must not block.
+    /// Starts a server that answers each request with the result of `handler`, called on the server's thread.
+    ///
+    /// `handler` must not block.
     ///
     /// - Throws: ``SystemError``.
     package static func start(
@@ -21,7 +23,7 @@ package final class FixtureServer: Sendable {
         return try FixtureServer(options) { _, _ in script }
     }
 
-    /// Starts a server that plays a script for each turn of each connection.
+    /// Starts a server that plays a script for each turn of each connection; `plan` is called on the server's thread.
     ///
     /// - Throws: ``SystemError``.
     package static func start(
@@ -52,67 +54,69 @@ package final class FixtureServer: Sendable {
     /// `http://127.0.0.1:port`.
     package var baseURL: URL { url("") }
 
-    /// A URL of this server: `path` stands behind the port as it is.
+    /// Returns a URL of this server, in which `path` follows the port unchanged.
     package func url(_ path: String, host: String = "127.0.0.1") -> URL {
         guard let url = URL(string: "http://\(host):\(port)\(path)") else { preconditionFailure("not a path: \(path)") }
         return url
     }
 
-    /// The requests that are kept, in the order of their arrival.
+    /// The recorded requests, in the order of their arrival.
     package var requests: [RecordedRequest] { ledger.read(\.requests) }
 
-    /// How many requests have arrived.
+    /// The number of requests that have arrived.
     package var totalRequests: Int { ledger.read(\.totalRequests) }
 
-    /// How many connections are open now.
+    /// The number of connections that are open now.
     package var openConnections: Int { ledger.read(\.openConnections) }
 
-    /// How many connections have ever been accepted.
+    /// The number of connections that have been accepted.
     package var totalConnections: Int { ledger.read(\.totalConnections) }
 
-    /// The oldest request that was not taken yet, waited for.
+    /// Waits for the oldest request that this method has not returned yet.
     ///
-    /// - Throws: ``NoRequest`` when none comes in time, or the task is cancelled, or the server stops.
+    /// - Throws: ``NoRequest`` when none arrives in time, the task is cancelled, or the server stops.
     package func takeRequest(timeout: Duration = .seconds(30)) async throws -> RecordedRequest {
         guard let request = await ledger.takeRequest(timeout: timeout) else { throw NoRequest() }
         return request
     }
 
-    /// Waits until so many connections are open, and returns whether that came in time.
+    /// Waits until exactly this many connections are open, and returns whether that happened in time.
     package func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
         await ledger.wait(timeout) { $0.openConnections == count }
     }
 
-    /// Waits until so many connections have been accepted, and returns whether that came in time.
+    /// Waits until at least this many connections have been accepted, and returns whether that happened in time.
     package func waitForTotalConnections(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
         await ledger.wait(timeout) { $0.totalConnections >= count }
     }
 
-    /// Waits until so many requests have arrived, and returns whether that came in time.
+    /// Waits until at least this many requests have arrived, and returns whether that happened in time.
     package func waitForTotalRequests(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
         await ledger.wait(timeout) { $0.totalRequests >= count }
     }
 
-    /// Forgets the kept requests, taken or not.
+    /// Removes the recorded requests, returned by ``takeRequest(timeout:)`` or not.
     package func forgetRequests() {
         ledger.removeRequests()
     }
 
-    /// Takes new connections, or leaves them in the backlog, from the return of this on.
+    /// Starts or stops accepting connections; those that are not accepted wait in the backlog.
+    ///
+    /// The change is in effect when this method returns.
     package func setAccepting(_ accepts: Bool) async {
         let taken = Gate()
         guard inbox.post(.setAccepting(accepts)), inbox.post(.run(after: .zero) { taken.open() }) else { return }
         await taken.opened()
     }
 
-    /// Ends the server and returns when its thread is over; a second call does nothing.
+    /// Stops the server and returns when its thread has ended; a second call does nothing.
     ///
-    /// Idle connections close at once. Others may finish their answer within `grace`.
+    /// Idle connections close at once. Others may finish their answer within `grace`, which is zero by default.
     package func stop(grace: Duration = .zero) {
         inbox.post(.stop(grace: grace))
         thread.join()
     }
 }
 
-/// No request came in time.
+/// No request arrived in time.
 package struct NoRequest: Error {}

@@ -1,24 +1,24 @@
 import Foundation
 
-/// How a ``FixtureServer`` listens, reads and records.
+/// The options of a ``FixtureServer``.
 package struct ServerOptions: Sendable {
-    /// The port, or 0 for a free one.
+    /// The port; 0, the default, chooses a free one.
     package var port: UInt16 = 0
-    /// Whether `::1` is listened to as well, on the same port.
+    /// Whether the server also listens on `::1`, on the same port; `false` by default.
     package var listensOnIPv6 = false
-    /// A path for a Unix socket that is listened to as well.
+    /// The path of a Unix socket that the server also listens on; `nil` by default.
     package var unixSocket: URL?
-    /// How many connections the kernel holds that were not accepted yet.
+    /// The number of connections that the kernel holds until they are accepted.
     package var backlog: Int32 = 4096
-    /// How many of the last requests are kept at least; 0 keeps none.
+    /// The number of recent requests that are recorded at least; 0 records none.
     package var recordedRequests = 10_000
-    /// How many bytes a request's head may have.
+    /// The maximum size of a request's head, in bytes.
     package var headLimit = 1 << 20
-    /// What is done with a body, by its request's head.
+    /// Chooses what to do with a body by its request's head; by default the first 16 MiB are kept.
     package var bodyHandling: @Sendable (RequestHead) -> BodyHandling = { _ in .keep }
-    /// Whether `Expect: 100-continue` is answered with `100 Continue`.
+    /// Whether the server answers `Expect: 100-continue` with `100 Continue`.
     package var sendsContinue = true
-    /// How long a connection may be idle between two requests; `nil` is for ever.
+    /// How long a connection may be idle between two requests; without a limit when `nil`, the default.
     package var keepAliveTimeout: Duration?
 
     /// Creates the default options.

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What the arguments ask for.
+/// A command of the bench, parsed from its arguments.
 enum Command {
-    /// Measure and report.
+    /// Measures and reports.
     case measure(Plan)
-    /// Serve the bench's requests; the bench does that to its own executable.
+    /// Serves the bench's requests; the bench starts its own executable with this command.
     case serve
-    /// Carry out one row's orders; the bench does that to its own executable.
+    /// Executes the orders of one row; the bench starts its own executable with this command.
     case work(Row, URL)
-    /// Explain the arguments.
+    /// Prints the usage.
     case help
 }
 
@@ -47,7 +47,7 @@ extension Command {
           --help, -h        show this text
         """
 
-    /// Reads the arguments that follow the program's name.
+    /// Parses the arguments that follow the program's name.
     init(_ arguments: [String]) throws(UsageError) {
         switch arguments.first {
         case "serve" where arguments.count == 1: self = .serve
@@ -64,7 +64,7 @@ extension Command {
     }
 }
 
-/// What is wrong with the arguments.
+/// An error in the arguments.
 struct UsageError: Error {
     let message: String
 

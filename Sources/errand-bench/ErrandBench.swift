@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures the layer against the bare libcurl below it and the URLSession beside it.
+/// Compares the layer with bare libcurl, which it uses, and with URLSession.
 @main struct ErrandBench {
     static func main() async {
         do {

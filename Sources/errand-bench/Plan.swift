@@ -1,6 +1,6 @@
-/// What to measure, how often, and how to say it.
+/// The rows to measure, how often to measure them, and the format of the report.
 struct Plan {
-    /// How the results are written.
+    /// The format of the results.
     enum Format {
         case table
         case json
@@ -14,7 +14,7 @@ struct Plan {
     var rounds = 5
     var soakRequests = 200_000
 
-    /// Reads the arguments of a measurement.
+    /// Parses the arguments of a measurement.
     init(_ arguments: [String]) throws(UsageError) {
         var rest = arguments[...]
         var rows: [Row] = []
@@ -32,9 +32,9 @@ struct Plan {
         if !rows.isEmpty { self.rows = Row.allCases.filter(rows.contains) }
     }
 
-    /// How long one turn of a row takes, about.
+    /// The approximate duration of one turn of a row.
     var secondsPerTurn: Double { isQuick ? 0.02 : 0.4 }
-    /// The bytes of an upload or a download.
+    /// The size of an upload or a download, in bytes.
     var transferBytes: Int { isQuick ? 64 << 20 : 1 << 30 }
 
     private mutating func makeQuick() {
@@ -65,7 +65,7 @@ struct Plan {
 }
 
 extension Row {
-    /// The rows that an argument names: a family, such as `floor`, brings all its members.
+    /// Returns the rows that an argument names; the name of a family, such as `floor`, includes all its members.
     fileprivate static func named(_ name: String) throws(UsageError) -> [Row] {
         let rows = allCases.filter { $0.rawValue == name || $0.rawValue.hasPrefix(name + "-") }
         guard !rows.isEmpty else {

@@ -1,19 +1,19 @@
 import Foundation
 
-/// What the arguments ask for.
+/// A command of the program, parsed from its arguments.
 enum Command: Equatable {
-    /// Walk through the shop, on another server where one is given.
+    /// Walks through the shop; on another server if a URL is given.
     case walk(baseURL: URL?)
-    /// Serve the shop's API.
+    /// Serves the shop's API.
     case serve(port: UInt16)
-    /// Start again with nothing but a cookie file; the walk does that to its own executable.
+    /// Starts the app again with only a cookie file; the walk starts its own executable with this command.
     case resume(baseURL: URL, cookieFile: URL)
-    /// Explain the arguments.
+    /// Prints the usage.
     case help
 }
 
 extension Command {
-    /// Reads the arguments that follow the program's name.
+    /// Parses the arguments that follow the program's name.
     init(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") {
             self = .help
@@ -71,7 +71,7 @@ private struct Options {
     }
 }
 
-/// What is wrong with the arguments.
+/// An error in the arguments.
 struct UsageError: Error {
     let message: String
 

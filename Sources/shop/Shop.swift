@@ -1,6 +1,6 @@
 import Foundation
 
-/// The main job: a walk through a shop, as an app would take it.
+/// The demo: a walk through a shop with the requests of an app.
 @main struct Shop {
     static func main() async {
         StandardStreams.secure()

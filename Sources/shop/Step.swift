@@ -3,13 +3,13 @@ struct Step {
     let name: String
     private let body: @MainActor () async throws -> Void
 
-    /// Creates a step that does what a customer would do, and throws when anything is not as it should be.
+    /// Creates a step; `body` acts as a customer and throws when a result is wrong.
     init(_ name: String, _ body: @escaping @MainActor () async throws -> Void) {
         self.name = name
         self.body = body
     }
 
-    /// Takes the step, and gives it up when it takes longer than `limit` or the calling task is cancelled.
+    /// Runs the step; cancels it after `limit` or when the calling task is cancelled.
     @MainActor func run(within limit: Duration) async throws {
         let work = Task { try await body() }
         let watchdog = Task {

@@ -1,4 +1,4 @@
-/// Why a step did not hold, as a sentence.
+/// Why a step failed, as a sentence.
 struct StepFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -7,9 +7,9 @@ struct StepFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Makes sure that something holds.
+/// Checks a condition.
 ///
-/// - Throws: ``StepFailure`` with the sentence when it does not.
+/// - Throws: ``StepFailure`` with the sentence when the condition is false.
 func expect(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws(StepFailure) {
     guard holds else { throw StepFailure(otherwise()) }
 }

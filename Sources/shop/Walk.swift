@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// The walk through the shop, step by step; each step looks at real values and throws when one is wrong.
+/// The walk through the shop, step by step; each step checks actual values and throws when one is wrong.
 @MainActor struct Walk {
     private static let stepLimit = Duration.seconds(30)
 
@@ -28,9 +28,9 @@ import Foundation
         ]
     }
 
-    /// Takes every step, until one does not hold.
+    /// Runs the steps in order until one fails.
     ///
-    /// - Throws: ``StepFailure`` that names the step and the reason.
+    /// - Throws: ``StepFailure`` with the name of the step and the reason.
     func run() async throws {
         let start = ContinuousClock.now
         app.terminal.write("A walk through the shop at \(app.baseURL.absoluteString)")
@@ -55,10 +55,10 @@ import Foundation
         }
     }
 
-    /// All that stays of the app when its process ends.
+    /// The file with the app's cookies, all that the app keeps when its process ends.
     var cookieFile: URL { folder.file("cookies.txt") }
 
-    /// The session as the jar keeps it.
+    /// The session's cookie in the jar.
     var sessionCookie: Cookie? {
         app.proxy.cookies.cookies(for: app.baseURL).first { $0.name == "sid" }
     }

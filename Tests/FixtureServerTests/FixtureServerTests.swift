@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("A server's life", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Starting and stopping a server", .takesTurns, .timeLimit(.minutes(10)))
 struct FixtureServerTests {
     @Test func `It is listening when start returns`() throws {
         let server = try FixtureServer.start()
@@ -13,7 +13,7 @@ struct FixtureServerTests {
         #expect(server.baseURL.absoluteString == "http://127.0.0.1:\(server.port)")
     }
 
-    @Test func `It closes every connection when it stops, twice as well as once`() async throws {
+    @Test func `Stopping closes every connection, and may be repeated`() async throws {
         let server = try FixtureServer.start()
         var idle = try RawClient(port: server.port)
         var hanging = try RawClient(port: server.port)
@@ -47,7 +47,7 @@ struct FixtureServerTests {
         await stopped.opened()
     }
 
-    @Test func `It can be stopped and released on its own thread`() async throws {
+    @Test func `It can be stopped and released on the server's thread`() async throws {
         let gate = Gate()
         let holder = Holder()
         holder.server = try FixtureServer.start { _ in
@@ -63,7 +63,7 @@ struct FixtureServerTests {
         #expect(holder.server == nil)
     }
 
-    @Test func `It counts its connections and tells when they are gone`() async throws {
+    @Test func `It counts its connections and their ends`() async throws {
         let server = try FixtureServer.start()
         do {
             let first = try RawClient(port: server.port)
@@ -77,7 +77,7 @@ struct FixtureServerTests {
         #expect(await !server.waitForOpenConnections(1, timeout: .milliseconds(1)))
     }
 
-    @Test func `It listens on IPv6 and on a path when asked to`() throws {
+    @Test func `It listens on IPv6 and on a path when the options say so`() throws {
         var options = ServerOptions()
         options.listensOnIPv6 = true
         options.unixSocket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).socket")
@@ -97,7 +97,7 @@ struct FixtureServerTests {
         #expect(local.reply().status == 200)
     }
 
-    @Test func `The path that it listened on goes with it`() throws {
+    @Test func `The path of its socket is removed with it`() throws {
         var options = ServerOptions()
         let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).socket")
         options.unixSocket = socket
@@ -107,11 +107,11 @@ struct FixtureServerTests {
         #expect(!FileManager.default.fileExists(atPath: socket.path))
     }
 
-    @Test func `Two hundred connections may wait side by side`() async throws {
+    @Test func `Two hundred connections may wait at the same time`() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { _ in .text("all").behind(gate) }
         var clients: [Int: ClientBox] = [:]
-        // No more, because Foundation's Process, which other tests use, crashes on descriptors from 1,024 on.
+        // Not more, because Foundation's Process, which other tests use, crashes with descriptors from 1,024 on.
         for index in 0..<200 {
             clients[index] = ClientBox(try RawClient(port: server.port))
             clients[index]?.client.request("GET", "/")

@@ -1,5 +1,5 @@
 extension Answer {
-    /// An answer in the chunked coding: one chunk for each element, and trailers behind them (RFC 9112 section 7.1).
+    /// Returns an answer in the chunked coding: one chunk for each element, then the trailers (RFC 9112 section 7.1).
     package static func chunked(
         _ chunks: [[UInt8]],
         status: Int = 200,
@@ -17,7 +17,7 @@ extension Answer {
 extension Answer.Step {
     /// Sends these bytes as one chunk of the chunked coding.
     ///
-    /// None at all would be the last chunk and are left out.
+    /// Sends nothing when there are no bytes, because an empty chunk would be the last one.
     package static func chunk(_ bytes: [UInt8]) -> Self {
         guard !bytes.isEmpty else { return .write([]) }
         return .write("\(String(bytes.count, radix: 16))\r\n".utf8 + bytes + [.carriageReturn, .lineFeed])

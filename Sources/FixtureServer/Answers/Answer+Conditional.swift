@@ -1,7 +1,8 @@
 extension Answer {
-    /// An answer that honours `If-None-Match`, `If-Match`, `If-Range` and a single `Range` (RFC 9110 sections 13, 14).
+    /// Returns an answer that honours `If-None-Match`, `If-Match`, `If-Range` and one `Range` (RFC 9110 sections 13,
+    /// 14).
     ///
-    /// Several ranges at once are answered with the whole source, as a server may.
+    /// A request for several ranges is answered with the whole source, which RFC 9110 permits.
     package static func representation(
         of source: ByteSource,
         etag: String? = nil,

@@ -2,19 +2,19 @@
 package struct Answer: Sendable {
     /// One step of an answer.
     ///
-    /// Every step other than ``write(_:)`` begins when the bytes before it have gone to the kernel.
+    /// Every step other than ``write(_:)`` begins after the kernel has taken the bytes before it.
     package enum Step: Sendable {
         /// Sends these bytes.
         case write([UInt8])
-        /// Sends these bytes of a source without holding more than a piece of them.
+        /// Sends these bytes of a source, and holds at most 256 KiB of them in memory.
         case stream(ByteSource, Range<Int64>)
-        /// Sends these bytes for ever, with a pause in between, as fast as the client reads at most.
+        /// Sends these bytes again and again, with a pause in between, and no faster than the client reads.
         case repeatForever([UInt8], every: Duration)
         /// Waits.
         case wait(Duration)
         /// Waits until the test opens this gate.
         case pass(Gate)
-        /// Tells the test that the answer has come this far.
+        /// Opens a gate that the test waits for.
         case open(Gate)
         /// Sends nothing more and leaves the connection open.
         case hang
@@ -27,19 +27,19 @@ package struct Answer: Sendable {
         package static func write(_ text: String) -> Step { .write(Array(text.utf8)) }
     }
 
-    /// What is played, the response head included.
+    /// The steps, including the response head.
     package private(set) var steps: [Step]
-    /// Which step writes the response head; none in an answer of raw steps.
+    /// The index of the step that writes the response head; `nil` in an answer of raw steps.
     private(set) var headIndex: Int?
-    /// The status of the response head; none in an answer of raw steps.
+    /// The status of the response head; `nil` in an answer of raw steps.
     package private(set) var status: Int?
 
-    /// Creates an answer of raw steps, which are played as they are, whatever the request.
+    /// Creates an answer of raw steps, which are played unchanged for every request.
     package init(steps: [Step]) {
         self.steps = steps
     }
 
-    /// Creates an answer whose head is these lines alone, and whose steps write nothing for `HEAD`.
+    /// Creates an answer whose head has only these lines, and whose steps write nothing for `HEAD`.
     package init(status: Int, headers: HeaderLines = [:], steps: [Step]) {
         var head = Array("HTTP/1.1 \(status) \(ReasonPhrase.of(status))\r\n".utf8)
         for line in headers { head += line.name.utf8 + [.colon, .space] + line.bytes + [.carriageReturn, .lineFeed] }
@@ -49,7 +49,7 @@ package struct Answer: Sendable {
         headIndex = 0
     }
 
-    /// Adds a header line; an answer of raw steps stays as it is.
+    /// Returns this answer with one more header line; an answer of raw steps does not change.
     package func adding(_ name: String, _ value: String) -> Answer {
         guard let headIndex, case .write(var head) = steps[headIndex] else { return self }
         head.insert(contentsOf: "\(name): \(value)\r\n".utf8, at: head.count - 2)
@@ -58,19 +58,19 @@ package struct Answer: Sendable {
         return copy
     }
 
-    /// Ends the connection behind this answer, and says so in its head.
+    /// Returns this answer with `Connection: close`; the connection ends after it.
     package func closing() -> Answer {
         adding("Connection", "close").followed(by: .close)
     }
 
-    /// Adds steps behind those that are there.
+    /// Returns this answer with more steps at its end.
     package func followed(by steps: Step...) -> Answer {
         var copy = self
         copy.steps += steps
         return copy
     }
 
-    /// Puts other steps in the place of each, the response head left alone.
+    /// Returns this answer with each step after the response head replaced by others.
     func replacingSteps(_ replacement: (Step) -> [Step]) -> Answer {
         var copy = self
         let body = (headIndex ?? -1) + 1
@@ -78,7 +78,7 @@ package struct Answer: Sendable {
         return copy
     }
 
-    /// Adds steps before the first byte of the head.
+    /// Returns this answer with more steps before the first byte of the head.
     package func preceded(by steps: Step...) -> Answer {
         var copy = self
         copy.steps = steps + copy.steps

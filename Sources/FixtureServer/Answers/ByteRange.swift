@@ -1,10 +1,10 @@
-/// What a `Range` header asks for (RFC 9110 section 14.1.2).
+/// The value of a `Range` header (RFC 9110 section 14.1.2).
 enum ByteRange: Equatable {
     case whole
     case part(Range<Int64>)
     case unsatisfiable
 
-    /// Reads `bytes=first-last`, `bytes=first-` or `bytes=-count`; anything else asks for the whole.
+    /// Parses `bytes=first-last`, `bytes=first-` or `bytes=-count`; anything else is a request for the whole.
     init(_ header: String?, length: Int64) {
         self = .whole
         guard let header, header.hasPrefix("bytes=") else { return }

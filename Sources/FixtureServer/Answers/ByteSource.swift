@@ -1,18 +1,18 @@
 import Foundation
 
-/// Bytes too many to hold, read piece by piece while they are sent.
+/// Bytes that are read piece by piece while they are sent, because there may be too many for memory.
 package enum ByteSource: Sendable {
     /// The bytes of a file.
     case file(URL)
-    /// Bytes that are a function of their position: any range below the length may be asked for.
+    /// Bytes that are a function of their position, called with any range below the length.
     case generated(length: Int64, @Sendable (Range<Int64>) -> [UInt8])
 
-    /// Bytes that are there already.
+    /// Bytes in memory.
     package static func bytes(_ bytes: [UInt8]) -> ByteSource {
         .generated(length: Int64(bytes.count)) { Array(bytes[Int($0.lowerBound)..<Int($0.upperBound)]) }
     }
 
-    /// The bytes `0, 1, … 255, 0, …`, of which every range is known without the rest.
+    /// The bytes `0, 1, … 255, 0, …`, of which any range can be computed without the rest.
     package static func counting(_ length: Int64) -> ByteSource {
         .generated(length: length) { range in
             let first = Int(range.lowerBound & 255)
@@ -27,7 +27,7 @@ package enum ByteSource: Sendable {
         }
     }
 
-    /// How many bytes there are; 0 for a file that cannot be read.
+    /// The number of bytes; 0 for a file that cannot be read.
     package var length: Int64 {
         switch self {
         case .file(let url):
@@ -41,7 +41,7 @@ package enum ByteSource: Sendable {
     private static let countingPiece = (0..<65_536).map { UInt8($0 & 255) }
 }
 
-/// Reads a ``ByteSource``; a file is open as long as its reader lives.
+/// Reads a ``ByteSource``; keeps a file open until the reader is released.
 final class ByteSourceReader {
     private enum Origin: ~Copyable {
         case file(Descriptor)
@@ -50,7 +50,7 @@ final class ByteSourceReader {
 
     private let origin: Origin
 
-    /// Opens the source; nothing comes out of one that cannot be opened.
+    /// Opens the source; one that cannot be opened has no bytes.
     init(_ source: ByteSource) {
         switch source {
         case .file(let url): origin = .file(Descriptor(open(url.path, O_RDONLY | O_CLOEXEC)))
@@ -58,7 +58,7 @@ final class ByteSourceReader {
         }
     }
 
-    /// The bytes at `range`, fewer where the source ends early.
+    /// Returns the bytes at `range`; fewer where the source ends early.
     func read(_ range: Range<Int64>) -> [UInt8] {
         switch origin {
         case .generator(let bytes):

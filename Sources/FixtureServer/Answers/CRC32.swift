@@ -1,11 +1,11 @@
 /// The checksum of gzip (RFC 1952 section 8).
 enum CRC32 {
-    /// The checksum of these bytes.
+    /// Returns the checksum of these bytes.
     static func of(_ bytes: [UInt8]) -> UInt32 {
         ~bytes.reduce(~0) { step($0 ^ UInt32($1)) }
     }
 
-    /// The checksum of so many zeros, in as many steps as the number has bits.
+    /// Returns the checksum of this many zeros, in as many steps as the number has bits.
     static func ofZeros(_ count: Int64) -> UInt32 {
         var operation = (0..<32).map { step(UInt32(1) << $0) }
         var register: UInt32 = ~0
@@ -22,7 +22,7 @@ enum CRC32 {
         register >> 8 ^ table[Int(register & 255)]
     }
 
-    /// A linear operation, given by what it makes of each single bit.
+    /// A linear operation on 32 bits, given by its result for each bit.
     private static func apply(_ operation: [UInt32], to register: UInt32) -> UInt32 {
         (0..<32).reduce(0) { register >> $1 & 1 == 1 ? $0 ^ operation[$1] : $0 }
     }

@@ -1,4 +1,4 @@
-/// A door that a test opens once: answers wait before it, or tests wait until an answer has opened it.
+/// An event that happens once: a test opens the gate for waiting answers, or an answer opens it for waiting tests.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -10,10 +10,10 @@ package final class Gate: Sendable {
     /// Creates a closed gate.
     package init() {}
 
-    /// Whether it is open.
+    /// Whether the gate is open.
     package var isOpen: Bool { state.withLock(\.isOpen) }
 
-    /// Opens it for good; everything that waits goes on.
+    /// Opens the gate for good and resumes everything that waits for it.
     package func open() {
         let waiters = state.withLock { state in
             defer { state.waiters.removeAll() }
@@ -23,14 +23,14 @@ package final class Gate: Sendable {
         for waiter in waiters { waiter() }
     }
 
-    /// Waits until it is open.
+    /// Waits until the gate is open.
     package func opened() async {
         await withCheckedContinuation { continuation in
             whenOpen { continuation.resume() }
         }
     }
 
-    /// Calls `action` once: now if it is open, otherwise on the thread that opens it.
+    /// Calls `action` once: now if the gate is open, otherwise on the thread that opens it.
     func whenOpen(_ action: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             if !state.isOpen { state.waiters.append(action) }

@@ -1,9 +1,9 @@
-/// The gzip coding (RFC 1952) with stored blocks: valid, and no smaller than what goes in.
+/// The gzip coding (RFC 1952) with stored blocks: valid, and no smaller than its content.
 package enum Gzip {
     static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
     private static let blockLimit = 65_535
 
-    /// Wraps bytes.
+    /// Returns these bytes in the gzip coding.
     package static func encode(_ bytes: [UInt8]) -> [UInt8] {
         var encoded = header
         var rest = bytes[...]
@@ -20,7 +20,7 @@ package enum Gzip {
 }
 
 extension Answer {
-    /// An answer whose body is in the gzip coding.
+    /// Returns an answer whose body is in the gzip coding.
     package static func gzip(_ body: [UInt8], status: Int = 200, headers: HeaderLines = [:]) -> Answer {
         .bytes(Gzip.encode(body), status: status, headers: headers + ["Content-Encoding": "gzip"])
     }

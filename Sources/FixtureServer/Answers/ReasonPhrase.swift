@@ -1,6 +1,6 @@
-/// The reason phrases of RFC 9110 section 15 that this server has a use for.
+/// The reason phrases of RFC 9110 section 15 that this server uses.
 enum ReasonPhrase {
-    /// The phrase of `status`, or a word that fits every status.
+    /// Returns the phrase of `status`, or a general one for a status without an entry.
     static func of(_ status: Int) -> String {
         phrases[status] ?? "Status"
     }

@@ -1,22 +1,22 @@
-/// Zeros in a thousandth of their size, which a client must not unpack without a limit.
+/// Zeros compressed to about a thousandth of their size, which a client must not decode without a limit.
 package enum ZeroBomb {
     private static let matchLength: Int64 = 258
     private static let matchesPerPattern: Int64 = 8
 
-    /// So many zeros in the gzip coding (RFC 1952).
+    /// Returns this many zeros in the gzip coding (RFC 1952).
     package static func gzip(_ count: Int64) -> [UInt8] {
         let length = UInt32(truncatingIfNeeded: count)
         return Gzip.header + deflate(count) + CRC32.ofZeros(count).littleEndianBytes + length.littleEndianBytes
     }
 
-    /// So many zeros in the coding that HTTP calls deflate, which is zlib's (RFC 1950).
+    /// Returns this many zeros in the coding that HTTP calls deflate, which is the zlib format (RFC 1950).
     package static func zlib(_ count: Int64) -> [UInt8] {
-        // Adler-32 of zeros: the first sum stays 1, the second counts.
+        // Adler-32 of zeros: the first sum is always 1, the second is the count modulo 65,521.
         let sum = UInt32(count % 65_521) << 16 | 1
         return [0x78, 0x9C] + deflate(count) + sum.bigEndian.littleEndianBytes
     }
 
-    /// One block with fixed codes (RFC 1951 section 3.2.6): some zeros, then copies of 258 zeros in 13 bits each.
+    /// Returns one block with fixed codes (RFC 1951 section 3.2.6): zeros, then copies of 258 zeros in 13 bits each.
     private static func deflate(_ count: Int64) -> [UInt8] {
         guard count > 0 else { return [0x03, 0x00] }
         let matches = (count - 1) / matchLength
@@ -47,10 +47,10 @@ private struct BitWriter {
         }
     }
 
-    /// Writes whole bytes of bits many times, quickly.
+    /// Writes a pattern that is a whole number of bytes long `count` times, in time proportional to the bytes.
     mutating func repeatBytes(of bits: [UInt8], count: Int64) {
         let start = bytes.count
-        // The bits in front of a byte's border are the same after every turn, for all end in zeros.
+        // The pending bits are the same after each repetition, because the pattern ends in zeros.
         write(bits)
         let turn = Array(bytes[start...])
         bytes.reserveCapacity(start + turn.count * Int(count))

@@ -2,7 +2,7 @@
 struct AnswerPlayer {
     /// Why the player stopped.
     enum Pause {
-        /// The output is to be sent before the player goes on.
+        /// The output must be sent before the player continues.
         case flush
         case wait(Duration)
         case pass(Gate)
@@ -21,13 +21,13 @@ struct AnswerPlayer {
     private var stream: (reader: ByteSourceReader, rest: Range<Int64>)?
     private var owesPause = false
 
-    /// Starts at the first step; `isBodyless` leaves out what stands behind the head.
+    /// Starts at the first step; `isBodyless` skips the bytes that follow the head.
     init(_ answer: Answer, isBodyless: Bool) {
         self.answer = answer
         self.isBodyless = isBodyless
     }
 
-    /// Goes on until something other than writing is to be done; then `output` is empty.
+    /// Plays steps until one of them is not a write; `output` is empty then.
     mutating func fill(_ output: inout OutputBuffer) -> Pause {
         while !output.isFull, position < answer.steps.count {
             if let pause = play(answer.steps[position], &output) { return pause }
@@ -72,7 +72,7 @@ struct AnswerPlayer {
         let bytes = reader.read(rest.prefix(Self.pieceSize))
         output.append(bytes)
         stream = (reader, rest.dropFirst(Int64(bytes.count)))
-        // A source that ends early would be asked for ever.
+        // Without the second condition a source that ends early would be read endlessly.
         guard rest.count <= bytes.count || bytes.isEmpty else { return .flush }
         stream = nil
         return skip()

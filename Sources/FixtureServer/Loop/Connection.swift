@@ -1,35 +1,35 @@
-/// One connection: what it has read, what it answers and what it waits for.
+/// One connection: its input, its output and what it waits for.
 ///
-/// It lives on the loop's thread.
+/// Used on the loop's thread only.
 final class Connection {
     /// What a connection waits for.
     enum Standing {
-        /// More bytes of the client, or its end.
+        /// More bytes from the client, or the end of the stream.
         case input
-        /// Room in the socket.
+        /// Room in the socket's send buffer.
         case output
-        /// Bytes, for this long.
+        /// More bytes from the client, for this long at most.
         case idle(Duration)
         /// The end of a pause.
         case pause(Duration)
         /// A gate.
         case gate(Gate)
-        /// The client's FIN after ours, for this long.
+        /// The client's FIN after the server's, for this long at most.
         case linger(Duration)
-        /// Nothing more: it is over.
+        /// Nothing: the connection has ended.
         case closed
     }
 
     private static let inputLimit = 1 << 20
-    /// A client that reads as fast as it is served must not keep the others waiting.
+    /// A client that reads as fast as the server sends must not delay the others.
     private static let stepsPerTurn = 32
     private static let lingering = Duration.seconds(2)
 
-    /// Which connection of the server this is, counted from 1.
+    /// The number of the connection on its server, counted from 1.
     let number: Int
-    /// What the poller watches for; ``wantedInterest`` is what it should.
+    /// The readiness that the poller watches for; compared with ``wantedInterest``.
     var interest: Readiness = .readable
-    /// Changes with every wait, so that a late timer or gate is known as such.
+    /// Changes with every wait, so that a late timer or gate can be recognized.
     var ticket = 0
 
     private let socket: StreamSocket
@@ -52,25 +52,25 @@ final class Connection {
         assembler = RequestAssembler(headLimit: context.options.headLimit)
     }
 
-    /// The number of the descriptor, for the poller.
+    /// The descriptor, for the poller.
     var descriptor: Int32 { socket.number }
 
-    /// What the poller should watch for.
+    /// The readiness that the poller should watch for.
     var wantedInterest: Readiness {
         let readsInput = isLingering || !assembler.isPaused && (player == nil || input.count < Self.inputLimit)
         let readable: Readiness = readsInput ? .readable : []
         return isBlocked ? readable.union(.writable) : readable
     }
 
-    /// Whether nothing of a request has come and nothing of an answer is left.
+    /// Whether no byte of a request is unread and no answer is under way.
     var isIdle: Bool { player == nil && !assembler.isInsideBody && input.count == 0 }
 
-    /// Begins the first turn.
+    /// Begins the first turn, and returns what the connection waits for.
     func start() -> Standing {
         beginTurn() ?? run()
     }
 
-    /// Reads what has arrived and goes on as far as that reaches; `nil` when what it waited for still stands.
+    /// Reads from the socket and continues; returns `nil` when the connection still waits for the same as before.
     func receive(into scratch: UnsafeMutableRawBufferPointer) -> Standing? {
         switch socket.receive(into: scratch) {
         case .ended:
@@ -84,12 +84,12 @@ final class Connection {
         }
     }
 
-    /// Goes on when the socket has room.
+    /// Continues after the socket has room.
     func writable() -> Standing {
         run()
     }
 
-    /// Goes on after a pause or a gate, or ends after an idle or a lingering time.
+    /// Continues after a pause or a gate, or ends after an idle or a lingering time.
     func resume() -> Standing {
         if isLingering { return .closed }
         return player == nil && isIdle ? finishSending() : run()
@@ -219,7 +219,7 @@ final class Connection {
 }
 
 extension Answer {
-    /// This answer with what `head` demands of the connection.
+    /// Returns this answer with the `Connection` line that `head` requires.
     fileprivate func suiting(_ head: RequestHead) -> Answer {
         if head.keepsAlive { return head.isHTTP10 ? adding("Connection", "keep-alive") : self }
         return adding("Connection", "close")

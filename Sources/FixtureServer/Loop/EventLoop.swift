@@ -1,4 +1,4 @@
-/// The one thread of a server: waits for sockets, timers and messages, and plays the answers.
+/// A server's event loop, on one thread: waits for sockets, timers and messages, and plays the answers.
 final class EventLoop {
     private static let scratchSize = 256 << 10
     private static let acceptsPerTurn = 128
@@ -13,7 +13,7 @@ final class EventLoop {
     private var timers = TimerQueue()
     private var lastNumber = 0
     private var deadline: ContinuousClock.Instant?
-    /// Whether connections are to be taken, as far as there are descriptors for them.
+    /// Whether connections are to be accepted while descriptors are available.
     private var isAccepting = true
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: scratchSize, alignment: 16)
 
@@ -25,7 +25,7 @@ final class EventLoop {
 
     deinit { scratch.deallocate() }
 
-    /// Runs until it is told to stop.
+    /// Runs until a ``Inbox/Message/stop(grace:)`` message.
     func run() {
         poller.watch(inbox.number, token: Self.inboxToken, for: .readable)
         while !isOver {
@@ -44,7 +44,7 @@ final class EventLoop {
     private var patience: Int32 {
         guard let next = [timers.nextDeadline, deadline].compactMap({ $0 }).min() else { return -1 }
         let (seconds, attoseconds) = ContinuousClock.now.duration(to: next).components
-        // Rounded up, or the loop would spin through the last part of a millisecond.
+        // Rounded up, because the loop would otherwise poll without a pause in the last millisecond.
         let milliseconds = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
         return Int32(clamping: max(0, min(seconds, 1_000_000) * 1000 + milliseconds))
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A value that is touched under a lock alone.
+/// A value that is read and changed under a lock only.
 ///
-/// The standard library's `Mutex` is this as well, but the thread sanitizer does not see on Linux how its waiting threads
-/// hand it over, and reports races that are none.
-// `lock` is held whenever `value` is touched.
+/// It replaces the standard library's `Mutex`: on Linux the thread sanitizer does not recognize how that lock passes from
+/// thread to thread, and reports races that are not there.
+// `lock` is held whenever `value` is read or changed.
 final class Guarded<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
@@ -13,7 +13,7 @@ final class Guarded<Value: Sendable>: @unchecked Sendable {
         self.value = value
     }
 
-    /// Reads and changes the value, with every other thread kept out.
+    /// Calls `body` with the value while the lock is held.
     func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         lock.lock()
         defer { lock.unlock() }

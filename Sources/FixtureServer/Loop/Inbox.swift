@@ -1,16 +1,16 @@
-/// How other threads speak to the loop.
+/// The messages from other threads to the loop.
 final class Inbox: Sendable {
-    /// What the loop can be told.
+    /// An instruction to the loop.
     enum Message: Sendable {
-        /// Listen to these, which are the loop's alone from now on.
+        /// Listens on these listeners, which only the loop uses from now on.
         case listen([Listener])
-        /// Go on with a connection that waits at a gate.
+        /// Resumes a connection that waits for a gate.
         case resume(connection: Int, ticket: Int)
-        /// Run this on the loop after a while.
+        /// Calls a function on the loop's thread after a delay.
         case run(after: Duration, @Sendable () -> Void)
-        /// Take connections, or leave them in the backlog.
+        /// Accepts connections, or leaves them in the backlog.
         case setAccepting(Bool)
-        /// End; answers that are under way may take this long.
+        /// Stops the loop; answers that are under way may take this long.
         case stop(grace: Duration)
     }
 
@@ -26,10 +26,10 @@ final class Inbox: Sendable {
         waker = try Waker()
     }
 
-    /// The descriptor that is readable while there are messages.
+    /// The descriptor, which is readable while there are messages.
     var number: Int32 { waker.number }
 
-    /// Leaves a message; returns whether there still is a loop to read it.
+    /// Adds a message; returns `false` when the loop has ended.
     @discardableResult func post(_ message: Message) -> Bool {
         let (wasEmpty, isClosed) = state.withLock { state in
             let wasEmpty = state.messages.isEmpty
@@ -40,7 +40,7 @@ final class Inbox: Sendable {
         return !isClosed
     }
 
-    /// Takes all messages.
+    /// Removes and returns all messages.
     func drain() -> [Message] {
         waker.reset()
         return state.withLock { state in
@@ -49,7 +49,7 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Refuses messages from now on.
+    /// Rejects all later messages.
     func close() {
         state.withLock { $0.isClosed = true }
     }

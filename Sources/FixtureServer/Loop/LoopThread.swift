@@ -1,6 +1,6 @@
 import Foundation
 
-/// A thread of its own for something that runs long.
+/// A dedicated thread for a function that runs long.
 final class LoopThread: Sendable {
     private let thread: ObjectIdentifier
     private let ended: DispatchSemaphore
@@ -18,7 +18,7 @@ final class LoopThread: Sendable {
         self.thread = ObjectIdentifier(thread)
     }
 
-    /// Waits until the thread is over, any number of times; the thread itself does not wait for itself.
+    /// Waits until the thread has ended; returns at once on that thread itself.
     func join() {
         guard thread != ObjectIdentifier(Thread.current) else { return }
         ended.wait()

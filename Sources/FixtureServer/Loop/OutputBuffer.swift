@@ -1,6 +1,6 @@
-/// Bytes that are to be sent and that the kernel has not taken yet.
+/// Bytes to send that the kernel has not taken yet.
 struct OutputBuffer {
-    /// What an attempt to send everything came to.
+    /// The result of an attempt to send everything.
     enum Flush {
         case done
         case blocked
@@ -11,13 +11,13 @@ struct OutputBuffer {
     private var bytes: [UInt8] = []
     private var start = 0
 
-    /// Whether everything has gone to the kernel.
+    /// Whether the kernel has taken all bytes.
     var isEmpty: Bool { start == bytes.count }
 
-    /// Whether it is worth sending before more is added.
+    /// Whether the buffer should be sent before more is added: from 64 KiB on.
     var isFull: Bool { bytes.count - start >= Self.highWater }
 
-    /// Adds bytes; large ones that come alone are taken over rather than copied.
+    /// Adds bytes; does not copy 64 KiB or more into an empty buffer.
     mutating func append(_ new: [UInt8]) {
         if isEmpty, new.count >= Self.highWater {
             bytes = new
@@ -27,7 +27,7 @@ struct OutputBuffer {
         }
     }
 
-    /// Sends as much as the kernel takes.
+    /// Sends as many bytes as the kernel takes.
     mutating func flush(to socket: borrowing StreamSocket) -> Flush {
         while !isEmpty {
             let transfer = bytes.withUnsafeBytes { socket.send($0.slice(start..<$0.count)) }

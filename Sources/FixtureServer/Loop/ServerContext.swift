@@ -1,4 +1,4 @@
-/// What every connection of a server shares.
+/// The values that all connections of a server share.
 struct ServerContext: Sendable {
     let options: ServerOptions
     let plan: Script.Plan

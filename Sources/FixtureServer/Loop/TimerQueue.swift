@@ -1,18 +1,18 @@
-/// What is to happen at which instant, soonest first; a binary heap.
+/// Actions by their deadlines, earliest first; a binary heap.
 struct TimerQueue {
-    /// What a timer does.
+    /// The action of a timer.
     enum Action {
-        /// Goes on with a connection, if the connection still waits for this very timer.
+        /// Resumes a connection if its ticket has not changed since.
         case resume(connection: Int, ticket: Int)
-        /// Runs this.
+        /// Calls a function.
         case run(@Sendable () -> Void)
-        /// Takes connections again.
+        /// Accepts connections again.
         case acceptAgain
     }
 
     private var heap: [(deadline: ContinuousClock.Instant, action: Action)] = []
 
-    /// When the next action is due.
+    /// The earliest deadline; `nil` when there are no actions.
     var nextDeadline: ContinuousClock.Instant? { heap.first?.deadline }
 
     /// Adds an action.
@@ -25,7 +25,7 @@ struct TimerQueue {
         }
     }
 
-    /// Removes and returns the next action that is due at `now`.
+    /// Removes and returns the next action that is due at `now`; `nil` when none is.
     mutating func popDue(at now: ContinuousClock.Instant) -> Action? {
         guard let first = heap.first, first.deadline <= now else { return nil }
         heap.swapAt(0, heap.count - 1)

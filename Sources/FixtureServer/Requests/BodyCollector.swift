@@ -1,4 +1,4 @@
-/// Takes the bytes of one request body as ``BodyHandling`` says.
+/// Collects the bytes of one request body as a ``BodyHandling`` specifies.
 struct BodyCollector {
     private let handling: BodyHandling
     private var kept: [UInt8] = []
@@ -10,13 +10,13 @@ struct BodyCollector {
         if case .digest = handling { hash = SHA256() }
     }
 
-    /// The closed gate that must be open before more of the body is read.
+    /// The gate that must open before more of the body is read; `nil` when none is closed.
     var gate: Gate? {
         guard case .pause(let limit, let gate) = handling, count >= limit, !gate.isOpen else { return nil }
         return gate
     }
 
-    /// Takes bytes.
+    /// Adds bytes.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         count += Int64(bytes.count)
         hash?.update(bytes)
@@ -24,7 +24,7 @@ struct BodyCollector {
         kept.append(contentsOf: bytes.slice(0..<min(bytes.count, limit - kept.count)))
     }
 
-    /// Puts what was taken into `request`.
+    /// Sets the body of `request`.
     consuming func finish(_ request: inout RecordedRequest) {
         request.body = kept
         request.bodyCount = count

@@ -2,14 +2,14 @@
 package enum BodyHandling: Sendable {
     /// Keeps the first bytes up to a limit.
     case keep(upTo: Int)
-    /// Keeps none and computes their SHA-256.
+    /// Keeps no bytes and computes their SHA-256.
     case digest
-    /// Keeps none.
+    /// Keeps no bytes.
     case discard
-    /// Reads about this many bytes and then no more until the test opens the gate; keeps none.
+    /// Reads about this many bytes and no more until the test opens the gate; keeps none.
     ///
-    /// The client's sending comes to a halt. Its FIN stands behind what it has sent, so the end of such a connection is
-    /// only seen behind the open gate.
+    /// The client cannot send more than the socket buffers hold. Its FIN follows what it has sent, so the server
+    /// notices the end of such a connection only after the gate has opened.
     case pause(after: Int64, until: Gate)
 
     /// Keeps the first 16 MiB.

@@ -8,7 +8,7 @@ extension UInt8 {
     static let space: UInt8 = 0x20
     static let colon: UInt8 = 0x3A
 
-    /// Whether the byte may stand in a token.
+    /// Whether the byte may be part of a token.
     var isToken: Bool { Self.tokens[Int(self)] }
 
     private static let tokens: [Bool] = (0...255).map { code in
@@ -20,26 +20,26 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The position of `byte` at or behind `start`.
+    /// Returns the first position of `byte` at or after `start`.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         guard start < count, let base = baseAddress, let found = memchr(base + start, Int32(byte), count - start)
         else { return nil }
         return UnsafeRawPointer(found) - base
     }
 
-    /// The bytes of `range` as a buffer of their own.
+    /// Returns the bytes of `range` as a buffer with indices from 0.
     func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self[range])
     }
 
-    /// Whether these bytes are `text`, ASCII letters in any case.
+    /// Returns whether these bytes are `text`; ASCII letters match in any case.
     func isText(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         for index in 0..<count where self[index] | 0x20 != text.utf8Start[index] | 0x20 { return false }
         return true
     }
 
-    /// The number that these ASCII digits write, if they are digits and it fits.
+    /// Returns the number that these ASCII digits represent; `nil` for other bytes and for an overflow.
     func number(radix: Int64 = 10) -> Int64? {
         guard !isEmpty, count <= 16 else { return nil }
         var value: Int64 = 0

@@ -1,4 +1,4 @@
-/// Takes the chunked coding apart (RFC 9112 section 7.1).
+/// Decodes the chunked coding (RFC 9112 section 7.1).
 struct ChunkedDecoder {
     private enum State {
         case size
@@ -18,8 +18,8 @@ struct ChunkedDecoder {
         if case .done = state { true } else { false }
     }
 
-    /// Reads one element at the front of `bytes`, gives data to `body` and returns how many bytes it took, 0 when it
-    /// needs more.
+    /// Reads one element at the start of `bytes` and passes its data to `body`; returns how many bytes it has read, 0
+    /// when it needs more.
     mutating func consume(
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Void

@@ -7,7 +7,7 @@ package struct FormItem: Sendable, Equatable, Codable {
     /// The decoded value.
     package let value: String
 
-    /// Reads `a=1&b=2` as the WHATWG form parser does.
+    /// Parses `a=1&b=2` as the WHATWG form parser does.
     static func parse(_ text: String) -> [FormItem] {
         text.split(separator: "&").map { pair in
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -20,9 +20,9 @@ package struct FormItem: Sendable, Equatable, Codable {
     }
 }
 
-/// Percent-encoding (RFC 3986 section 2.1), forgiving.
+/// Percent-encoding (RFC 3986 section 2.1); malformed triplets are not errors.
 enum PercentCoding {
-    /// Decodes every complete triplet and keeps the rest.
+    /// Decodes every complete triplet and keeps all other text.
     static func decode(_ bytes: some Collection<UInt8>) -> String {
         var decoded: [UInt8] = []
         var rest = Array(bytes)[...]

@@ -20,7 +20,7 @@ package struct HeaderLine: Sendable, Equatable {
     package var value: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Header lines in order, duplicates kept; a dictionary literal keeps them too.
+/// Header lines in order, including duplicates; a dictionary literal keeps both.
 package struct HeaderLines: Sendable, Equatable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
     private var lines: [HeaderLine]
 
@@ -36,25 +36,25 @@ package struct HeaderLines: Sendable, Equatable, ExpressibleByDictionaryLiteral,
 
     /// The position of the first line.
     package var startIndex: Int { 0 }
-    /// The position behind the last line.
+    /// The position after the last line.
     package var endIndex: Int { lines.count }
     /// The line at `position`.
     package subscript(position: Int) -> HeaderLine { lines[position] }
 
-    /// The first value of `name` in any case.
+    /// Returns the first value of `name`, in any case.
     package subscript(name: String) -> String? { values(name).first }
 
-    /// Every value of `name` in any case.
+    /// Returns every value of `name`, in any case.
     package func values(_ name: String) -> [String] {
         lines.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }
 
-    /// Adds a line behind those that are there.
+    /// Adds a line at the end.
     package mutating func append(_ line: HeaderLine) {
         lines.append(line)
     }
 
-    /// The lines of both, in order.
+    /// Returns the lines of both, in order.
     package static func + (left: HeaderLines, right: HeaderLines) -> HeaderLines {
         HeaderLines(left.lines + right.lines)
     }

@@ -1,13 +1,13 @@
-/// Bytes that have arrived and are not read yet.
+/// Bytes that have arrived and have not been read.
 struct InputBuffer {
     private static let keptCapacity = 16 << 10
     private var bytes: [UInt8] = []
     private var start = 0
 
-    /// How many bytes are unread.
+    /// The number of unread bytes.
     var count: Int { bytes.count - start }
 
-    /// Adds bytes behind those that are there.
+    /// Adds bytes at the end.
     mutating func append(_ new: UnsafeRawBufferPointer) {
         if start > 0, start > bytes.count / 2 {
             bytes.removeFirst(start)
@@ -16,7 +16,7 @@ struct InputBuffer {
         bytes.append(contentsOf: new)
     }
 
-    /// Marks bytes at the front as read.
+    /// Marks bytes at the start as read.
     mutating func consume(_ count: Int) {
         start += count
         guard start == bytes.count else { return }
@@ -24,7 +24,7 @@ struct InputBuffer {
         start = 0
     }
 
-    /// Drops all bytes.
+    /// Removes all bytes.
     mutating func removeAll() {
         consume(count)
     }
@@ -38,12 +38,14 @@ struct InputBuffer {
         }
     }
 
-    /// Drops the empty lines that a client may send between requests (RFC 9112 section 2.2).
+    /// Removes the empty lines that a client may send between requests (RFC 9112 section 2.2).
     mutating func dropEmptyLines() {
         while count > 0, bytes[start] == .carriageReturn || bytes[start] == .lineFeed { consume(1) }
     }
 
-    /// The position behind the first empty line, looked for from `offset`; bare line feeds count, to be refused later.
+    /// Returns the position after the first empty line from `offset` on.
+    ///
+    /// Bare line feeds end a line here, and are refused by the parser.
     func endOfHead(from offset: Int) -> Int? {
         withUnread { bytes in
             var search = offset

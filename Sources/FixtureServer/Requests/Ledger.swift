@@ -1,6 +1,6 @@
-/// What the server has seen: its requests and its connections, and the tests that wait for either.
+/// The record of a server's requests and connections, and of the tests that wait for them.
 final class Ledger: Sendable {
-    /// What is counted and kept.
+    /// The requests, the counts and the waiting tests.
     struct State {
         fileprivate(set) var requests: [RecordedRequest] = []
         fileprivate(set) var totalRequests = 0
@@ -11,25 +11,25 @@ final class Ledger: Sendable {
         fileprivate var lastWaiter = 0
     }
 
-    /// Looks at the state, under the lock, and returns how to wake a test whose condition holds.
+    /// Checks the state, under the lock; returns a function that resumes the test when its condition holds.
     fileprivate typealias Waiter = @Sendable (inout State, _ isOver: Bool) -> (@Sendable () -> Void)?
 
     private let state = Guarded(State())
     private let limit: Int
     private let inbox: Inbox
 
-    /// Keeps the last `limit` requests.
+    /// Creates a ledger that keeps at least the last `limit` requests; 0 keeps none.
     init(limit: Int, inbox: Inbox) {
         self.limit = limit
         self.inbox = inbox
     }
 
-    /// Reads the state.
+    /// Returns a value of the state.
     func read<Value: Sendable>(_ property: (State) -> Value) -> Value {
         state.withLock { property($0) }
     }
 
-    /// Forgets the requests so far.
+    /// Removes the requests so far.
     func removeRequests() {
         change { state in
             state.requests.removeAll()
@@ -57,7 +57,7 @@ final class Ledger: Sendable {
         change { $0.openConnections -= 1 }
     }
 
-    /// The oldest request that was not taken yet; `nil` when none comes in time.
+    /// Waits for the oldest request that was not taken yet; returns `nil` when none arrives in time.
     func takeRequest(timeout: Duration) async -> RecordedRequest? {
         await wait(timeout) { state in
             guard state.taken < state.requests.count else { return nil }
@@ -66,7 +66,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Whether `condition` comes to hold in time.
+    /// Waits until `condition` holds, and returns whether it did in time.
     func wait(_ timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) async -> Bool {
         await wait(timeout) { condition($0) ? true : nil } ?? false
     }
@@ -125,7 +125,7 @@ final class Ledger: Sendable {
 }
 
 extension Ledger.State {
-    /// Wakes those whose condition holds, in the order in which they came.
+    /// Returns functions that resume the tests whose condition holds, in the order in which they began to wait.
     fileprivate mutating func wakeWaiters() -> [@Sendable () -> Void] {
         waiters.keys.sorted().compactMap { id in
             guard let wake = waiters[id]?(&self, false) else { return nil }
@@ -134,7 +134,7 @@ extension Ledger.State {
         }
     }
 
-    /// Drops the oldest requests, seldom and many at a time.
+    /// Removes the oldest requests when there are twice as many as `limit`.
     fileprivate mutating func trim(to limit: Int) {
         guard requests.count >= 2 * limit else { return }
         let surplus = requests.count - limit

@@ -1,4 +1,4 @@
-/// Why a request is not HTTP/1.1, and the status that says so.
+/// Why a request is not valid HTTP/1.1, and the status of the answer.
 struct MalformedRequest: Error {
     let status: Int
     let reason: String

@@ -1,24 +1,24 @@
 import Foundation
 
-/// One request as it came over the wire.
+/// One request as it arrived.
 package struct RecordedRequest: Sendable {
     /// The request line and the header lines.
     package let head: RequestHead
-    /// The decoded body, or as much of it as the server was told to keep.
+    /// The decoded body, as far as its ``BodyHandling`` keeps it.
     package internal(set) var body: [UInt8] = []
-    /// How many bytes the decoded body had.
+    /// The number of bytes of the decoded body.
     package internal(set) var bodyCount: Int64 = 0
-    /// The SHA-256 of the decoded body in hexadecimal, when the server was told to compute it.
+    /// The SHA-256 of the decoded body in hexadecimal; `nil` unless its ``BodyHandling`` computes it.
     package internal(set) var bodySHA256: String?
-    /// The header lines behind a chunked body.
+    /// The trailers of a chunked body.
     package internal(set) var trailers = HeaderLines()
-    /// Which connection brought it, counted from 1.
+    /// The number of its connection, counted from 1.
     package let connection: Int
-    /// Which request of that connection it is, counted from 1.
+    /// The number of the request on its connection, counted from 1.
     package let turn: Int
-    /// When its last byte had arrived.
+    /// When its last byte arrived.
     package internal(set) var arrival = ContinuousClock.now
-    /// What the route's placeholders stood for, percent-decoded.
+    /// The values of the route's placeholders, percent-decoded.
     package internal(set) var parameters: [String: String] = [:]
 
     init(head: RequestHead, connection: Int, turn: Int) {
@@ -35,16 +35,16 @@ package struct RecordedRequest: Sendable {
     package var path: String { head.path }
     /// The target's query as it was written, without the question mark.
     package var query: String? { head.query }
-    /// The header lines in their order, duplicates kept.
+    /// The header lines in their order, including duplicates.
     package var headers: HeaderLines { head.headers }
 
-    /// The first value of a header, in any case.
+    /// Returns the first value of a header; the name matches in any case.
     package func header(_ name: StaticString) -> String? { head.header(name) }
 
     /// The body as text, with replacement characters where it is not UTF-8.
     package var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The body as JSON of a type.
+    /// Returns the body decoded from JSON.
     package func json<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         try JSONDecoder().decode(type, from: Data(body))
     }
@@ -52,7 +52,7 @@ package struct RecordedRequest: Sendable {
     /// The names and values of the query, decoded, in their order.
     package var queryItems: [FormItem] { FormItem.parse(query ?? "") }
 
-    /// The first value of a name in the query.
+    /// Returns the first value of a name in the query.
     package func queryValue(_ name: String) -> String? { queryItems.first { $0.name == name }?.value }
 
     /// The names and values of a form body, decoded, in their order.

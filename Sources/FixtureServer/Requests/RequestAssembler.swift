@@ -1,12 +1,12 @@
-/// Makes requests out of the bytes of one connection, however they are cut.
+/// Assembles requests from the bytes of one connection, in whatever pieces they arrive.
 struct RequestAssembler {
-    /// What the bytes so far came to.
+    /// The result of reading the bytes so far.
     enum Progress {
         /// More bytes are needed.
         case incomplete
-        /// The body is not to be read further while this gate is closed.
+        /// No more of the body may be read until this gate opens.
         case paused(Gate)
-        /// A head is complete; ``begin(_:handling:)`` says how to go on with its body.
+        /// A head is complete; ``begin(_:handling:)`` must be called before its body is read.
         case head(RequestHead)
         /// The request that was begun is complete.
         case complete(RecordedRequest)
@@ -28,13 +28,13 @@ struct RequestAssembler {
         self.headLimit = headLimit
     }
 
-    /// Whether a request has begun and is not complete.
+    /// Whether a body has begun and is not complete.
     var isInsideBody: Bool { request != nil }
 
-    /// Whether the body waits at a gate.
+    /// Whether the body waits for a gate.
     var isPaused: Bool { collector.gate != nil }
 
-    /// Goes on to the body of `request`, whose head has just come.
+    /// Starts to read the body of `request`, whose head has just been read.
     mutating func begin(_ request: RecordedRequest, handling: BodyHandling) {
         self.request = request
         collector = BodyCollector(handling)

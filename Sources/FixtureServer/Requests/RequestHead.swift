@@ -1,24 +1,24 @@
-/// The request line and the header lines of one request, as bytes and as what they mean.
+/// The request line and the header lines of one request, as bytes and parsed.
 package struct RequestHead: Sendable {
-    /// Where a header line's name and value stand in the bytes.
+    /// The positions of a header line's name and value in the bytes.
     struct Line: Sendable {
         let name: Range<Int>
         let value: Range<Int>
     }
 
-    /// How the end of the body is told.
+    /// How the end of the body is determined.
     enum Framing: Sendable, Equatable {
         case length(Int64)
         case chunked
     }
 
-    /// The exact bytes, with the empty line at their end.
+    /// The exact bytes, including the empty line at their end.
     package let bytes: [UInt8]
-    /// Whether the client wants to hear `100 Continue` before it sends the body.
+    /// Whether the client expects `100 Continue` before it sends the body.
     package internal(set) var expectsContinue = false
     /// Whether the connection may carry another request.
     package internal(set) var keepsAlive = true
-    /// Whether the request is of HTTP/1.0.
+    /// Whether the request is an HTTP/1.0 request.
     package internal(set) var isHTTP10 = false
 
     var methodRange = 0..<0
@@ -45,19 +45,19 @@ package struct RequestHead: Sendable {
         pathRange.upperBound < targetRange.upperBound ? text(pathRange.upperBound + 1..<targetRange.upperBound) : nil
     }
 
-    /// The header lines in their order, duplicates kept.
+    /// The header lines in their order, including duplicates.
     package var headers: HeaderLines {
         HeaderLines(lines.map { HeaderLine(text($0.name), bytes: Array(bytes[$0.value])) })
     }
 
-    /// The first value of a header, in any case.
+    /// Returns the first value of a header; the name matches in any case.
     package func header(_ name: StaticString) -> String? {
         bytes.withUnsafeBytes { raw in
             lines.first { raw.slice($0.name).isText(name) }.map { String(decoding: raw.slice($0.value), as: UTF8.self) }
         }
     }
 
-    /// Whether an answer to this has no body.
+    /// Whether the answer has no body because the method is `HEAD`.
     var isHEAD: Bool { bytes[methodRange].elementsEqual("HEAD".utf8) }
 
     private func text(_ range: Range<Int>) -> String {

@@ -1,4 +1,4 @@
-/// Reads a complete request head, strictly (RFC 9112 sections 2 to 6).
+/// A strict parser of complete request heads (RFC 9112 sections 2 to 6).
 struct RequestHeadParser {
     private var head: RequestHead
     private var hosts = 0

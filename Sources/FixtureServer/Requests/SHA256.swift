@@ -11,7 +11,7 @@ package struct SHA256 {
     /// Creates the hash of no bytes.
     package init() {}
 
-    /// The hash of these bytes in hexadecimal.
+    /// Returns the hash of these bytes in hexadecimal.
     package static func hexadecimal(of bytes: some Collection<UInt8>) -> String {
         var hash = SHA256()
         Array(bytes).withUnsafeBytes { hash.update($0) }
@@ -36,7 +36,7 @@ package struct SHA256 {
         pending += bytes[start...]
     }
 
-    /// Ends the hash and returns it in hexadecimal.
+    /// Completes the hash and returns it in hexadecimal.
     package consuming func finish() -> String {
         let bits = count * 8
         let zeros = (Self.blockSize * 2 - 9 - pending.count) % Self.blockSize

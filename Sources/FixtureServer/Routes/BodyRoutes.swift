@@ -1,5 +1,5 @@
 extension RouteTable {
-    /// `/bytes/N`, `/range/N`, `/gzip`, `/bomb/gzip/N`, `/chunked/N` and `/drip`: bodies of every kind, whose bytes are known.
+    /// Adds `/bytes/N`, `/range/N`, `/gzip`, `/bomb/gzip/N`, `/chunked/N` and `/drip`: bodies with known bytes.
     mutating func addBodies() {
         get("/bytes/:count") { request in
             guard let count = request.integer("count") else { return .badParameter }
@@ -25,7 +25,7 @@ extension RouteTable {
 }
 
 extension Answer {
-    /// A body of `numbytes` stars over `duration` seconds, after a first `delay`.
+    /// Returns a body of `numbytes` stars, sent over `duration` seconds after `delay` seconds.
     fileprivate static func drip(_ request: RecordedRequest) throws -> Answer {
         let count = request.integer("numbytes") ?? 10
         guard count <= 100_000, let duration = request.seconds("duration", standard: 2),

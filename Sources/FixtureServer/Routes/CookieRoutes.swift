@@ -1,5 +1,5 @@
 extension RouteTable {
-    /// `/cookies`, `/cookies/set?name=value` and `/cookies/delete?name`: what a cookie jar does.
+    /// Adds `/cookies`, `/cookies/set?name=value` and `/cookies/delete?name`.
     mutating func addCookies() {
         get("/cookies") { request in
             let pairs = request.cookies.map { ($0.name, $0.value) }

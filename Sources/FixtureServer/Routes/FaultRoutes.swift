@@ -1,5 +1,5 @@
 extension RouteTable {
-    /// `/hang`, `/garbage`, `/drop/…`, `/reset/…`, `/endless/…`: what servers do at their worst.
+    /// Adds `/hang`, `/garbage`, `/drop/…`, `/reset/…` and `/endless/…`: faulty answers.
     mutating func addFaults() {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
         any("/hang") { _ in .hang }
@@ -15,7 +15,7 @@ extension RouteTable {
         endless("/endless/continue", "HTTP/1.1 100 Continue\r\n\r\n".utf8, .script())
     }
 
-    /// Repeats `bytes` behind `beginning`, with the pause of `?every=` seconds.
+    /// Returns an answer that repeats `bytes` after `beginning`, with a pause of `?every=` seconds.
     private mutating func endless(_ path: String, _ bytes: some Sequence<UInt8>, _ beginning: Answer) {
         let bytes = Array(bytes)
         any(path) { request in

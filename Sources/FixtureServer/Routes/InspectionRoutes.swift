@@ -1,5 +1,5 @@
 extension RouteTable {
-    /// `/echo`, `/anything`, `/headers`, `/status/N`, `/delay/S`, `/etag/X`: what arrived, and answers made to measure.
+    /// Adds `/echo`, `/anything` and `/headers`, which show the request, and `/status/N`, `/delay/S` and `/etag/X`.
     mutating func addInspection() {
         for path in ["/echo", "/anything", "/anything/*", "/get", "/post", "/put", "/patch", "/delete"] {
             any(path) { .json(RequestEcho($0)) }
@@ -22,24 +22,24 @@ extension RouteTable {
 }
 
 extension RecordedRequest {
-    /// A parameter of the route or of the query as a time of up to a day, in seconds; `standard` when there is none.
+    /// Returns a parameter of the route or the query in seconds, up to a day; `standard` when missing.
     func seconds(_ name: String, standard: Double? = nil) -> Duration? {
         let seconds = (parameters[name] ?? queryValue(name)).map { Double($0) } ?? standard
         return seconds.flatMap { (0...86_400).contains($0) ? .seconds($0) : nil }
     }
 
-    /// A parameter of the route or of the query as a whole number that is not negative.
+    /// Returns a parameter of the route or the query as an integer; `nil` when missing, negative or invalid.
     func integer(_ name: String) -> Int64? {
         (parameters[name] ?? queryValue(name)).flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 }
 
 extension String {
-    /// Whether the text may stand in a header line, which a line end in it would split.
+    /// Whether the text may be part of a header line, which a line end in it would split.
     var fitsHeader: Bool { !utf8.contains { $0 == .carriageReturn || $0 == .lineFeed } }
 }
 
 extension Answer {
-    /// A parameter is missing or makes no sense.
+    /// The answer to a missing or invalid parameter.
     static let badParameter = Answer.text("bad parameter", status: 400)
 }

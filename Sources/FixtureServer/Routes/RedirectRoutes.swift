@@ -1,5 +1,5 @@
 extension RouteTable {
-    /// `/redirect/N`, `/redirect-to?url=&status_code=` and `/redirect-loop`.
+    /// Adds `/redirect/N`, `/redirect-to?url=&status_code=` and `/redirect-loop`.
     mutating func addRedirects() {
         any("/redirect/:count") { request in
             guard let count = request.integer("count") else { return .badParameter }

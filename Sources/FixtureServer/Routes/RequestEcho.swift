@@ -1,6 +1,6 @@
 import Foundation
 
-/// A request as JSON, for tests that ask what arrived.
+/// A request as JSON, for tests that check what arrived.
 package struct RequestEcho: Codable, Sendable, Equatable {
     /// The method as it was written.
     package let method: String
@@ -14,12 +14,12 @@ package struct RequestEcho: Codable, Sendable, Equatable {
     package let bodyBase64: String
     /// The body as text.
     package let bodyText: String
-    /// How many bytes the body had.
+    /// The number of bytes of the body.
     package let bodyCount: Int64
-    /// The number of the connection.
+    /// The number of the connection, counted from 1.
     package let connection: Int
 
-    /// The echo of a request.
+    /// Creates the echo of a request.
     package init(_ request: RecordedRequest) {
         method = request.method
         target = request.target

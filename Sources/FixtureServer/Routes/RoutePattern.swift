@@ -1,4 +1,4 @@
-/// A path with placeholders: `/orders/:id` takes one segment, `/files/*` everything below.
+/// A path with placeholders: `:id` in `/orders/:id` matches one segment, `*` in `/files/*` all that follow.
 struct RoutePattern: Sendable {
     private enum Segment {
         case literal(Substring)
@@ -10,7 +10,7 @@ struct RoutePattern: Sendable {
     /// Whether the pattern is a path without placeholders.
     let isLiteral: Bool
 
-    /// Reads a pattern; a placeholder ends at the first `.`, so `/invoices/:id.pdf` works.
+    /// Parses a pattern; a placeholder ends at the first `.`, so `/invoices/:id.pdf` works.
     init(_ pattern: String) {
         segments = Self.split(pattern).map { segment in
             if segment == "*" { return .rest }
@@ -21,7 +21,7 @@ struct RoutePattern: Sendable {
         isLiteral = !pattern.contains(":") && !pattern.contains("*")
     }
 
-    /// What the placeholders stand for in `path`, percent-decoded, or `nil` if the path is another one.
+    /// Returns the values of the placeholders in `path`, percent-decoded; `nil` when the path does not match.
     func match(_ path: String) -> [String: String]? {
         var parameters: [String: String] = [:]
         var parts = Self.split(path)[...]

@@ -1,6 +1,6 @@
-/// Which handler answers which method and path; where two fit, the one that was added last.
+/// The handlers by method and path; of two that match, the one that was added last answers.
 package struct RouteTable: Sendable {
-    /// Makes an answer; an error becomes a 500 with its description.
+    /// A function that answers a request; an error becomes a 500 with its description.
     package typealias Handler = @Sendable (RecordedRequest) throws -> Answer
 
     fileprivate struct Route {
@@ -15,12 +15,12 @@ package struct RouteTable: Sendable {
     /// Creates an empty table, which answers 404.
     package init() {}
 
-    /// Adds a route; `nil` is every method, and `HEAD` is answered by `GET`.
+    /// Adds a route; `HEAD` requests are answered by the routes for `GET`.
     ///
     /// - Parameters:
     ///   - method: The method, or `nil` for any.
-    ///   - pattern: A path, in which `:name` stands for one segment and `*` for everything below.
-    ///   - handler: Makes the answer, on the server's thread.
+    ///   - pattern: A path, in which `:name` matches one segment and `*` all that follow.
+    ///   - handler: Answers the request; called on the server's thread.
     package mutating func on(_ method: String?, _ pattern: String, _ handler: @escaping Handler) {
         let route = Route(method: method, pattern: RoutePattern(pattern), handler: handler)
         if route.pattern.isLiteral {
@@ -45,13 +45,13 @@ package struct RouteTable: Sendable {
         on(nil, pattern, handler)
     }
 
-    /// Adds all routes of `other` behind these, so that they win.
+    /// Adds all routes of `other`, which take precedence over these.
     package mutating func add(_ other: RouteTable) {
         literals.merge(other.literals) { $0 + $1 }
         patterns += other.patterns
     }
 
-    /// The answer to a request: of the last route that fits, or 404, or 405.
+    /// Returns the answer of the last route that matches; 404 for an unknown path, 405 for an unknown method.
     @Sendable package func answer(_ request: RecordedRequest) -> Answer {
         let path = request.path
         let method = request.head.isHEAD ? "GET" : request.method
@@ -82,7 +82,7 @@ extension RouteTable.Route {
 }
 
 extension FixtureServer {
-    /// Starts a server that answers from a table.
+    /// Starts a server that answers with the routes of a table.
     ///
     /// - Throws: ``SystemError``.
     package static func start(

@@ -1,5 +1,5 @@
 extension RouteTable {
-    /// The routes of this server that are named as httpbin names them, and its faulty ones.
+    /// The routes with the names of httpbin, and the faulty ones.
     package static let standard: RouteTable = {
         var table = RouteTable()
         table.addInspection()

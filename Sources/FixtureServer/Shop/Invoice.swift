@@ -1,8 +1,8 @@
-/// A PDF file of exactly one mebibyte, the same for the same order whenever it is made.
+/// A PDF file of exactly one mebibyte, always the same for the same order.
 enum Invoice {
     private static let size = 1 << 20
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     static func bytes(for order: ShopOrder) -> [UInt8] {
         var file = Array("%PDF-1.4\n".utf8)
         var offsets: [Int] = []
@@ -10,7 +10,7 @@ enum Invoice {
             offsets.append(file.count)
             file += "\(index + 1) 0 obj\n\(object)\nendobj\n".utf8
         }
-        // The table's position has as many digits as the size, so that the end is as long wherever it stands.
+        // The table's position has as many digits as the file's size, so the length of the end does not depend on it.
         file += comments(for: order, count: size - file.count - end(offsets, at: size).count)
         return file + end(offsets, at: file.count)
     }

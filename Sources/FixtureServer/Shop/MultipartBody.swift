@@ -11,7 +11,7 @@ package struct MultipartBody: Sendable {
 
         /// The name of the field.
         package var name: String? { parameter("name") }
-        /// The name of the file, where it is one.
+        /// The name of the file; `nil` when the part has none.
         package var filename: String? { parameter("filename") }
 
         private func parameter(_ name: String) -> String? {
@@ -23,7 +23,7 @@ package struct MultipartBody: Sendable {
     /// The parts in their order.
     package let parts: [Part]
 
-    /// Takes a request's body apart; `nil` when it is no complete multipart body.
+    /// Parses a request's body; `nil` when it is not a complete multipart body.
     package init?(_ request: RecordedRequest) {
         guard let type = request.header("Content-Type"), type.hasPrefix("multipart/form-data"),
             let boundary = type.components(separatedBy: "boundary=").dropFirst().first

@@ -2,17 +2,17 @@ import Foundation
 
 /// The HTTP API of the demo shop, as routes; every JSON answer is `{"errcode":200,"msg":"ok","data":…}`.
 ///
-/// A session counts if the cookie `sid` or the header `X-Token` fits a live one.
+/// A call is signed in when its cookie `sid` or its header `X-Token` matches a live session.
 package struct ShopAPI: Sendable {
     let catalog: ShopCatalog
     let store = ShopStore()
 
-    /// Opens a shop with the data files in `fixtures`.
+    /// Creates a shop with the data files in `fixtures`.
     package init(fixtures: URL = Fixtures.directory) throws {
         catalog = try ShopCatalog(fixtures)
     }
 
-    /// What the shop was asked for so far.
+    /// The counts of the calls so far.
     package var log: ShopLog { store.log }
 
     /// The routes of the shop.
@@ -27,12 +27,12 @@ package struct ShopAPI: Sendable {
     }
 }
 
-/// One call of the shop.
+/// One call to the shop.
 struct ShopCall: Sendable {
     let request: RecordedRequest
     let inputs: ShopInputs
 
-    /// A call as a request makes it.
+    /// Creates the call of a request.
     init(_ request: RecordedRequest) {
         self.request = request
         inputs = ShopInputs(request)
@@ -40,7 +40,7 @@ struct ShopCall: Sendable {
 }
 
 extension ShopAPI {
-    /// Adds a route that everyone may call.
+    /// Adds a route that needs no session.
     func open(
         _ table: inout RouteTable,
         _ method: String,
@@ -57,7 +57,7 @@ extension ShopAPI {
         }
     }
 
-    /// Adds a route for those who are signed in.
+    /// Adds a route that needs a session.
     func members(
         _ table: inout RouteTable,
         _ method: String,

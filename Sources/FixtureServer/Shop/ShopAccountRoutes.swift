@@ -9,7 +9,7 @@ extension ShopAPI {
         let nickname: String
     }
 
-    /// `/account/login`, `/account/logout` and `/account/me`.
+    /// Adds `/account/login`, `/account/logout` and `/account/me`.
     func addAccount(to table: inout RouteTable) {
         open(&table, "POST", "/account/login") { call in
             let account = catalog.accounts.first { $0.account == call.inputs["account"] }

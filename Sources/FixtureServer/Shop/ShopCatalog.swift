@@ -1,15 +1,15 @@
 import Foundation
 
-/// Someone who can sign in to the shop.
+/// A customer of the shop.
 struct ShopAccount: Codable, Sendable {
     let account: String
     let password: String
     let nickname: String
 }
 
-/// Something that the shop sells.
+/// An article of the shop.
 package struct ShopGoods: Codable, Sendable, Equatable {
-    /// The number by which it goes into the cart.
+    /// The number by which the cart refers to it.
     package let id: Int
     /// The number of its category.
     package let category: Int
@@ -17,30 +17,30 @@ package struct ShopGoods: Codable, Sendable, Equatable {
     package let name: String
     /// The price in yuan, as `12.50`.
     package let price: String
-    /// How many there are.
+    /// The number in stock.
     package let stock: Int
 
     /// The price in hundredths.
     var cents: Int { Int(price.filter { $0 != "." }) ?? 0 }
 }
 
-/// Something that was bought.
+/// An order.
 package struct ShopOrder: Codable, Sendable, Equatable {
     /// The number of the order, and of its invoice.
     package let id: Int
-    /// What was bought.
+    /// The name of the article.
     package let title: String
-    /// How many of it.
+    /// The number of pieces.
     package let count: Int
     /// The amount in yuan, as `12.50`.
     package let amount: String
-    /// What became of it, in Chinese.
+    /// The state of the order, in Chinese.
     package let status: String
-    /// When it was bought (RFC 3339).
+    /// When the order was placed (RFC 3339).
     package let placedAt: String
 }
 
-/// The shop's data, read from files once.
+/// The shop's data, read once from files.
 struct ShopCatalog: Sendable {
     let accounts: [ShopAccount]
     let goods: [ShopGoods]

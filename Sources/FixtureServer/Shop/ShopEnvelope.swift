@@ -1,4 +1,4 @@
-/// The wrapper of every JSON answer of the shop.
+/// The envelope of every JSON answer of the shop.
 private struct ShopEnvelope<Value: Encodable>: Encodable {
     let errcode: Int
     let msg: String
@@ -12,12 +12,12 @@ private struct ShopEnvelope<Value: Encodable>: Encodable {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(errcode, forKey: .errcode)
         try container.encode(msg, forKey: .msg)
-        // `null` is written out, as the servers do that this one stands for.
+        // `null` is encoded, as real servers do.
         try container.encode(data, forKey: .data)
     }
 }
 
-/// Data that holds nothing: `{}`.
+/// Empty data: `{}`.
 struct Nothing: Encodable {}
 
 /// Why the shop refuses a call.
@@ -40,12 +40,12 @@ struct ShopRefusal: Error, Equatable {
 }
 
 extension Answer {
-    /// `{"errcode":200,"msg":"ok","data":…}`.
+    /// Returns `{"errcode":200,"msg":"ok","data":…}`.
     static func envelope(_ data: some Encodable) -> Answer {
         .json(ShopEnvelope(errcode: 200, msg: "ok", data: data))
     }
 
-    /// The envelope of a refusal.
+    /// Returns the envelope of a refusal.
     static func refusal(_ refusal: ShopRefusal) -> Answer {
         .json(
             ShopEnvelope<Nothing>(errcode: refusal.code, msg: refusal.message, data: nil),

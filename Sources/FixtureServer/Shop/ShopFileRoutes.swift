@@ -5,7 +5,7 @@ extension ShopAPI {
         let sha256: String
     }
 
-    /// `/account/avatar` takes a picture, `/invoices/{order}.pdf` sends an invoice.
+    /// Adds `/account/avatar`, which receives a picture, and `/invoices/{order}.pdf`, which sends an invoice.
     func addFiles(to table: inout RouteTable) {
         members(&table, "POST", "/account/avatar") { call, _ in
             let file = MultipartBody(call.request)?.parts.first { $0.filename != nil }

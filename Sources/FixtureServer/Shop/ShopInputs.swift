@@ -29,10 +29,12 @@ struct ShopInputs: Sendable {
         }
     }
 
-    /// A parameter as text.
+    /// Returns a parameter as text; `nil` when it is missing.
     subscript(name: String) -> String? { values[name] }
 
-    /// A parameter as a whole number; a wrong one is refused, one that is not there is `standard`.
+    /// Returns a parameter as an integer; `standard` when it is missing.
+    ///
+    /// - Throws: ``ShopRefusal`` for an invalid parameter, and for a missing one without a `standard`.
     func integer(
         _ name: String,
         in range: ClosedRange<Int>,

@@ -12,7 +12,7 @@ extension ShopAPI {
         let total: String
     }
 
-    /// `/mall/shopList` and the cart: `/cart`, `/cart/add`, `/cart/remove`.
+    /// Adds `/mall/shopList` and the cart: `/cart`, `/cart/add` and `/cart/remove`.
     func addMall(to table: inout RouteTable) {
         open(&table, "POST", "/mall/shopList", shopList)
         open(&table, "GET", "/mall/shopList", shopList)

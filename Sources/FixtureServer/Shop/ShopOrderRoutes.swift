@@ -3,7 +3,7 @@ import Foundation
 extension ShopAPI {
     private static let standardSize = 20
     private static let sizes = 1...100
-    /// Far more than there are, and far from where sums with them overflow.
+    /// More than there can be, and small enough that sums do not overflow.
     private static let numbers = 1...1_000_000_000
 
     private struct NumberedPage: Encodable {
@@ -22,7 +22,7 @@ extension ShopAPI {
         let nextCursor: String?
     }
 
-    /// The orders in pages: `/orders` by number, offset or cursor, `/orders/linked` by `Link` header.
+    /// Adds the orders in pages: `/orders` by number, offset or cursor, `/orders/linked` by `Link` header.
     func addOrders(to table: inout RouteTable) {
         pages(&table, "/orders") { call, orders in
             if call.inputs["cursor"] != nil { return try byCursor(call.inputs, orders) }
@@ -44,7 +44,7 @@ extension ShopAPI {
         }
     }
 
-    /// The orders of the data, and in front of them those that were placed in the session.
+    /// Returns the orders that were placed in the session, the newest first, then those of the data.
     private func orders(of session: ShopSession) -> [ShopOrder] {
         guard session.placedOrders > 0, let newest = catalog.orders.first else { return catalog.orders }
         let placed = (1...session.placedOrders).map { newest.repeated(as: newest.id + $0) }
@@ -84,7 +84,7 @@ extension ShopAPI {
         return .envelope(orders.slice(page: page, size: size)).adding("Link", links.joined(separator: ", "))
     }
 
-    /// A cursor holds `=` and is base64, so that only a client that encodes it gets it back whole.
+    /// Returns a cursor in base64, mostly with `=`, so that only a client that encodes it returns it unchanged.
     private func cursor(at position: Int) -> String {
         Data("after:\(position)".utf8).base64EncodedString()
     }
@@ -111,7 +111,7 @@ extension [ShopOrder] {
 }
 
 extension ShopOrder {
-    /// The same once more.
+    /// Returns a copy of the order with another number.
     fileprivate func repeated(as id: Int) -> ShopOrder {
         ShopOrder(id: id, title: title, count: count, amount: amount, status: "待发货", placedAt: placedAt)
     }

@@ -1,4 +1,4 @@
-/// How the shop says that a session is over.
+/// How the shop answers a call whose session has expired.
 package enum SessionExpiryStyle: String, Sendable {
     /// HTTP status 401.
     case http
@@ -6,18 +6,18 @@ package enum SessionExpiryStyle: String, Sendable {
     case envelope
 }
 
-/// One sign-in, known by a cookie or by a token.
+/// One session, identified by a cookie or a token.
 struct ShopSession: Sendable {
     let id = randomName()
     let token = randomName()
     let account: String
-    /// How many more calls it is good for; `nil` is any number.
+    /// The number of calls until the session expires; `nil` is unlimited.
     var callsLeft: Int?
-    /// How its end is told.
+    /// How the shop answers after the session has expired.
     var style = SessionExpiryStyle.http
-    /// How many orders were placed in it; nobody else sees them.
+    /// The number of orders that were placed in the session; no other session includes them.
     var placedOrders = 0
-    /// How many more pages of orders it gets before one fails; `nil` is any number.
+    /// The number of pages of orders until one fails; `nil` is unlimited.
     var pagesLeft: Int?
 
     init(account: String) {
@@ -29,7 +29,7 @@ struct ShopSession: Sendable {
     }
 }
 
-/// What a request shows to prove who it is.
+/// The session's cookies and the token of a request.
 struct ShopCredentials {
     private let ids: [String]
     private let token: String?
@@ -39,7 +39,7 @@ struct ShopCredentials {
         token = request.header("X-Token")
     }
 
-    /// Whether they are those of `session`.
+    /// Returns whether the credentials are those of `session`.
     func fit(_ session: ShopSession) -> Bool {
         ids.contains(session.id) || token == session.token
     }

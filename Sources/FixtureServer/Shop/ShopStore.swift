@@ -1,4 +1,4 @@
-/// What changes while the shop is open: sessions, carts and the log.
+/// The mutable state of the shop: sessions, carts and the log.
 final class ShopStore: Sendable {
     private struct State {
         var sessions: [ShopSession] = []
@@ -11,12 +11,12 @@ final class ShopStore: Sendable {
     /// The log so far.
     var log: ShopLog { state.withLock(\.log) }
 
-    /// Starts the log anew.
+    /// Clears the log.
     func clearLog() {
         state.withLock { $0.log = ShopLog() }
     }
 
-    /// Notes that a path was asked for.
+    /// Counts a call of a path.
     func noteHit(_ path: String) {
         state.withLock { $0.log.hits[path, default: 0] += 1 }
     }
@@ -31,7 +31,7 @@ final class ShopStore: Sendable {
         }
     }
 
-    /// Ends the sessions that fit.
+    /// Ends the sessions that match.
     func signOut(_ credentials: ShopCredentials) {
         state.withLock { state in
             state.sessions.removeAll { credentials.fit($0) }
@@ -39,9 +39,9 @@ final class ShopStore: Sendable {
         }
     }
 
-    /// The live session that fits, one call poorer.
+    /// Returns the live session that matches, and counts the call.
     ///
-    /// - Throws: ``ShopRefusal`` as the session's end is to be told, or HTTP 401 where there never was one.
+    /// - Throws: ``ShopRefusal`` in the style of the expired session; with HTTP 401 when no session matches.
     func authorize(_ credentials: ShopCredentials) throws(ShopRefusal) -> ShopSession {
         let (session, style) = state.withLock { state in
             let fitting = state.sessions.indices.filter { credentials.fit(state.sessions[$0]) }
@@ -56,7 +56,7 @@ final class ShopStore: Sendable {
         return session
     }
 
-    /// Lets the sessions that fit end after so many calls.
+    /// Lets the sessions that match expire after this many calls.
     func expire(_ credentials: ShopCredentials, after calls: Int, style: SessionExpiryStyle) {
         change(credentials) { session in
             session.callsLeft = calls
@@ -64,7 +64,7 @@ final class ShopStore: Sendable {
         }
     }
 
-    /// Changes the sessions that fit.
+    /// Changes the sessions that match.
     func change(_ credentials: ShopCredentials, _ change: (inout ShopSession) -> Void) {
         state.withLock { state in
             for index in state.sessions.indices where credentials.fit(state.sessions[index]) {
@@ -73,7 +73,9 @@ final class ShopStore: Sendable {
         }
     }
 
-    /// Counts a page of orders; throws when it is the one that is to fail.
+    /// Counts a page of orders.
+    ///
+    /// - Throws: ``ShopRefusal`` with HTTP 500 for the page that is to fail.
     func notePage(of credentials: ShopCredentials) throws(ShopRefusal) {
         var fails = false
         change(credentials) { session in
@@ -83,12 +85,14 @@ final class ShopStore: Sendable {
         guard !fails else { throw .broken }
     }
 
-    /// How many of each goods an account has in its cart.
+    /// Returns the number of pieces in an account's cart, by the numbers of the goods.
     func cart(_ account: String) -> [Int: Int] {
         state.withLock { $0.carts[account] ?? [:] }
     }
 
-    /// Puts `count` more of a goods into the cart, or takes some out; never more than `limit`.
+    /// Adds `count` pieces to the cart; a negative number removes some.
+    ///
+    /// - Throws: ``ShopRefusal`` when there would be more than `limit`.
     func changeCart(_ account: String, goods: Int, by count: Int, limit: Int = .max) throws(ShopRefusal) {
         let fits = state.withLock { state in
             let old = state.carts[account, default: [:]][goods, default: 0]
@@ -101,14 +105,14 @@ final class ShopStore: Sendable {
     }
 }
 
-/// What the shop was asked for.
+/// The counts of the calls to the shop.
 package struct ShopLog: Sendable, Codable, Equatable {
-    /// How many sign-ins succeeded.
+    /// The number of successful sign-ins.
     package var logins = 0
-    /// How many times someone signed out.
+    /// The number of sign-outs.
     package var logouts = 0
-    /// How many calls were refused because their session was over, as 401 or in an envelope.
+    /// The number of calls that were refused because they had no live session, as 401 or in an envelope.
     package var refused = 0
-    /// How often each path was asked for.
+    /// The number of calls by path.
     package var hits: [String: Int] = [:]
 }

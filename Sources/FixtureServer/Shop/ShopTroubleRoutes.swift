@@ -3,7 +3,7 @@ extension ShopAPI {
         let waited: Double
     }
 
-    /// `/slow`, `/broken`, `/broken-business`, and what a test says to the shop itself: `/debug/…`.
+    /// Adds `/slow`, `/broken` and `/broken-business`, and `/debug/…`, by which a test controls the shop.
     func addTroubles(to table: inout RouteTable) {
         for method in ["GET", "POST"] {
             open(&table, method, "/slow") { call in

@@ -3,30 +3,30 @@
 import Darwin
 import Foundation
 
-/// What differs between Linux and Darwin, seen from Darwin.
+/// The Darwin side of the system interfaces that differ between Linux and Darwin.
 enum System {
     /// The type of a stream socket.
     static let streamSocket = SOCK_STREAM
-    /// Flags for `send`; `SO_NOSIGPIPE` keeps the signal away.
+    /// Flags for `send`; none, because `SO_NOSIGPIPE` prevents the signal.
     static let sendFlags: Int32 = 0
     /// The option level of TCP.
     static let tcpLevel = IPPROTO_TCP
 
-    /// Makes a new socket close-on-exec and non-blocking, and keeps `SIGPIPE` away.
+    /// Makes a new socket close-on-exec and non-blocking, and prevents `SIGPIPE`.
     static func prepare(_ socket: Int32) {
         makePrivate(socket)
         var on: Int32 = 1
         setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Takes one connection, close-on-exec and non-blocking, or returns -1.
+    /// Accepts one connection, close-on-exec and non-blocking; returns -1 when there is none.
     static func accept(_ listener: Int32) -> Int32 {
         let connection = Darwin.accept(listener, nil, nil)
         if connection >= 0 { prepare(connection) }
         return connection
     }
 
-    /// Makes a pipe whose ends are close-on-exec and non-blocking.
+    /// Creates a pipe whose ends are close-on-exec and non-blocking.
     static func pipe() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Darwin.pipe(&ends) == 0 else { throw SystemError("pipe") }
@@ -51,12 +51,12 @@ final class Poller: Sendable {
         queue = Descriptor(number)
     }
 
-    /// Starts to watch `descriptor`; it is forgotten when it is closed.
+    /// Starts to watch `descriptor`; closing the descriptor ends it.
     func watch(_ descriptor: Int32, token: Int, for interest: Readiness) {
         rewatch(descriptor, token: token, for: interest)
     }
 
-    /// Changes what is watched for.
+    /// Changes the readiness that is watched for.
     func rewatch(_ descriptor: Int32, token: Int, for interest: Readiness) {
         let changes = [(EVFILT_READ, Readiness.readable), (EVFILT_WRITE, Readiness.writable)].map {
             kevent(
@@ -71,7 +71,7 @@ final class Poller: Sendable {
         _ = kevent(queue.number, changes, Int32(changes.count), nil, 0, nil)
     }
 
-    /// Waits until something is ready or `milliseconds` are over (-1: for ever) and reports each token.
+    /// Waits until a descriptor is ready or `milliseconds` have passed (-1: no limit), and reports the tokens.
     func wait(milliseconds: Int32, _ report: (_ token: Int, _ readiness: Readiness) -> Void) {
         var events = [kevent](repeating: kevent(), count: Self.capacity)
         var limit = timespec(tv_sec: Int(milliseconds) / 1000, tv_nsec: Int(milliseconds) % 1000 * 1_000_000)

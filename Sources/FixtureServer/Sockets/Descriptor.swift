@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file descriptor that closes when its owner goes.
+/// A file descriptor that is closed when its owner is destroyed.
 struct Descriptor: ~Copyable, Sendable {
     let number: Int32
 
@@ -13,7 +13,7 @@ struct Descriptor: ~Copyable, Sendable {
     }
 }
 
-/// A call of the operating system that failed.
+/// A failed system call.
 package struct SystemError: Error, CustomStringConvertible {
     /// The call's name.
     package let call: String
@@ -25,7 +25,7 @@ package struct SystemError: Error, CustomStringConvertible {
         self.code = code
     }
 
-    /// The call and the system's words for the code.
+    /// The call and the system's message for the code.
     package var description: String {
         "\(call): \(String(cString: strerror(code)))"
     }

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 
-/// The calls of Linux that the C module leaves out, because it is built without `_GNU_SOURCE`.
+/// The Linux calls that are missing in the C module, which is built without `_GNU_SOURCE`.
 private enum Kernel {
     typealias Pointer = UnsafeMutableRawPointer
     typealias Accept = @convention(c) @Sendable (Int32, Pointer?, Pointer?, Int32) -> Int32
@@ -22,24 +22,24 @@ private enum Kernel {
     }
 }
 
-/// What differs between Linux and Darwin, seen from Linux.
+/// The Linux side of the system interfaces that differ between Linux and Darwin.
 enum System {
     /// The type of a stream socket that is close-on-exec and does not block.
     static let streamSocket = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    /// Flags for `send` that keep `SIGPIPE` away.
+    /// Flags for `send` that prevent `SIGPIPE`.
     static let sendFlags = Int32(MSG_NOSIGNAL)
     /// The option level of TCP.
     static let tcpLevel = Int32(IPPROTO_TCP)
 
-    /// Makes a new socket close-on-exec and non-blocking where its creation did not.
+    /// Does nothing: a new socket is close-on-exec and non-blocking already.
     static func prepare(_ socket: Int32) {}
 
-    /// Takes one connection, close-on-exec and non-blocking, or returns -1.
+    /// Accepts one connection, close-on-exec and non-blocking; returns -1 when there is none.
     static func accept(_ listener: Int32) -> Int32 {
         Kernel.accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
     }
 
-    /// Makes a pipe whose ends are close-on-exec and non-blocking.
+    /// Creates a pipe whose ends are close-on-exec and non-blocking.
     static func pipe() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Kernel.pipe2(&ends, O_CLOEXEC | O_NONBLOCK) == 0 else { throw SystemError("pipe2") }
@@ -62,17 +62,17 @@ final class Poller: Sendable {
         epoll = Descriptor(number)
     }
 
-    /// Starts to watch `descriptor`; it is forgotten when it is closed.
+    /// Starts to watch `descriptor`; closing the descriptor ends it.
     func watch(_ descriptor: Int32, token: Int, for interest: Readiness) {
         control(Self.add, descriptor, token, interest)
     }
 
-    /// Changes what is watched for.
+    /// Changes the readiness that is watched for.
     func rewatch(_ descriptor: Int32, token: Int, for interest: Readiness) {
         control(Self.change, descriptor, token, interest)
     }
 
-    /// Waits until something is ready or `milliseconds` are over (-1: for ever) and reports each token.
+    /// Waits until a descriptor is ready or `milliseconds` have passed (-1: no limit), and reports the tokens.
     func wait(milliseconds: Int32, _ report: (_ token: Int, _ readiness: Readiness) -> Void) {
         EpollEvents.withCapacity(Self.capacity) { events in
             let count = Kernel.epollWait(epoll.number, events.base, Int32(Self.capacity), milliseconds)
@@ -90,7 +90,7 @@ final class Poller: Sendable {
     }
 }
 
-/// An array of `struct epoll_event`, which is packed on x86-64 alone.
+/// An array of `struct epoll_event`, which is packed only on x86-64.
 private struct EpollEvents {
     #if arch(x86_64)
     private static let stride = 12

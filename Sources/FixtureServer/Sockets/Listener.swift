@@ -1,15 +1,15 @@
 import Foundation
 
-/// A socket that takes connections on loopback or on a path, which goes with it.
+/// A socket that accepts connections on loopback or on a path, which is removed with it.
 final class Listener: Sendable {
-    /// Where a listener stands.
+    /// The address of a listener.
     enum Address {
         case ipv4(port: UInt16)
         case ipv6(port: UInt16)
         case path(String)
     }
 
-    /// What an attempt to take a connection came to.
+    /// The result of an attempt to accept a connection.
     enum Acceptance: ~Copyable {
         case connection(Descriptor)
         case none
@@ -38,10 +38,10 @@ final class Listener: Sendable {
         if let path { unlink(path) }
     }
 
-    /// The number of the descriptor, for the poller.
+    /// The descriptor, for the poller.
     var number: Int32 { descriptor.number }
 
-    /// The port that the kernel chose, or 0 for a path.
+    /// The port that the listener is bound to; 0 for a path.
     var port: UInt16 {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -49,19 +49,19 @@ final class Listener: Sendable {
             guard let address = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress,
                 getsockname(number, address, &length) == 0, address.pointee.sa_family != sa_family_t(AF_UNIX)
             else { return 0 }
-            // The port stands at the same place in the addresses of both families.
+            // The port has the same offset in the addresses of both families.
             return UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
         }
     }
 
-    /// Takes the next waiting connection.
+    /// Accepts the next waiting connection.
     func accept() -> Acceptance {
         let number = System.accept(number)
         if number >= 0 { return .connection(Descriptor(number)) }
         return errno == EMFILE || errno == ENFILE ? .outOfDescriptors : .none
     }
 
-    /// The listeners that `options` ask for, the one on `127.0.0.1` first.
+    /// Returns the listeners that `options` specify, the one on `127.0.0.1` first.
     ///
     /// - Throws: ``SystemError``.
     static func all(for options: ServerOptions) throws -> [Listener] {

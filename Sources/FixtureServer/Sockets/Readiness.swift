@@ -1,11 +1,11 @@
-/// What a descriptor is ready for, or is watched for.
+/// The operations that a descriptor is ready for, or is watched for.
 struct Readiness: OptionSet {
     let rawValue: UInt8
 
-    /// Bytes, a connection or the end can be read.
+    /// Bytes or the end of the stream can be read, or a connection accepted.
     static let readable = Readiness(rawValue: 1)
     /// Bytes can be written.
     static let writable = Readiness(rawValue: 2)
-    /// The other side is gone; always watched for.
+    /// The peer has closed the connection; always watched for.
     static let hangUp = Readiness(rawValue: 4)
 }

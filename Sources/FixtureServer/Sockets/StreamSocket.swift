@@ -2,7 +2,7 @@ import Foundation
 
 /// One accepted connection; it never blocks and never raises `SIGPIPE`.
 struct StreamSocket: ~Copyable {
-    /// What a transfer came to.
+    /// The result of a transfer.
     enum Transfer {
         case moved(Int)
         case wouldBlock
@@ -16,29 +16,29 @@ struct StreamSocket: ~Copyable {
         setOption(System.tcpLevel, TCP_NODELAY, Int32(1))
     }
 
-    /// The number of the descriptor, for the poller.
+    /// The descriptor, for the poller.
     var number: Int32 { descriptor.number }
 
-    /// Takes what has arrived; `ended` is the end of the stream and every error alike.
+    /// Reads the bytes that have arrived; returns `ended` at the end of the stream and for every error.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
         let count = recv(number, buffer.baseAddress, buffer.count, 0)
         if count > 0 { return .moved(count) }
         return count < 0 && Self.isTemporary(errno) ? .wouldBlock : .ended
     }
 
-    /// Hands over as many bytes as the kernel takes.
+    /// Sends as many bytes as the kernel takes.
     func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         let count = Foundation.send(number, bytes.baseAddress, bytes.count, System.sendFlags)
         if count >= 0 { return .moved(count) }
         return Self.isTemporary(errno) ? .wouldBlock : .ended
     }
 
-    /// Sends FIN after the bytes that were handed over; reading goes on.
+    /// Sends FIN after the bytes so far; the socket can still be read.
     func finishSending() {
         shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Makes the coming close an RST.
+    /// Makes the close send RST.
     func armReset() {
         setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
     }

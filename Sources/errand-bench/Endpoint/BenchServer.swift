@@ -1,7 +1,7 @@
 import FixtureServer
 import Foundation
 
-/// The server that all rows talk to, in a process and on a core of its own.
+/// The server of all rows, in a separate process and on a separate core.
 enum BenchServer {
     /// Serves until the standard input ends; the first line of output is the address.
     static func run() throws {

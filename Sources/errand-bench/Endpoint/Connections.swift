@@ -1,15 +1,15 @@
 import Errand
 
-/// The connections that each of the compared may open: as many as the bench has requests in flight, so that all of them
-/// are on the wire and none waits in line.
+/// The number of connections that each compared client may open: at least the bench's requests in flight, so that none
+/// of them waits in a queue.
 enum Connections {
-    /// How many.
+    /// The number of connections.
     static let limit = 512
 
-    /// Limits of a proxy that does not make them wait either.
+    /// The limits of a proxy that admits as many requests.
     static let limits = QueueLimits(perHost: limit, total: limit)
 
-    /// A transport that may open so many.
+    /// Creates a transport that may open this many connections.
     static func transport() throws -> any HTTPTransport {
         #if os(Linux)
         var configuration = TransportConfiguration()

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// Something in a list of goods.
+/// An article in a list of goods.
 struct Goods: Codable, Sendable {
     let id: Int
     let name: String
@@ -10,21 +10,21 @@ struct Goods: Codable, Sendable {
 }
 
 extension Goods {
-    /// How many there are in a list.
+    /// The number of articles in a list.
     static let count = 20
-    /// The answer to every request that is compared: a list of 2 KB in its envelope.
+    /// The answer to every compared request: a list of 2 KB in its envelope.
     static let answerBytes = [UInt8](answer.utf8)
-    /// Where it is; the parameters stand in the query.
+    /// The path and the query with the parameters.
     static let path = "/mall/shopList"
 
-    /// An answer as those decode it who know of no layer.
+    /// The type of the answer for the clients below the layer.
     private struct Enveloped: Decodable {
         let errcode: Int
         let msg: String?
         let data: [Goods]
     }
 
-    /// Decodes an answer and sees whether it is whole.
+    /// Decodes an answer; throws ``BenchFailure`` when it is not the complete list.
     static func check(_ body: Data, _ decoder: JSONDecoder) throws {
         let answer = try decoder.decode(Enveloped.self, from: body)
         guard answer.errcode == 200, answer.data.count == count else {
@@ -44,14 +44,14 @@ extension Goods {
 }
 
 extension Goods {
-    /// Where the long list is.
+    /// The path of the long list.
     static let listPath = "/mall/everything"
-    /// How many goods a page of it has.
+    /// The number of articles on a page.
     static let pageSize = 100
-    /// How many pages it has.
+    /// The number of pages.
     static let pages = 1_000
 
-    /// A page of it; empty behind the last one.
+    /// Returns a page of the long list; empty after the last one.
     static func page(_ number: Int) -> [UInt8] {
         guard (1...pages).contains(number) else { return Array(#"{"errcode":200,"data":[]}"#.utf8) }
         return Array(enveloped((number - 1) * pageSize + 1...number * pageSize).utf8)

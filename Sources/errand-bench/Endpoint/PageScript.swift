@@ -4,13 +4,13 @@ import Foundation
 
 /// Lists without a network: the transport answers at once.
 enum PageScript {
-    /// A proxy with the long list, whose pages were made before.
+    /// Creates a proxy that serves the long list from pages in memory.
     static func goods() -> APIProxy {
         let pages = (0...Goods.pages).map { Data(Goods.page($0)) }
         return proxy { number in pages.indices.contains(number) ? pages[number] : pages[0] }
     }
 
-    /// A proxy with pages of one number each.
+    /// Creates a proxy that serves pages of one number each.
     static func numbers(pages: Int) -> APIProxy {
         proxy { Data(#"{"errcode":200,"data":{"list":[\#($0)],"totalPage":\#(pages)}}"#.utf8) }
     }

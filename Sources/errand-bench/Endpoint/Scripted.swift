@@ -2,9 +2,9 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// The endpoint without a network: what is left is the layer's own cost.
+/// The endpoint without a network, so that only the cost of the layer is measured.
 enum Scripted {
-    /// The backend.
+    /// The service of the scripted endpoint.
     static let service: APIService = {
         guard let url = URL(string: "http://shop.test") else { preconditionFailure("a literal is a URL") }
         return APIService(baseURL: url)
@@ -17,11 +17,11 @@ enum Scripted {
         body: Data(Goods.answerBytes)
     )
 
-    /// A small answer, whose decoding costs next to nothing.
+    /// A small answer, whose decoding costs almost nothing.
     static let nothing = HTTPResponse.json(#"{"errcode":200}"#)
 }
 
-/// A request whose answer says nothing.
+/// A request whose answer has no data.
 final class NothingRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/nothing"

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The memory of this process that is resident, in MB of 1,000,000 bytes; 0 where nothing is known.
+/// The resident memory of this process, in MB of 1,000,000 bytes; 0 where it is not known.
 enum Memory {
-    /// How much it is.
+    /// The resident memory now, in MB.
     static var now: Double { megabytes("VmRSS:") }
-    /// How much it was at most since ``forgetPeak()``.
+    /// The maximum since ``forgetPeak()``, in MB.
     static var peak: Double { megabytes("VmHWM:") }
 
-    /// Starts to look for the peak anew.
+    /// Resets the peak.
     static func forgetPeak() {
         try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
     }
@@ -19,11 +19,11 @@ enum Memory {
     }
 }
 
-/// How many threads and descriptors this process has.
+/// The numbers of threads and descriptors of this process.
 enum Census {
-    /// Threads.
+    /// The number of threads.
     static var threads: Int { entries("/proc/self/task") }
-    /// Descriptors.
+    /// The number of open descriptors.
     static var descriptors: Int { entries("/proc/self/fd") }
 
     private static func entries(_ path: String) -> Int {

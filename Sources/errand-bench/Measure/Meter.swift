@@ -1,6 +1,6 @@
 import Foundation
 
-/// What this process has used since the meter was made.
+/// Measures what this process has used since the meter was created.
 struct Meter {
     private let clock = ContinuousClock.now
     private let cpu = Self.cpuSeconds
@@ -10,12 +10,12 @@ struct Meter {
         Memory.forgetPeak()
     }
 
-    /// Seconds of the wall clock.
+    /// The elapsed time, in seconds.
     var seconds: Double { clock.duration(to: .now) / .seconds(1) }
-    /// Seconds of all threads on cores, in the kernel and out of it.
+    /// The CPU time of all threads, user and system, in seconds.
     var cpuSeconds: Double { Self.cpuSeconds - cpu }
 
-    /// The fields of a row of so many requests.
+    /// Returns the fields of a row with this many requests.
     func measurement(of requests: Int) -> Measurement {
         [
             "requests_per_s": Double(requests) / seconds,
@@ -25,7 +25,7 @@ struct Meter {
         ]
     }
 
-    /// The fields of one file, whose growth is that of the peak.
+    /// Returns the fields of one file, whose growth is that of the peak.
     func measurement(ofBytes bytes: Int) -> Measurement {
         var fields = measurement(of: 1)
         fields["rss_growth_mb"] = Memory.peak - memory

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The bench's own executable, started with other arguments; it ends when its input does.
+/// A child process that runs the bench's own executable with other arguments; it ends when its input ends.
 final class Child {
     private let process = Process()
     private let input = Pipe()
@@ -26,12 +26,12 @@ final class Child {
         process.waitUntilExit()
     }
 
-    /// Writes a line.
+    /// Writes a line to the process.
     func send(_ line: Data) throws {
         try input.fileHandleForWriting.write(contentsOf: line + Data("\n".utf8))
     }
 
-    /// Waits for a line.
+    /// Waits for a line from the process.
     func readLine() throws -> Data {
         while true {
             if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Starts the server and the workers, and lets them take turns.
+/// Starts the server and the workers, and runs the workers in turns.
 final class Conductor {
     private let plan: Plan
     private let server: Child
@@ -19,7 +19,7 @@ final class Conductor {
             + plan.rows.filter { !$0.isPaired }.map(measure)
     }
 
-    /// A B A B …: what disturbs the machine disturbs all of them.
+    /// Runs the rows in the order A B A B …, so that a disturbance of the machine affects all of them.
     private func measure(_ rows: [Row], at concurrency: Int) throws -> [RowResult] {
         let workers = try rows.map { (row: $0, child: try worker($0)) }
         var results: [RowResult] = []
@@ -35,7 +35,7 @@ final class Conductor {
         return results
     }
 
-    /// Warms a worker up, and returns how many requests fill one turn.
+    /// Warms a worker up, and returns the number of requests of one turn.
     private func pace(_ child: Child, _ concurrency: Int) throws -> Int {
         let trial = Order(requests: max(200, 2 * concurrency), concurrency: concurrency)
         let speed = try carryOut(trial, child)["requests_per_s"] ?? 0
@@ -57,7 +57,7 @@ final class Conductor {
         return RowResult(row: row, concurrency: nil, order: order, turns: [try carryOut(order, worker(row))])
     }
 
-    /// Each part in a process of its own, so that none sees the memory that another has left.
+    /// Runs each part in a separate process, so that no part measures the memory of another.
     private func measurePaging(_ row: Row) throws -> RowResult {
         var result = RowResult(row: row, concurrency: nil, order: Order(requests: plan.isQuick ? 100 : 1_000))
         for _ in 0..<(plan.isQuick ? 1 : plan.rounds) {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The cores of the machine, shared out so that server and client do not take each other's time.
+/// The cores of the machine, divided so that server and client do not share one.
 enum Core {
-    /// Who wants a core.
+    /// The role of a process.
     enum Role {
         case server
         case client
     }
 
-    /// Keeps the process on one core, the client's or the server's; where there is one core, or no say, it stays as it is.
+    /// Binds the process to the client's or the server's core; does nothing with a single core or without permission.
     static func pin(to role: Role) {
         #if os(Linux)
         let cores = allowed
@@ -31,7 +31,7 @@ enum Core {
         return (0..<setBytes * 8).filter { bits[$0 / 8] & 1 << ($0 % 8) != 0 }
     }
 
-    /// The C library declares the functions for GNU sources alone, but every program has them.
+    /// The C library declares the functions only with `_GNU_SOURCE`, but always contains them.
     private static func call(_ name: String, _ bits: inout [UInt8]) -> Bool {
         guard let symbol = dlsym(nil, name) else { return false }
         return unsafeBitCast(symbol, to: Function.self)(0, setBytes, &bits) == 0

@@ -1,12 +1,12 @@
 import Errand
 import Foundation
 
-/// The process of one row: reads orders, carries them out, and answers with what it measured.
+/// The process of one row: reads orders, executes them, and writes the measurements.
 @MainActor struct Worker {
     let row: Row
     let url: URL
 
-    /// Works until the standard input ends.
+    /// Executes orders until the standard input ends.
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)
         Core.pin(to: .client)

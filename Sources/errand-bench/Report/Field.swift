@@ -1,4 +1,4 @@
-/// The fields of a measurement, in the order in which people look for them.
+/// The fields of a measurement, in the order of the report.
 enum Field {
     private static let order = [
         "requests", "requests_per_s", "mb_per_s", "cpu_us_per_request", "peak_rss_mb", "rss_growth_mb", "cookies",
@@ -9,7 +9,7 @@ enum Field {
         "json_mb", "value_ms", "foundation_ms", "value_ratio", "answer_ratio", "member_ratio", "deep_ratio",
     ]
 
-    /// The fields with their values.
+    /// Returns the fields with their values.
     static func sorted(_ measurement: Measurement) -> [(String, Double)] {
         measurement.map { ($0.key, $0.value) }.sorted { place($0.0) < place($1.0) }
     }

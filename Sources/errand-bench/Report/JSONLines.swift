@@ -1,6 +1,6 @@
 import Foundation
 
-/// One JSON object per row, then one per ratio, their members in a fixed order.
+/// The results as one JSON object per row, then one per ratio, with members in a fixed order.
 struct JSONLines {
     let lines: [String]
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Throughput and CPU per request against concurrency, side by side, all axes logarithmic.
+/// A plot of throughput and CPU per request against concurrency, side by side, with logarithmic axes.
 struct Plot {
     private static let size = (width: 960.0, height: 440.0)
     private static let styles: [(row: Row, colour: String, text: String)] = [
@@ -15,7 +15,7 @@ struct Plot {
         self.results = results.filter { $0.concurrency != nil }
     }
 
-    /// The drawing.
+    /// The plot in SVG.
     var svg: String {
         let panels = [
             panel("Requests per second (more is better)", "requests_per_s", at: 0),
@@ -71,7 +71,7 @@ struct Plot {
     }
 }
 
-/// Where concurrencies and values stand in a panel.
+/// The scales of a panel: positions of concurrencies and values.
 private struct PlotScale {
     static let left = 70.0
     private static let (right, top, bottom) = (450.0, 40.0, 330.0)
@@ -97,7 +97,7 @@ private struct PlotScale {
         return Self.bottom - (log(value) - least) / (greatest - least) * (Self.bottom - Self.top)
     }
 
-    /// The frame, and both axes with their numbers: the concurrencies, and 1, 2 and 5 times the powers of ten.
+    /// The frame and both axes with their numbers: the concurrencies, and 1, 2 and 5 times the powers of ten.
     var axes: String {
         let ticks = (-1...7).flatMap { power in [1.0, 2, 5].map { $0 * pow(10, Double(power)) } }
         let middle = (Self.left + Self.right) / 2
@@ -128,11 +128,11 @@ private struct PlotScale {
 }
 
 extension Double {
-    /// A coordinate to a tenth of a pixel.
+    /// Returns a coordinate rounded to a tenth of a pixel.
     fileprivate var short: Double { (self * 10).rounded() / 10 }
 }
 
 extension Locale {
-    /// Numbers as 10,000.5, wherever the bench runs.
+    /// The locale of numbers, such as 10,000.5, on every machine.
     fileprivate static let english = Locale(identifier: "en_US")
 }

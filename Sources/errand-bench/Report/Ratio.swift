@@ -1,13 +1,13 @@
-/// How two rows compare, turn by turn.
+/// The comparison of two rows, turn by turn.
 struct Ratio {
     let name: String
     let concurrency: Int
-    /// CPU per request of the first over that of the second.
+    /// The CPU time per request of the first row, divided by that of the second.
     let cpu: Double
-    /// Requests per second of the first over those of the second.
+    /// The requests per second of the first row, divided by those of the second.
     let throughput: Double
 
-    /// Compares two rows whose turns were taken one after the other; the median counts.
+    /// Compares two rows whose turns alternated; the ratios are medians over the turns.
     init(_ first: RowResult, _ second: RowResult, name: String? = nil) {
         func median(_ field: String) -> Double {
             zip(first.turns, second.turns).map { ($0[field] ?? .nan) / ($1[field] ?? .nan) }.median
@@ -18,7 +18,7 @@ struct Ratio {
         throughput = median("requests_per_s")
     }
 
-    /// The comparisons that say something.
+    /// The pairs of rows that are compared.
     static func all(of results: [RowResult]) -> [Ratio] {
         let pairs: [(Row, Row)] = [
             (.layer, .floor), (.layer, .urlSession), (.layer, .urlSessionAsync), (.floor, .urlSession),
@@ -32,7 +32,7 @@ struct Ratio {
         return paired + scaling(results)
     }
 
-    /// What becomes of the layer when there are 512 in flight instead of 64.
+    /// Compares the layer with 512 requests in flight to the layer with 64.
     private static func scaling(_ results: [RowResult]) -> [Ratio] {
         let layers = results.filter { $0.row == .layer }
         guard let many = layers.first(where: { $0.concurrency == 512 }),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The results, written down.
+/// The report of the results.
 struct Report {
     let results: [RowResult]
     let ratios: [Ratio]
@@ -10,7 +10,7 @@ struct Report {
         ratios = Ratio.all(of: results)
     }
 
-    /// Writes to the standard output, and draws where that is asked for.
+    /// Writes the results to the standard output, and the plot to its file when the plan names one.
     func write(as format: Plan.Format, plot: String?) throws {
         let lines = format == .json ? JSONLines(results, ratios).lines : TextTable(results, ratios).lines
         for line in lines { print(line) }

@@ -1,11 +1,11 @@
-/// What was measured of one row at one concurrency.
+/// The measurements of one row at one concurrency.
 struct RowResult {
     let row: Row
     let concurrency: Int?
     let order: Order
     var turns: [Measurement] = []
 
-    /// The median of each field; of a peak the greatest.
+    /// The median of each field; the maximum of peaks.
     var fields: Measurement {
         var fields: Measurement = [:]
         for name in turns.first?.keys.sorted() ?? [] {
@@ -17,7 +17,7 @@ struct RowResult {
 }
 
 extension [Double] {
-    /// The value in the middle.
+    /// The median.
     var median: Double {
         let values = sorted()
         guard !values.isEmpty else { return .nan }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The results as people read them.
+/// The results as a table of text.
 struct TextTable {
     private(set) var lines: [String] = []
 

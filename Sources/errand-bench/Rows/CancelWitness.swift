@@ -1,6 +1,6 @@
 import Errand
 
-/// Counts the loads that were cancelled, and those that ended in another way.
+/// Counts the cancelled loads and the loads with another ending.
 @MainActor final class CancelWitness: APIManagerCallbackDelegate {
     private(set) var cancelled = 0
     private(set) var others = 0

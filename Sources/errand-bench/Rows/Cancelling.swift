@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// Many loads under way, on a few hundred connections and in the lines behind them, cancelled by one call.
+/// Cancels many loads, on a few hundred connections and in the queue, with one call.
 struct Cancelling: Workload {
     let url: URL
 
@@ -12,7 +12,7 @@ struct Cancelling: Workload {
         let proxy = APIProxy(service: service, transport: try Connections.transport(), queueLimits: limits)
         let request = HangingRequest(delegate: witness, proxy: proxy)
         for _ in 0..<order.requests { request.loadData() }
-        // Until the transport has taken them all in.
+        // Waits until the transport has received all of them.
         try await Task.sleep(for: .seconds(1))
         let meter = Meter()
         proxy.cancelAllRequests()

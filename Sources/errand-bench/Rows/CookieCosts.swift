@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// What a jar of 3,000 cookies over 300 hosts costs: a header, a load, a save, and requests that change nothing.
+/// The costs of a jar of 3,000 cookies of 300 hosts: a header, a load, a save, and requests that change nothing.
 struct CookieCosts: Workload {
     private static let hosts = 300
     private static let cookiesPerHost = 10
@@ -46,7 +46,7 @@ struct CookieCosts: Workload {
         ]
     }
 
-    /// How often the file is replaced or touched while requests get and send what the jar knows already.
+    /// Returns how often the file is replaced or changed by requests whose cookies the jar already has.
     private func idleWrites(_ file: URL) async throws -> Int {
         let jar = CookieJar(file: file)
         jar.store(setCookie: Self.session, from: url(0))

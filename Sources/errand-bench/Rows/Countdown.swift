@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number of requests that several tasks share.
+/// A number of requests that several tasks execute.
 final class Countdown: Sendable {
     private let rest: Atomic<Int>
 
@@ -8,12 +8,12 @@ final class Countdown: Sendable {
         rest = Atomic(count)
     }
 
-    /// Takes one, unless there are none left.
+    /// Takes one request, and returns whether one was left.
     func take() -> Bool {
         rest.subtract(1, ordering: .relaxed).oldValue > 0
     }
 
-    /// Does `work` once for each, in so many tasks at a time.
+    /// Calls `work` once for each request, in this many concurrent tasks.
     func share(among tasks: Int, _ work: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<tasks {

@@ -2,7 +2,7 @@
 import CurlRuntime
 import Foundation
 
-/// The same requests through libcurl with nothing around it: one loop, one thread, handles that are used again.
+/// The same requests with bare libcurl: one loop, one thread, reused handles.
 final class FloorLoop: RequestLoop {
     private let multi: OpaquePointer?
     private let url: URL
@@ -42,7 +42,7 @@ final class FloorLoop: RequestLoop {
 
 /// A handle and the body that it collects.
 private final class FloorTransfer {
-    /// libcurl's numbers of options (`CURLOPT_…`).
+    /// The numbers of libcurl's options (`CURLOPT_…`).
     private enum Option {
         static let noSignal: Int32 = 99
         static let url: Int32 = 10_002
@@ -84,7 +84,7 @@ private final class FloorTransfer {
 #else
 import Foundation
 
-/// There is no floor without libcurl.
+/// The floor is not measured without libcurl.
 struct FloorLoop: RequestLoop {
     init(_ url: URL, decodes: Bool) {}
 

@@ -8,7 +8,7 @@ struct Idling: Workload {
     let url: URL
 
     func run(_ order: Order) async throws -> Measurement {
-        // The first exchange starts threads and loads libraries, which is not waiting.
+        // The first exchange starts threads and loads libraries, which is not to be measured.
         _ = try await APIProxy().send(HTTPRequest(.get, url))
         let proxy = APIProxy()
         let request = HTTPRequest(.get, url.appending(path: "wait"))

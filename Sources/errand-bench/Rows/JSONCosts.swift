@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// What JSON of unknown shape costs, in CPU time over that of `JSONSerialization` for the same text.
+/// The cost of JSON of unknown shape: CPU time, divided by that of `JSONSerialization` for the same text.
 struct JSONCosts: Workload {
     private static let rounds = 5
     private static let containers = [("[", "]"), (#"{"a":"#, "}"), (#"[{"a":"#, "}]")]
@@ -23,7 +23,7 @@ struct JSONCosts: Workload {
         ]
     }
 
-    /// Objects with all kinds of values.
+    /// A text of objects with all kinds of values.
     private static func mixed(bytes: Int) -> Data {
         var (text, id) = ("[", 0)
         while text.utf8.count < bytes {
@@ -35,7 +35,7 @@ struct JSONCosts: Workload {
         return Data((text + "]").utf8)
     }
 
-    /// The worst over all depths, with numbers inside.
+    /// Returns the maximum ratio over all depths, for numbers inside nested arrays and objects.
     private func deepRatio(numbers: Int) async throws -> Double {
         let list = (0..<numbers).map(String.init).joined(separator: ",")
         var worst = 0.0
@@ -51,7 +51,7 @@ struct JSONCosts: Workload {
         return worst
     }
 
-    /// What a load costs whose answer has this data.
+    /// Returns the cost of a load whose answer has this data.
     private func cost(of make: (APIProxy) -> some APIManager, _ data: Data) async throws -> Double {
         let answer = HTTPResponse(status: 200, body: Data(#"{"errcode":200,"data":"#.utf8) + data + Data("}".utf8))
         let network = ScriptedTransport(keepsRequests: false) { _ in answer }
@@ -59,7 +59,7 @@ struct JSONCosts: Workload {
         return try await cost { try await request.value() }
     }
 
-    /// The median of several turns, in seconds of CPU time.
+    /// Returns the median CPU time of several turns, in seconds.
     private func cost(_ work: () async throws -> Any) async throws -> Double {
         var seconds: [Double] = []
         for _ in 0..<Self.rounds {

@@ -1,6 +1,6 @@
 import Errand
 
-/// `loadData` to delegate, as a screen does it.
+/// Loads from `loadData` to the delegate, as a screen does.
 @MainActor final class LayerLoop: RequestLoop, APIManagerCallbackDelegate, APIManagerParamSource {
     private let proxy: APIProxy
     private var requests: [GoodsListRequest] = []

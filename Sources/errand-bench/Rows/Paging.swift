@@ -1,20 +1,20 @@
 import Errand
 import Foundation
 
-/// A list of many pages: what its last pages cost against its first ones, what it needs beside its items, and what it costs to
-/// show no item twice.
+/// A list of many pages: the cost of its last pages compared to its first ones, its memory besides the items, and the
+/// cost of showing no item twice.
 struct Paging: Workload {
-    /// What is measured in a process of its own.
+    /// A measurement in a separate process.
     enum Part: String, CaseIterable {
-        /// The same pages, whose items are kept in an array and nothing else.
+        /// The memory of the items in a plain array.
         case items
-        /// The list.
+        /// The memory of the list.
         case list
-        /// The list that shows no item twice.
+        /// The memory of the list that shows no item twice.
         case identified
         /// The time of both lists.
         case time
-        /// The stack under a delegate that asks for the next page again and again.
+        /// The stack depth of a delegate that loads each next page inside the previous ending.
         case stack
     }
 
@@ -39,7 +39,7 @@ struct Paging: Workload {
         }
     }
 
-    /// How much memory stays with what `work` returns.
+    /// Returns the growth of the resident memory while the result of `work` is retained, in MB.
     private func growth<Value>(_ work: () async throws -> Value) async throws -> Double {
         _ = try await list(Self.warmUp, EverythingRequest(proxy: proxy))
         let before = Memory.now
@@ -75,12 +75,12 @@ struct Paging: Workload {
         ]
     }
 
-    /// The least time of each page: what the list does with a page stays, what else the machine did meanwhile does not.
+    /// Returns the minimum time of each page over all rounds, which excludes most other work of the machine.
     private static func best(_ rounds: [[Double]]) -> [Double] {
         (rounds.first ?? []).indices.map { page in rounds.map { $0[page] }.min() ?? .nan }
     }
 
-    /// The time of each page.
+    /// Returns the time of each page, in microseconds.
     private func microseconds(_ pages: Int, _ list: EverythingRequest) async throws -> [Double] {
         var iterator = list.pages.makeAsyncIterator()
         var times: [Double] = []
@@ -93,7 +93,7 @@ struct Paging: Workload {
     }
 }
 
-/// The list.
+/// The list of all pages.
 private class EverythingRequest: PageAPIRequest<[Goods]>, APIManager {
     let path = Goods.listPath
     let method = HTTPMethod.get
@@ -105,7 +105,7 @@ private final class IdentifiedRequest: EverythingRequest {
     override var itemID: ItemID<Goods>? { ItemID(\.id) }
 }
 
-/// A page of the list by itself.
+/// One page, loaded without a list.
 private final class SinglePageRequest: BaseAPIRequest, APIManager {
     typealias Response = [Goods]
     let path = Goods.listPath

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// `APIProxy.send` from a task for each request in flight.
+/// Loads with `APIProxy.send`, in one task for each request in flight.
 struct ProxyLoop: RequestLoop {
     private let proxy: APIProxy
     private let request: HTTPRequest

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 
-/// Loads that end while other threads cancel them: each must end once, and none otherwise after its cancel has returned.
+/// Loads that end while other threads cancel them: each must end once, after its cancel only as cancelled.
 struct Racing: Workload {
     private static let batch = 1_000
 
@@ -23,7 +23,7 @@ struct Racing: Workload {
         ]
     }
 
-    /// One batch, cancelled from two threads in an order of their own.
+    /// Runs one batch, cancelled from two threads in different random orders.
     private func race(on proxy: APIProxy, _ witness: RaceWitness) async {
         let requests = (0..<Self.batch).map { _ in RacingRequest(delegate: witness, proxy: proxy) }
         let loads = requests.map { (request: $0, id: $0.loadData()) }
@@ -39,7 +39,7 @@ struct Racing: Workload {
             }
         }
         while requests.contains(where: \.isLoading) { await Task.yield() }
-        // Whatever comes late has the time to come.
+        // Leaves time for late endings.
         for _ in 0..<10 { await Task.yield() }
     }
 }
@@ -62,7 +62,7 @@ private final class RacingRequest: BaseAPIRequest, APIManager {
     let wasCancelled = Mark()
 }
 
-/// Counts endings, and those that come after a cancel.
+/// Counts endings, and those that are delivered after a cancel has returned.
 @MainActor private final class RaceWitness: APIManagerCallbackDelegate {
     var begun = 0
     private(set) var ended = 0

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 
-/// Many loads that are all under way when their login expires, over a network that takes no time.
+/// Many loads that are all under way when their login expires, over a transport that answers at once.
 struct ReloginStorm: Workload {
     func run(_ order: Order) async throws -> Measurement {
         let account = StormAccount()
@@ -18,7 +18,7 @@ struct ReloginStorm: Workload {
         let meter = Meter()
         for request in requests { request.loadData() }
         await witness.allEnded()
-        // An optimized build lets go of what is not used any more, and a request that is gone cancels its load.
+        // An optimized build may release a value after its last use, and releasing a request cancels its load.
         withExtendedLifetime((requests, witness)) {}
         let seconds = meter.seconds
         let added = witness.endings.map { account.signedIn.duration(to: $0) / .milliseconds(1) }.sorted()
@@ -31,7 +31,7 @@ struct ReloginStorm: Workload {
     }
 }
 
-/// Refuses the old token once so many requests have come with it, and takes the new one.
+/// Refuses the old token when the expected number of requests has arrived with it, and accepts the new one.
 private final class StormNetwork: Sendable {
     private let expected: Int
     private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
@@ -78,7 +78,7 @@ private final class StormNetwork: Sendable {
     }
 }
 
-/// Notes when loads end.
+/// Records when loads end.
 @MainActor private final class StormWitness: APIManagerCallbackDelegate {
     private(set) var endings: [ContinuousClock.Instant] = []
     private(set) var failures = 0

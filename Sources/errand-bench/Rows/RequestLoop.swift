@@ -1,6 +1,6 @@
-/// A way to make the same request over and over, a number of them in flight.
+/// A way to send the same request repeatedly, with several requests in flight.
 @MainActor protocol RequestLoop {
-    /// Makes so many requests and returns when the last one has ended well.
+    /// Sends this many requests and returns when all have succeeded.
     func run(requests: Int, concurrency: Int) async throws
 }
 

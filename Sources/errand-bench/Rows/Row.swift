@@ -1,4 +1,4 @@
-/// What can be measured.
+/// A measurement that the bench offers.
 enum Row: String, CaseIterable {
     case layer
     case proxy
@@ -20,31 +20,31 @@ enum Row: String, CaseIterable {
     case pagingSockets = "paging-sockets"
     case json
 
-    /// Whether the row is measured at several concurrencies, in turns with the others of its kind.
+    /// Whether the row is measured at several concurrencies, in turns with the other rows of this kind.
     var isPaired: Bool { Self.paired.contains(self) }
 
     private static let paired: Set<Row> = [.layer, .proxy, .floor, .floorRaw, .urlSession, .urlSessionAsync]
 }
 
-/// What a worker is asked to do once.
+/// One order to a worker.
 struct Order: Codable {
     var requests = 1
     var concurrency = 1
     var bytes = 0
-    /// What to do of a row that needs a process of its own for each of its parts.
+    /// The part to measure, in a row that needs a separate process for each of its parts.
     var part: String?
 }
 
-/// What came out of an order, by the names of the JSON fields.
+/// The values of one order, by the names of the JSON fields.
 typealias Measurement = [String: Double]
 
-/// A row at work; it keeps its connections from order to order.
+/// The implementation of a row; it keeps its connections from order to order.
 @MainActor protocol Workload {
-    /// Carries out an order and measures it.
+    /// Executes and measures an order.
     func run(_ order: Order) async throws -> Measurement
 }
 
-/// A request did not do what it should have.
+/// An unexpected result during a measurement.
 struct BenchFailure: Error, CustomStringConvertible {
     let description: String
 

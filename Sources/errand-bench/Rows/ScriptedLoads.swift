@@ -1,7 +1,7 @@
 import Errand
 import ErrandTesting
 
-/// Loads over a network that takes no time, with a look at the memory after the first tenth and at the end.
+/// Loads over a transport that answers at once; the memory is measured after the first tenth and at the end.
 @MainActor final class ScriptedLoads: Workload, APIManagerCallbackDelegate {
     private let network = ScriptedTransport(keepsRequests: false) { _ in Scripted.nothing }
     private var toBegin = 0

@@ -1,4 +1,4 @@
-/// Many requests through the layer, with a look at what stays behind after the first tenth and at the end.
+/// Many requests through the layer; the resources in use are measured after the first tenth and at the end.
 struct Soak: Workload {
     let loop: LayerLoop
 

@@ -1,13 +1,13 @@
 import Errand
 import Foundation
 
-/// A delegate that asks for the next page inside the ending of the one before, and looks how deep it stands in the stack.
+/// A delegate that loads the next page inside the ending of the previous one, and measures the depth of the stack.
 @MainActor final class StackWitness: APIManagerCallbackDelegate {
     private var continuation: CheckedContinuation<Void, any Error>?
-    // The main actor's jobs may run on one thread after the other, each with a stack of its own.
+    // The main actor's jobs may run on different threads, each with a separate stack.
     private var stacks: [pthread_t: (first: Int, deepest: Int)] = [:]
 
-    /// How much more of a stack any page needs than the first one on the same thread, in bytes.
+    /// The maximum stack that a page needs in addition to the first page on the same thread, in bytes.
     func growth(pages: Int) async throws -> Double {
         let list = NumbersRequest(delegate: self, proxy: PageScript.numbers(pages: pages))
         try await withCheckedThrowingContinuation { continuation in
@@ -38,6 +38,6 @@ import Foundation
 private final class NumbersRequest: PageAPIRequest<PageModel<Int>>, APIManager {
     let path = "/numbers"
     let method = HTTPMethod.get
-    // The script has a page for every number.
+    // The script answers every page number.
     override var strategy: any PageStrategy { .pageNumber(totalIsExact: true) }
 }

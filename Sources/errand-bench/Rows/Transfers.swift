@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// One large file to the server.
+/// An upload of one large file.
 struct Upload: Workload {
     let url: URL
 
@@ -14,7 +14,7 @@ struct Upload: Workload {
     }
 }
 
-/// One large file from the server.
+/// A download of one large file.
 struct Download: Workload {
     let url: URL
 
@@ -32,7 +32,7 @@ struct Download: Workload {
     }
 }
 
-/// Sends a request after another has opened the connection and touched the code.
+/// Measures a request after another one has opened the connection and loaded the code.
 private struct Transfer {
     let bytes: Int
 
@@ -45,7 +45,7 @@ private struct Transfer {
     }
 }
 
-/// A file that is gone with this object.
+/// A file that is removed when this object is released.
 private final class TransferFile {
     let url = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(UUID().uuidString)")
 
@@ -61,7 +61,7 @@ private final class TransferFile {
         get throws { try url.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0 }
     }
 
-    /// Fills the file with zeros, which take no room on most disks, and reads them once, so that no disk plays a part.
+    /// Fills the file with zeros, which take no space on most disks, and reads them once to exclude the disk.
     func fill(_ bytes: Int) throws {
         let file = try FileHandle(forUpdating: url)
         try file.truncate(atOffset: UInt64(bytes))

@@ -6,7 +6,7 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// Bare URLSession, with as little configured as makes it comparable: no cache, no cookies.
+/// Bare URLSession, configured only to be comparable: no cache, no cookies.
 struct URLSessionLoop: RequestLoop {
     private let session: URLSession
     private let url: URL
@@ -38,7 +38,7 @@ struct URLSessionLoop: RequestLoop {
     }
 }
 
-/// Requests that begin when others end, in completion handlers.
+/// Requests that begin in the completion handlers of others.
 private final class Chain: Sendable {
     private let session: URLSession
     private let url: URL

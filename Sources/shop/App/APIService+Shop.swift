@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 extension APIService {
-    /// The shop's API: where it is, what every request carries, and who signs in again when the login has expired.
+    /// The shop's API: its base URL, the headers of every request, and the relogin handler.
     static func shop(at baseURL: URL, account: Account) -> APIService {
         var service = APIService(baseURL: baseURL)
         service.timeout = .seconds(20)

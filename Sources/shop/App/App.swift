@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// What the app makes once, at its start, and hands to its screens.
+/// The objects that the app creates once, at its start, and passes to its screens.
 @MainActor struct App {
     let baseURL: URL
     let proxy: APIProxy
@@ -9,7 +9,7 @@ import Foundation
     let wire = Wire()
     let terminal = Terminal()
 
-    /// Starts the app for the shop at `baseURL`; what `cookieFile` holds is all that it knows of an earlier start.
+    /// Starts the app for the shop at `baseURL`; the cookies in `cookieFile` are all that remains of an earlier start.
     init(baseURL: URL, cookieFile: URL) {
         self.baseURL = baseURL
         proxy = APIProxy(transport: wire, cookies: CookieJar(file: cookieFile))
@@ -17,7 +17,7 @@ import Foundation
         proxy.defaultService = .shop(at: baseURL, account: account)
     }
 
-    /// Shows what went over the wire since the log began.
+    /// Shows the exchanges in the log.
     func showWire() {
         guard !wire.exchanges.isEmpty else { return }
         terminal.write()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `shop --help`: explains the arguments.
+/// `shop --help`: prints the usage.
 @MainActor struct HelpCommand {
     private static let text = """
         usage: shop [--base-url URL]
@@ -15,7 +15,7 @@ import Foundation
           --help, -h       show this text
         """
 
-    /// Shows the text, and returns the exit status.
+    /// Prints the text, and returns the exit status.
     func run() -> Int32 {
         Terminal().write(Self.text)
         return EXIT_SUCCESS

@@ -1,11 +1,11 @@
 import Foundation
 
-/// `shop resume`: the app's second start, which knows nothing but the cookie file.
+/// `shop resume`: the app's second start, with only the cookie file.
 @MainActor struct ResumeCommand {
     let baseURL: URL
     let cookieFile: URL
 
-    /// Asks who is signed in, and returns the exit status.
+    /// Loads the profile of the signed-in customer, and returns the exit status.
     func run() async throws -> Int32 {
         let app = App(baseURL: baseURL, cookieFile: cookieFile)
         let screen = ProfileScreen(app)

@@ -3,10 +3,10 @@ import Foundation
 
 /// `shop serve`: serves the shop's API until interrupted.
 @MainActor struct ServeCommand {
-    /// The port, or 0 for a free one.
+    /// The port; 0 chooses a free one.
     let port: UInt16
 
-    /// Serves, and returns the exit status.
+    /// Serves until interrupted, and returns the exit status.
     func run() async throws -> Int32 {
         var options = ServerOptions()
         options.port = port

@@ -4,10 +4,10 @@ import Foundation
 
 /// `shop`: walks through the shop.
 @MainActor struct WalkCommand {
-    /// What shells report for `SIGINT`.
+    /// The exit status that shells report for `SIGINT`.
     private static let interrupted: Int32 = 130
 
-    /// Another server to walk on; `nil` starts one.
+    /// The server's URL; `nil` starts a server.
     let baseURL: URL?
 
     /// Walks until the end or an interruption, and returns the exit status.
@@ -29,7 +29,7 @@ import Foundation
 
     private func takeWalk() async throws {
         if let baseURL { return try await takeWalk(through: baseURL) }
-        // A proxy that the environment names is not meant for a server in this process.
+        // A proxy from the environment must not be used for a server in this process.
         setenv("no_proxy", "127.0.0.1", 1)
         let server = try FixtureServer.startShop()
         defer { server.stop() }
@@ -40,7 +40,7 @@ import Foundation
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let app = App(baseURL: baseURL, cookieFile: folder.file("cookies.txt"))
-        // Otherwise the jar would write its file, folder and all, after the folder has gone.
+        // Otherwise the jar would create the folder again when it writes its file.
         defer { try? app.proxy.cookies.flush() }
         try await Walk(app: app, backstage: Backstage(baseURL: baseURL), folder: folder).run()
     }

@@ -1,6 +1,6 @@
-/// What is going to be bought.
+/// The contents of the cart.
 struct Cart: Decodable, Sendable {
-    /// One kind of goods in it.
+    /// One article in the cart.
     struct Line: Decodable, Sendable {
         let goodsID: Int
         let name: String

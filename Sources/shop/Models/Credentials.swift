@@ -1,10 +1,10 @@
-/// What a customer signs in with.
+/// The credentials of a customer.
 struct Credentials: Encodable, Sendable {
     let account: String
     let password: String
 }
 
 extension Credentials {
-    /// A customer that the shop's data knows.
+    /// The credentials of a customer in the shop's data.
     static let demo = Credentials(account: "lin", password: "errand-1")
 }

@@ -1,4 +1,4 @@
-/// Something that the shop sells.
+/// An article of the shop.
 struct Goods: Decodable, Sendable {
     let id: Int
     let name: String

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something that was bought.
+/// An order of the customer.
 struct Order: Decodable, Sendable {
     let id: Int
     let title: String

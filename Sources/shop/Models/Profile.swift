@@ -1,4 +1,4 @@
-/// Who is signed in.
+/// The profile of the signed-in customer.
 struct Profile: Decodable, Sendable {
     let account: String
     let nickname: String

@@ -1,13 +1,13 @@
-/// What the server says it was asked for.
+/// The counts of calls in the server's log.
 struct ServerLog: Decodable, Sendable {
     let logins: Int
     let refused: Int
-    /// How often each path was asked for.
+    /// The number of calls by path.
     let hits: [String: Int]
 }
 
 extension ServerLog {
-    /// What happened after `earlier`.
+    /// Returns the difference from `earlier`.
     func since(_ earlier: ServerLog) -> ServerLog {
         ServerLog(
             logins: logins - earlier.logins,

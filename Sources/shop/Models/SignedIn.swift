@@ -1,4 +1,4 @@
-/// What the shop answers to a sign-in.
+/// The shop's answer to a sign-in.
 struct SignedIn: Decodable, Sendable {
     let token: String
     let nickname: String

@@ -1,4 +1,4 @@
-/// What the shop has kept of an upload.
+/// The shop's description of an uploaded picture.
 struct StoredPicture: Decodable, Sendable {
     let filename: String
     let bytes: Int

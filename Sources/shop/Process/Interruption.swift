@@ -1,13 +1,13 @@
 import Dispatch
 import Foundation
 
-/// The signals by which people end programs.
+/// The signals that interrupt a program.
 enum Interruption {
-    /// Waits for one of them, after which the next ends the program; `nil` when the task is cancelled.
+    /// Waits for one of the signals, after which the next one ends the program; `nil` when the task is cancelled.
     static func wait() async -> Int32? {
         let (signals, news) = AsyncStream.makeStream(of: Int32.self)
         let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
-            // The default would end the process before the source has its say.
+            // The default action would end the process before the source receives the signal.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler { news.yield(number) }

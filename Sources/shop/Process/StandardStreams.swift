@@ -1,8 +1,8 @@
 import Foundation
 
-/// Makes the three standard streams safe to write to.
+/// Makes the three standard streams safe to use.
 enum StandardStreams {
-    /// Ignores `SIGPIPE`, and opens what the caller has closed, so that no socket or file gets such a number.
+    /// Ignores `SIGPIPE`, and opens streams that the caller has closed, so that no socket or file gets their numbers.
     static func secure() {
         signal(SIGPIPE, SIG_IGN)
         while true {

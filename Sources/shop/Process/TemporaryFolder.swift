@@ -4,14 +4,14 @@ import Foundation
 struct TemporaryFolder {
     let url: URL
 
-    /// Makes a folder that nobody else can read.
+    /// Creates a folder that only the current user can read.
     init() throws {
         url = FileManager.default.temporaryDirectory.appending(path: "errand-shop-\(UUID().uuidString)")
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true, attributes: attributes)
     }
 
-    /// Where a file of this name is, or will be.
+    /// Returns the URL of a file with this name, which need not exist.
     func file(_ name: String) -> URL { url.appending(path: name) }
 
     /// Removes the folder and everything in it.

@@ -1,6 +1,6 @@
 import Errand
 
-/// Uploads a picture, which the screen appends as a part of the form.
+/// Uploads a picture, which the screen adds as a part of the form.
 final class AvatarRequest: BaseAPIRequest, APIManager {
     typealias Response = StoredPicture
     let path = "/account/avatar"

@@ -1,6 +1,6 @@
 import Errand
 
-/// A server that fails: HTTP 500.
+/// A request that fails with HTTP 500.
 final class BrokenRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/broken"

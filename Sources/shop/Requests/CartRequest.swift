@@ -1,6 +1,6 @@
 import Errand
 
-/// What is in the cart.
+/// Loads the contents of the cart.
 final class CartRequest: BaseAPIRequest, APIManager {
     typealias Response = Cart
     let path = "/cart"

@@ -1,6 +1,6 @@
 import Errand
 
-/// Changes the shop behind the back of the customer who has the token.
+/// Changes the state of the shop for the session with the token.
 final class DebugRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path: String
@@ -20,13 +20,13 @@ final class DebugRequest: BaseAPIRequest, APIManager {
     override func reformParams(_ params: APIParams?) -> APIParams? { parameters }
 }
 
-/// What can be changed in the shop.
+/// A change of the shop's state.
 enum DebugChange {
-    /// The session ends.
+    /// The session expires.
     case expireSession(ExpiryStyle)
-    /// So many pages of the orders come, and then one failure.
+    /// One page of the orders fails, after this many pages.
     case breakOrders(after: Int)
-    /// There is one order more.
+    /// An order is placed.
     case placeOrder
 
     fileprivate var path: String {
@@ -46,7 +46,7 @@ enum DebugChange {
     }
 }
 
-/// How the server says that a session is over.
+/// How the server reports an expired session.
 enum ExpiryStyle: String {
     /// By HTTP status 401.
     case http

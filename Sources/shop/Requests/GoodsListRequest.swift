@@ -1,6 +1,6 @@
 import Errand
 
-/// The goods of a category.
+/// Loads the goods of a category.
 final class GoodsListRequest: BaseAPIRequest, APIManager {
     typealias Response = [Goods]
     let path = "/mall/shopList"

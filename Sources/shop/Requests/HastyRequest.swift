@@ -1,6 +1,6 @@
 import Errand
 
-/// The same slow answer, for which nobody waits longer than a moment.
+/// Loads the slow answer with a timeout of 0.3 seconds.
 final class HastyRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/slow"

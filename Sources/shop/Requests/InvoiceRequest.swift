@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// The invoice of an order, a PDF file.
+/// Downloads the invoice of an order, a PDF file.
 final class InvoiceRequest: BaseAPIRequest, APIManager {
     typealias Response = Data
     let path = "/invoices/{order}.pdf"

@@ -1,6 +1,6 @@
 import Errand
 
-/// Signs in; the answer's cookie goes to the jar by itself.
+/// Signs in; the proxy stores the cookie of the answer in its jar.
 final class LoginRequest: BaseAPIRequest, APIManager {
     typealias Response = SignedIn
     let path = "/account/login"

@@ -1,6 +1,6 @@
 import Errand
 
-/// Ends the session on the server; one that has expired already is not renewed for that.
+/// Ends the session on the server; an expired session is not renewed first.
 final class LogoutRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/account/logout"

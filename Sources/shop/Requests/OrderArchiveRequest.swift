@@ -1,6 +1,6 @@
 import Errand
 
-/// A page of the orders as a plain array.
+/// Loads a page of the orders as a plain array.
 final class OrderArchiveRequest: BaseAPIRequest, APIManager {
     typealias Response = [Order]
     let path = "/orders/linked"

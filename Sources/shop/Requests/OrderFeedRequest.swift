@@ -1,6 +1,6 @@
 import Errand
 
-/// The newest orders.
+/// Loads the newest orders.
 final class OrderFeedRequest: BaseAPIRequest, APIManager {
     typealias Response = OrderFeed
     let path = "/orders/feed"

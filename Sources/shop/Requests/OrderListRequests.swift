@@ -1,6 +1,6 @@
 import Errand
 
-/// All orders by page number; an order that moves to another page is shown once.
+/// Lists all orders by page number; an order that moves to another page is shown once.
 final class OrdersByNumberRequest: PageAPIRequest<PageModel<Order>>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
@@ -8,7 +8,7 @@ final class OrdersByNumberRequest: PageAPIRequest<PageModel<Order>>, APIManager 
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
-/// All orders by offset.
+/// Lists all orders by offset.
 final class OrdersByOffsetRequest: PageAPIRequest<PageModel<Order>>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
@@ -16,7 +16,7 @@ final class OrdersByOffsetRequest: PageAPIRequest<PageModel<Order>>, APIManager 
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
-/// All orders by the cursor of each page.
+/// Lists all orders by the cursor of each page.
 final class OrdersByCursorRequest: PageAPIRequest<OrderFeed>, APIManager {
     let path = "/orders/feed"
     let method = HTTPMethod.get
@@ -24,7 +24,7 @@ final class OrdersByCursorRequest: PageAPIRequest<OrderFeed>, APIManager {
     override var itemID: ItemID<Order>? { ItemID(\.id) }
 }
 
-/// All orders by the links in the headers.
+/// Lists all orders by the links in the headers.
 final class OrdersByLinkRequest: PageAPIRequest<[Order]>, APIManager {
     let path = "/orders/linked"
     let method = HTTPMethod.get

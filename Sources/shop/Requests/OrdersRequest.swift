@@ -1,9 +1,9 @@
 import Errand
 
-/// The orders, 20 a page.
+/// Lists the orders, 20 on a page.
 final class OrdersRequest: PageAPIRequest<OrderPage>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
-    // The user is shown a failed page at once, and loads it again with a tap.
+    // The screen shows a failure at once, and the user loads the page again with a tap.
     override var retryPolicy: RetryPolicy? { .never }
 }

@@ -1,6 +1,6 @@
 import Errand
 
-/// Asks who is signed in.
+/// Loads the profile of the signed-in customer.
 final class ProfileRequest: BaseAPIRequest, APIManager {
     typealias Response = Profile
     let path = "/account/me"

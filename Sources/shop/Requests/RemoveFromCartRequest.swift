@@ -1,6 +1,6 @@
 import Errand
 
-/// Takes goods out of the cart.
+/// Removes goods from the cart.
 final class RemoveFromCartRequest: BaseAPIRequest, APIManager {
     typealias Response = Cart
     let path = "/cart/remove"

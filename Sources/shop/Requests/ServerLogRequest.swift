@@ -1,6 +1,6 @@
 import Errand
 
-/// What the server was asked for so far.
+/// Loads the server's log.
 final class ServerLogRequest: BaseAPIRequest, APIManager {
     typealias Response = ServerLog
     let path = "/debug/log"

@@ -1,6 +1,6 @@
 import Errand
 
-/// An answer that takes as long as the parameters say.
+/// Loads an answer that the server delays by the time in the parameters.
 final class SlowRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/slow"

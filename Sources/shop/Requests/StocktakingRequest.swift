@@ -1,6 +1,6 @@
 import Errand
 
-/// A shop that refuses: HTTP 200 with a business code.
+/// A request that the shop refuses: HTTP 200 with a business code.
 final class StocktakingRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/broken-business"

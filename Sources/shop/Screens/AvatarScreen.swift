@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// Where the customer uploads a picture of themselves.
+/// The screen on which the customer uploads an avatar.
 final class AvatarScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegate {
     private lazy var upload = AvatarRequest(delegate: self, paramSource: self, proxy: app.proxy)
     private lazy var bar = ProgressBar(app.terminal, unit: "bytes")

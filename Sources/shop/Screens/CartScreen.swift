@@ -1,6 +1,6 @@
 import Errand
 
-/// The cart, into which goods go and out of which they come.
+/// The cart, to which the customer adds goods and from which they remove them.
 final class CartScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegate {
     private lazy var contents = CartRequest(delegate: self, paramSource: self, proxy: app.proxy)
     private lazy var addition = AddToCartRequest(delegate: self, paramSource: self, proxy: app.proxy)

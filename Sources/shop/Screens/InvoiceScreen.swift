@@ -3,7 +3,7 @@ import Foundation
 
 /// The invoice of an order.
 final class InvoiceScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegate {
-    /// Slow enough for the download to be watched.
+    /// Slow enough for several reports of progress.
     private static let bytesPerSecond = 2 << 20
 
     private lazy var invoice = InvoiceRequest(delegate: self, paramSource: self, proxy: app.proxy)

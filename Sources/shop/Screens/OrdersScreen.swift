@@ -9,10 +9,10 @@ final class OrdersScreen: Screen, APIManagerParamSource, APIManagerCallbackDeleg
 
     func appear() { list.reload() }
 
-    /// What the customer does when a page has failed.
+    /// Loads a failed page again, as the customer does with a tap.
     func tapRetry() { list.retry() }
 
-    // The strategy of the list adds the number and size of the page.
+    // The list's strategy adds the number and the size of the page.
     func params(for request: BaseAPIRequest) -> APIParams? { nil }
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {

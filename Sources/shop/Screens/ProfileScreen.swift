@@ -1,6 +1,6 @@
 import Errand
 
-/// Who is signed in.
+/// The profile of the signed-in customer.
 final class ProfileScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegate {
     private lazy var request = ProfileRequest(delegate: self, paramSource: self, proxy: app.proxy)
 

@@ -1,10 +1,10 @@
 import Errand
 
-/// What the screens of this app have in common: a terminal to show things on, and a way for the walk to wait for it.
+/// The base class of the app's screens: shows content in the terminal, and lets the walk wait for it.
 ///
-/// A screen adopts the delegate protocols itself; nothing here knows of its requests.
+/// A screen adopts the delegate protocols itself; this class does not depend on its requests.
 @MainActor class Screen {
-    /// What a screen has come to show.
+    /// A change of the screen.
     enum Update {
         case content
         case failure(APIError)
@@ -18,7 +18,7 @@ import Errand
         self.app = app
     }
 
-    /// Shows what a request has brought, as a table.
+    /// Shows the result of a request as a table.
     func show(_ content: Table) {
         app.terminal.write(content)
         news.yield(.content)
@@ -30,19 +30,19 @@ import Errand
         news.yield(.content)
     }
 
-    /// Shows why there is nothing to show, in the words that are meant for the user.
+    /// Shows an error with its message for the user.
     func show(_ error: APIError) {
         app.terminal.write("   \(error.message.printable)  (\(error))")
         news.yield(.failure(error))
     }
 
-    /// Shows that the user has changed their mind.
+    /// Shows that the user has cancelled.
     func showCancelled() {
         app.terminal.write("   (cancelled)")
         news.yield(.cancelled)
     }
 
-    /// What the screen shows next, waited for.
+    /// Waits for the next change of the screen.
     func update() async throws -> Update {
         for await update in updates { return update }
         throw CancellationError()
@@ -50,7 +50,7 @@ import Errand
 }
 
 extension Screen {
-    /// Waits for content.
+    /// Waits for content; throws ``StepFailure`` for another change.
     func content() async throws {
         switch try await update() {
         case .content: return
@@ -59,7 +59,7 @@ extension Screen {
         }
     }
 
-    /// Waits for a failure.
+    /// Waits for a failure; throws ``StepFailure`` for another change.
     func failure() async throws -> APIError {
         guard case .failure(let error) = try await update() else { throw StepFailure("a request did not fail") }
         return error

@@ -1,6 +1,6 @@
 import Errand
 
-/// Where the customer signs in.
+/// The screen on which the customer signs in.
 final class SignInScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegate {
     private lazy var login = LoginRequest(delegate: self, paramSource: self, proxy: app.proxy)
     private let credentials: Credentials

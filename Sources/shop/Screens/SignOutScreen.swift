@@ -1,6 +1,6 @@
 import Errand
 
-/// Where the customer signs out.
+/// The screen on which the customer signs out.
 final class SignOutScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegate {
     private lazy var logout = LogoutRequest(delegate: self, paramSource: self, proxy: app.proxy)
 

@@ -1,6 +1,6 @@
 import Errand
 
-/// Something that takes too long for the customer.
+/// The screen of a slow request, which the customer cancels.
 final class SlowScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegate {
     private lazy var request = SlowRequest(delegate: self, paramSource: self, proxy: app.proxy)
 

@@ -1,6 +1,6 @@
 import Errand
 
-/// What goes wrong in a shop, each trouble behind a button of its own.
+/// A screen of requests that fail, each with a separate button.
 final class TroubleScreen: Screen, APIManagerParamSource, APIManagerCallbackDelegate {
     private lazy var broken = BrokenRequest(delegate: self, paramSource: self, proxy: app.proxy)
     private lazy var stocktaking = StocktakingRequest(delegate: self, paramSource: self, proxy: app.proxy)

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 
 extension Walk {
-    /// Uploads a picture; the server must have got the bytes that stand in the file.
+    /// Uploads a picture; the server must receive exactly the bytes of the file.
     func uploadAvatar() async throws {
         let picture = Picture.bitmap()
         let file = folder.file("avatar.bmp")
@@ -18,7 +18,7 @@ extension Walk {
 }
 
 extension [TransferProgress] {
-    /// Makes sure that the reports grow until the whole, which has so many bytes.
+    /// Checks that the reports of progress increase to the total, which is at least `count` bytes.
     func expectWhole(atLeast count: Int) throws(StepFailure) {
         guard let last, let total = last.totalBytes else {
             throw StepFailure("there was no progress, or none of a known whole")

@@ -1,7 +1,7 @@
 import Errand
 
 extension Walk {
-    /// Starts a slow request and cancels it by its ID while the server works on it.
+    /// Starts a slow request, and cancels it by its ID after it has reached the server.
     func cancelSlowRequest() async throws {
         let start = try await backstage.log()
         let screen = SlowScreen(app)

@@ -3,7 +3,7 @@ import Foundation
 extension Walk {
     private static let teapot = 1002
 
-    /// Puts two teapots into the cart and takes them out again, which leaves the shop as it was.
+    /// Adds two teapots to the cart and removes them again, so that the state of the shop does not change.
     func fillCart() async throws {
         let screen = CartScreen(app)
         screen.appear()

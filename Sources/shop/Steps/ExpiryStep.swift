@@ -1,10 +1,10 @@
 extension Walk {
-    /// Lets the session expire under five requests at once, which must lead to one relogin and five replays.
+    /// Lets the session expire while five requests are under way, which must cause one relogin and five replays.
     func expireSession(as style: ExpiryStyle) async throws {
         try await backstage.expireSession(of: app.account, as: style)
         let start = try await backstage.log()
         let home = HomeScreen(app)
-        // Without this a request may start late, wait for the relogin of the others, and need no replay.
+        // Without this line a request may start late, wait for the relogin of the others, and need no replay.
         app.wire.gather(home.paths.count)
         home.appear()
         try await home.content()

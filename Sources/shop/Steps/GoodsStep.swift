@@ -1,5 +1,5 @@
 extension Walk {
-    /// Lists the goods of a category; their Chinese names must come as they were written.
+    /// Lists the goods of a category; their Chinese names must arrive unchanged.
     func listGoods() async throws {
         let screen = GoodsScreen(app)
         screen.appear()

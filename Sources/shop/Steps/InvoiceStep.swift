@@ -1,7 +1,7 @@
 import Foundation
 
 extension Walk {
-    /// Downloads an invoice, a PDF file of one mebibyte, which must be whole.
+    /// Downloads an invoice, a PDF file of one mebibyte, which must be complete.
     func downloadInvoice() async throws {
         let screen = InvoiceScreen(app, order: 202_600_137)
         screen.appear()

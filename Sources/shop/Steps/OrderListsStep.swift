@@ -3,7 +3,7 @@ import Errand
 extension Walk {
     /// Loads all orders with each strategy.
     ///
-    /// While a list is loaded an order is placed, which moves all others by one; none may be missing or repeated.
+    /// An order is placed while each list is loaded, which moves all others by one; none may be missing or repeated.
     func listOrdersInFourWays() async throws {
         var table = Table(.left("Way"), .right("Pages"), .right("Orders"), .right("Newest"), .right("Oldest"))
         let proxy = app.proxy

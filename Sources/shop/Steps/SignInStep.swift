@@ -1,7 +1,7 @@
 import Errand
 
 extension Walk {
-    /// Signs in, and finds the session's cookie in the jar.
+    /// Signs in, and checks that the session's cookie is in the jar.
     func signIn() async throws {
         let screen = SignInScreen(app, credentials: .demo)
         screen.submit()

@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 extension Walk {
-    /// Signs out; after that nothing may be left of the session, neither here nor on the server.
+    /// Signs out; then the session may exist neither in the app nor on the server.
     func signOut() async throws {
         guard let cookie = sessionCookie else { throw StepFailure("there is no session to end") }
         try expect(try fileHolds(cookie.value), "the cookie file does not hold the session")
@@ -29,7 +29,7 @@ extension Walk {
         try expect(app.account.expiredSessions == 1, "the account was told \(app.account.expiredSessions) times")
     }
 
-    /// Shows the old cookie by hand, as somebody would who has stolen it.
+    /// Sends the old cookie explicitly, as an attacker would, and expects a refusal.
     private func expectRefusal(of cookie: Cookie) async throws {
         let url = app.baseURL.appending(path: "account/me")
         let request = HTTPRequest(.get, url, headers: ["Cookie": "\(cookie.name)=\(cookie.value)"])

@@ -1,7 +1,7 @@
 import Errand
 
 extension Walk {
-    /// Starts the app again in a new process, which knows nothing but the cookie file.
+    /// Starts the app again in a new process, with only the cookie file.
     func startAgain() async throws {
         try app.proxy.cookies.flush()
         let start = try await backstage.log()

@@ -1,7 +1,7 @@
 import Errand
 
 extension Walk {
-    /// Meets a server error, a refusal and a timeout, each with the words that are meant for the customer.
+    /// Causes a server error, a refusal and a timeout, and checks each message for the customer.
     func meetTroubles() async throws {
         let screen = TroubleScreen(app)
         screen.askBrokenServer()

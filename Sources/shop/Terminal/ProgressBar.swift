@@ -1,21 +1,21 @@
-/// How far something has come: a bar that grows where lines can be drawn over, one line at the end everywhere.
+/// A progress bar: redrawn in an interactive terminal, and written once at the end in any output.
 @MainActor struct ProgressBar {
     private static let width = 30
     private let terminal: Terminal
     private let unit: String
 
-    /// Creates a bar for something that is counted in `unit`.
+    /// Creates a bar for progress that is counted in `unit`.
     init(_ terminal: Terminal, unit: String) {
         self.terminal = terminal
         self.unit = unit
     }
 
-    /// Shows that `done` of `total` are there.
+    /// Draws the bar in an interactive terminal; draws nothing otherwise.
     func show(_ done: Int, of total: Int) {
         terminal.draw("   " + text(done, total))
     }
 
-    /// Leaves the line as it stands at the end.
+    /// Writes the final line.
     func finish(_ done: Int, of total: Int) {
         terminal.erase()
         terminal.write("   " + text(done, total))

@@ -1,6 +1,6 @@
 /// Text in aligned columns.
 struct Table {
-    /// A column's title and the side its cells stand at.
+    /// A column's title and the alignment of its cells.
     enum Column {
         case left(String)
         case right(String)
@@ -51,7 +51,7 @@ struct Table {
 }
 
 extension String {
-    /// The text without what would move a terminal's cursor or change its colours.
+    /// The text without characters that move a terminal's cursor or change its colours.
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.filter { $0.properties.generalCategory != .control }))
     }

@@ -1,21 +1,21 @@
 import Foundation
 
-/// Where the shop writes: colours and bars for people, plain lines for programs.
+/// The output of the shop: with colours and progress bars in a terminal, as plain lines elsewhere.
 @MainActor final class Terminal {
-    /// How a line stands out where there are colours.
+    /// The style of a line where colours are supported.
     enum Style: String {
         case title = "1"
         case good = "32"
         case quiet = "2"
     }
 
-    /// Whether a line can be drawn over.
+    /// Whether a line can be redrawn.
     let isInteractive: Bool
     private let hasColours: Bool
     private var hasOpenLine = false
     private var endsWithTable = false
 
-    /// Takes standard output as it is; `NO_COLOR` (no-color.org) and `TERM=dumb` are respected.
+    /// Creates the terminal of the standard output; honours `NO_COLOR` (no-color.org) and `TERM=dumb`.
     init() {
         let environment = ProcessInfo.processInfo.environment
         isInteractive = isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
@@ -30,21 +30,21 @@ import Foundation
         endsWithTable = false
     }
 
-    /// Writes a table, apart from one that stands directly above.
+    /// Writes a table, after an empty line if another table precedes it directly.
     func write(_ table: Table, _ style: Style? = nil) {
         if endsWithTable { write() }
         for line in table.lines { write("   " + line, style) }
         endsWithTable = true
     }
 
-    /// Draws a line over the one that was drawn last; nothing where lines cannot be drawn over.
+    /// Draws a line in place of the last drawn one; does nothing where lines cannot be redrawn.
     func draw(_ text: String) {
         guard isInteractive else { return }
         put("\r\u{1B}[K" + text)
         hasOpenLine = true
     }
 
-    /// Takes back the drawn line.
+    /// Erases the drawn line.
     func erase() {
         guard hasOpenLine else { return }
         put("\r\u{1B}[K")
@@ -55,7 +55,7 @@ import Foundation
         hasColours ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    // A reader that has gone away is no reason to stop the walk.
+    // Errors are ignored, because the walk continues when the reader closes the pipe.
     private func put(_ text: String) {
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }

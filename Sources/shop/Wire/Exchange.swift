@@ -1,11 +1,11 @@
 import Errand
 import Foundation
 
-/// One request and its answer, as they went over the wire.
+/// One request and its answer, as sent and received.
 struct Exchange: Sendable {
     let method: HTTPMethod
     let path: String
-    /// What the request showed to prove who sends it.
+    /// The kinds of credentials in the request's headers.
     let credentials: String
     let result: Result<HTTPResponse, TransportError>
     let duration: Duration
@@ -21,10 +21,10 @@ struct Exchange: Sendable {
 }
 
 extension Exchange {
-    /// The HTTP status; `nil` when no answer came.
+    /// The HTTP status; `nil` without an answer.
     var status: Int? { try? result.get().status }
 
-    /// Why no answer came; `nil` when one did.
+    /// The error of the exchange; `nil` with an answer.
     var error: TransportError? {
         guard case .failure(let error) = result else { return nil }
         return error
@@ -42,7 +42,7 @@ extension Exchange {
 }
 
 extension Table {
-    /// The exchanges, one a row.
+    /// Creates a table with a row for each exchange.
     init(_ exchanges: [Exchange]) {
         self.init(
             .left("Wire"),

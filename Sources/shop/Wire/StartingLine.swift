@@ -1,7 +1,7 @@
 import Errand
 import Synchronization
 
-/// Holds requests back until as many are there as are expected, so that they leave at once.
+/// A barrier that releases requests together when the expected number of them waits.
 final class StartingLine: Sendable {
     private struct State {
         var expected = 0
@@ -10,12 +10,12 @@ final class StartingLine: Sendable {
 
     private let state = Mutex(State())
 
-    /// Holds the next `count` requests back until all of them are there.
+    /// Lets the next `count` requests wait for each other.
     func expect(_ count: Int) {
         state.withLock { $0.expected = count }
     }
 
-    /// Returns when all are there; at once when none is expected, or when one of them is cancelled.
+    /// Waits for the expected requests; returns at once when none is expected, or when a waiting one is cancelled.
     func cross() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,7 +1,7 @@
 import Errand
 import Synchronization
 
-/// The transport that the proxy is given: it writes down every exchange and leaves the work to the default one.
+/// The proxy's transport: records every exchange, and sends requests with the default transport.
 final class Wire: HTTPTransport {
     private let network: any HTTPTransport = DefaultTransport.make()
     var capacity: TransportCapacity { network.capacity }
@@ -9,20 +9,20 @@ final class Wire: HTTPTransport {
     private let log = Mutex<[Exchange]>([])
     private let (endings, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// The exchanges that have ended since the log began, in the order of their endings.
+    /// The exchanges that have ended since the log was cleared, in the order of their endings.
     var exchanges: [Exchange] { log.withLock { $0 } }
 
-    /// Begins the log anew.
+    /// Clears the log.
     func forget() {
         log.withLock { $0 = [] }
     }
 
-    /// Lets the next `count` requests leave at once.
+    /// Sends the next `count` requests together, when all of them are ready.
     func gather(_ count: Int) {
         line.expect(count)
     }
 
-    /// The first exchange of the log that is wanted, waited for.
+    /// Waits for an exchange that satisfies the condition, and returns the first one.
     func exchange(where isWanted: (Exchange) -> Bool) async throws -> Exchange {
         if let exchange = exchanges.first(where: isWanted) { return exchange }
         for await _ in endings {

@@ -16,7 +16,7 @@ struct BenchTests {
     }
 
     @Test(arguments: [["--nonsense"], ["lair"], ["--rounds"], ["--rounds", "0"], ["--concurrency", "1,x"], ["work"]])
-    func `Wrong arguments are one line and status 64`(arguments: [String]) async throws {
+    func `Wrong arguments cause one line of output and status 64`(arguments: [String]) async throws {
         let ending = try await bench(arguments)
         #expect(ending.status == 64)
         #expect(ending.output.isEmpty)
@@ -24,7 +24,7 @@ struct BenchTests {
         #expect(ending.complaint.split(separator: "\n").count == 1)
     }
 
-    @Test func `A row runs alone and is one object of JSON for each concurrency`() async throws {
+    @Test func `A single row is reported as one JSON object for each concurrency`() async throws {
         let folder = try TemporaryFolder()
         let plot = folder.url.appending(path: "plot.svg")
         let ending = try await bench("layer", "--json", "--quick", "--rounds", "1", "--plot", plot.path)
@@ -42,7 +42,7 @@ struct BenchTests {
         #expect(!drawing.contains("nan") && !drawing.contains("inf"))
     }
 
-    @Test(.fault(37), .fault(69)) func `The rows of races find what they are to find`() async throws {
+    @Test(.fault(37), .fault(69)) func `The rows of races report the expected counts`() async throws {
         let rows = try await rows("relogin", "race", "queue", "load", "--quick")
         expectOneLogin(rows["relogin"], for: 1_000)
         expect(rows["race"], ["requests": 2_000, "late": 0, "lost": 0])
@@ -51,22 +51,22 @@ struct BenchTests {
     }
 
     @Test(.fault(37), .fault(69), .enabled(if: CookieProbe.runsSlowTests, "ERRAND_SLOW_TESTS is not 1"))
-    func `The rows of races hold their times in full`() async throws {
+    func `The rows of races at full size stay within their times`() async throws {
         let rows = try await rows("relogin", "queue")
         expectOneLogin(rows["relogin"], for: 10_000)
         #expect(number(rows["relogin"]?["seconds"]).map { $0 < 10 } == true)
         expectSmallQueue(rows["queue"], of: 200_000)
-        // What is measured was built as this test was: an unoptimized build takes about five times as long.
+        // The bench has the same optimization as this test; an unoptimized build takes about five times as long.
         let limit = _isDebugAssertConfiguration() ? 10.0 : 2
         #expect(number(rows["queue"]?["cancel_all_s"]).map { $0 < limit } == true)
     }
 
-    /// All have ended well and each was sent once more, because no more were sent in all.
+    /// All have succeeded and each was sent once more, because no more were sent in total.
     private func expectOneLogin(_ row: [String: Any]?, for loads: Double) {
         expect(row, ["requests": loads, "logins": 1, "replays": loads, "endings": loads, "failures": 0])
     }
 
-    /// One more than wait has been sent, and is cancelled with them.
+    /// One load in addition to the waiting ones has been sent, and is cancelled with them.
     private func expectSmallQueue(_ row: [String: Any]?, of loads: Double) {
         expect(row, ["queued": loads, "cancelled": loads + 1, "late": 0])
         #expect(number(row?["bytes_each"]).map { $0 < 4_096 } == true, "\(row?["bytes_each"] ?? "none")")
@@ -90,7 +90,7 @@ struct BenchTests {
 
     private func number(_ value: Any?) -> Double? { (value as? NSNumber)?.doubleValue }
 
-    @Test func `Paging tells its times, its memory and what it costs to show no item twice`() async throws {
+    @Test func `Paging reports its times, its memory and the cost of showing no item twice`() async throws {
         let ending = try await bench("paging", "--json", "--quick")
         #expect(ending.status == 0, "\(ending.complaint)")
         let rows = try objects(ending.output)
@@ -106,7 +106,7 @@ struct BenchTests {
     {
         let row = try #require(try await rows("json", "--quick")["json"])
         #expect(number(row["json_mb"]).map { $0 > 0.1 } == true)
-        // What is measured was built as this test was, and an unoptimized reader takes many times as long.
+        // The bench has the same optimization as this test; an unoptimized parser takes many times as long.
         let limit = _isDebugAssertConfiguration() ? 40.0 : 2
         for field in ["value_ratio", "answer_ratio", "member_ratio", "deep_ratio"] {
             #expect(number(row[field]).map { $0 < limit } == true, "\(field)")

@@ -12,7 +12,7 @@ struct CodeBlockTests {
         "README.md", "Sources/Errand/Errand.docc/GettingStarted.md", "Sources/Errand/Errand.docc/Testing.md",
         "Sources/Errand/Errand.docc/Lists.md",
     ])
-    func `The Swift blocks of a document are one program`(_ document: String) async throws {
+    func `The Swift blocks of a document compile as one program`(_ document: String) async throws {
         let blocks = try swiftBlocks(of: document)
         #expect(!blocks.isEmpty)
         let prelude = try TypeChecker.text(of: "Tests/ErrandTests/Documentation/Prelude.txt")
@@ -20,7 +20,7 @@ struct CodeBlockTests {
         #expect(verdict.succeeded, "\(verdict.output)")
     }
 
-    @Test func `A block with one wrong word does not`() async throws {
+    @Test func `A block with one misspelled name does not compile`() async throws {
         let blocks = try swiftBlocks(of: "README.md")
         let prelude = try TypeChecker.text(of: "Tests/ErrandTests/Documentation/Prelude.txt")
         let wrong = ([prelude] + blocks).joined(separator: "\n").replacing("loadData()", with: "loadDate()")
@@ -34,7 +34,7 @@ struct CodeBlockTests {
         #expect(lines.contains { $0.contains("swift test") })
     }
 
-    @Test func `Every promise of the README links to a test that is there`() throws {
+    @Test func `Every promise of the README links to an existing test`() throws {
         let promises = try TypeChecker.text(of: "README.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
         let links = promises.flatMap { $0.matches(of: /\[`(\w+Tests)`\]\(([^)]+)\)/) }
         #expect(links.count > 20)
@@ -58,7 +58,7 @@ struct CodeBlockTests {
         return blocks
     }
 
-    /// Imports whose place the prelude takes.
+    /// Imports that the prelude replaces.
     private static let standIns: [Substring] = {
         #if canImport(UIKit)
         []

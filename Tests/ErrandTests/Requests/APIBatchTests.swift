@@ -69,7 +69,7 @@ struct APIBatchTests {
         #expect(server.paths.count == 3)
     }
 
-    @Test func `Cancelling the batch cancels what has not ended, and is its one ending`() async {
+    @Test func `Cancelling the batch cancels the requests that have not ended, and is its only ending`() async {
         let batch = APIBatch(delegate: screen)
         let done = batch.add(server.goods("/goods/1"))
         let hanging = (0..<20).map { batch.add(server.goods("/hang/\($0)")) }
@@ -83,7 +83,7 @@ struct APIBatchTests {
         #expect(server.proxy.activeRequests.isEmpty)
     }
 
-    @Test func `Cancelling one lets the others go on`() async throws {
+    @Test func `Cancelling one request does not cancel the others`() async throws {
         let batch = APIBatch(.failFast, delegate: screen)
         let early = batch.add(server.goods("/hang/1"))
         let late = batch.add(server.goods("/hang/2"))
@@ -113,7 +113,7 @@ struct APIBatchTests {
         #expect(server.proxy.activeRequests.isEmpty)
     }
 
-    @Test func `Nothing is kept alive by a batch that has ended`() async throws {
+    @Test func `A batch that has ended retains nothing`() async throws {
         let batch = APIBatch(delegate: GroupScreen())
         weak var request: GoodsRequest?
         var outcome: APIOutcome<[Goods]>?

@@ -74,7 +74,7 @@ struct APIChainTests {
         await #expect { try await other.run() } throws: { ($0 as? APIError)?.type == .invalidAnswer }
     }
 
-    @Test func `A cancelled chain ends as cancelled, once, and recovers from nothing`() async {
+    @Test func `A cancelled chain ends once, as cancelled, without recovery`() async {
         let chain = APIChain(delegate: screen)
         var recovered = false
         chain.add(server.goods("/goods/1"))
@@ -95,7 +95,7 @@ struct APIChainTests {
         #expect(server.proxy.activeRequests.isEmpty)
     }
 
-    @Test func `Nothing is kept alive by a chain that has ended`() async throws {
+    @Test func `A chain that has ended retains nothing`() async throws {
         let chain = APIChain(delegate: screen)
         weak var captured: Screen?
         weak var made: GoodsRequest?

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A cancelled load ends as cancelled and in no other way", .timeLimit(.minutes(10)))
+@MainActor @Suite("A cancelled load ends only as cancelled", .timeLimit(.minutes(10)))
 struct CancelTests {
     let screen = Screen()
     let gate = Latch()
@@ -64,7 +64,7 @@ struct CancelTests {
         #expect(screen.events.count == 50)
     }
 
-    @Test func `A load of one request is cancelled by its own request alone`() async {
+    @Test func `A load is cancelled by its request only`() async {
         let proxy = gatedProxy()
         let first = GoodsRequest(delegate: screen, proxy: proxy)
         let second = GoodsRequest(delegate: screen, proxy: proxy)
@@ -88,7 +88,7 @@ struct CancelTests {
         #expect(await screen.endings(of: requests) == Array(repeating: .cancel, count: 20))
     }
 
-    @Test(.fault(19)) func `A cancel inside the success method of the same load is too late and harmless`() async {
+    @Test(.fault(19)) func `A cancel inside the success method of the same load has no effect`() async {
         let proxy = gatedProxy()
         gate.open()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
@@ -99,13 +99,13 @@ struct CancelTests {
         #expect(screen.events == [.success])
     }
 
-    @Test(.fault(19)) func `A cancel inside the success method of another load counts`() async {
+    @Test(.fault(19)) func `A cancel inside the success method of another load takes effect`() async {
         let proxy = gatedProxy()
         let first = GoodsRequest(delegate: screen, proxy: proxy)
         let second = GoodsRequest(delegate: screen, proxy: proxy)
         first.loadData()
         second.loadData()
-        // Both answers are there at once; whichever comes first cancels the other.
+        // Both answers arrive together; the load that is delivered first cancels the other.
         screen.onEvent = { _, event in if event == .success { proxy.cancelAllRequests() } }
         gate.open()
         #expect(await screen.endings(2) == [.success, .cancel])
@@ -113,7 +113,7 @@ struct CancelTests {
         #expect(screen.events.count == 2)
     }
 
-    @Test func `The async form hears of a cancel by ID and of its task's cancel`() async {
+    @Test func `The async form ends as cancelled by ID and with its task`() async {
         let proxy = gatedProxy()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         let byID = Task { await request.outcome() }

@@ -25,7 +25,7 @@ struct EndingTests {
         #expect(transport.requests.first?.body == .data(Data(#"{"category":7}"#.utf8)))
     }
 
-    @Test func `A failure comes in the failure method and keeps the last answer`() async {
+    @Test func `A failure is delivered to the failure method and keeps the last answer`() async {
         let answers = Answers([.json(goodsJSON([Goods(id: 1, name: "a")])), .json(#"{"errcode":5001,"msg":"售罄"}"#)])
         let transport = ScriptedTransport { _ in answers.next() }
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
@@ -39,7 +39,7 @@ struct EndingTests {
         #expect(request.rawResponse?.text.contains("5001") == true)
     }
 
-    @Test func `A request that cannot be built fails later, like any other`() async {
+    @Test func `A request that cannot be built fails asynchronously, like any other`() async {
         let transport = ScriptedTransport()
         screen.params = ["price": Double.nan]
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
@@ -50,14 +50,14 @@ struct EndingTests {
         #expect(!request.isLoading)
     }
 
-    @Test func `Without a service a load fails and says what to do`() async {
+    @Test func `Without a service a load fails, and the error explains the remedy`() async {
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(transport: ScriptedTransport()))
         request.loadData()
         #expect(await screen.ending() == .failure(.invalidRequest))
         #expect(request.error?.reason?.contains("defaultService") == true)
     }
 
-    @Test func `IDs are never 0 and never come again`() async {
+    @Test func `IDs are never 0 and never repeated`() async {
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: ScriptedTransport()))
         var ids: Set<RequestID> = []
         for _ in 0..<100 {
@@ -68,7 +68,7 @@ struct EndingTests {
         #expect(!ids.contains(RequestID(rawValue: 0)))
     }
 
-    @Test func `Answers are decoded away from the main actor`() async throws {
+    @Test func `Answers are decoded off the main actor`() async throws {
         final class Probe: SampleRequest, APIManager {
             typealias Response = Bool
             var responseSerializer: ResponseSerializer<Bool> { ResponseSerializer { _, _ in MainQueue.isCurrent } }
@@ -78,7 +78,7 @@ struct EndingTests {
         #expect(try await Probe(proxy: APIProxy(fake: ScriptedTransport())).value() == false)
     }
 
-    @Test func `The async form returns the answer and leaves the delegate alone`() async throws {
+    @Test func `The async form returns the answer and does not notify the delegate`() async throws {
         let transport = ScriptedTransport { _ in .json(goodsJSON([Goods(id: 2, name: "b")])) }
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
         let goods = try await request.value()
@@ -105,7 +105,7 @@ struct EndingTests {
     }
 }
 
-/// Tells the main queue from others, which `Thread.isMainThread` cannot under an `async` main on Linux.
+/// Identifies the main queue, which `Thread.isMainThread` cannot under an `async` main on Linux.
 private enum MainQueue {
     private static let key = DispatchSpecificKey<Bool>()
 

@@ -27,8 +27,8 @@ import Foundation
     }
 }
 
-/// Answers by path: `/goods/3` is the list of one goods with that number, `/fail/…` is 503, `/hang/…` waits for the latch,
-/// and `/later/…` for the other one.
+/// Answers by path: `/goods/3` with a list of one article with that number, `/fail/…` with 503; `/hang/…` waits for the
+/// first latch, `/later/…` for the second.
 @MainActor struct GroupServer {
     let latch = Latch()
     let later = Latch()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Loads and the objects that begin them", .timeLimit(.minutes(10)))
+@MainActor @Suite("Loads and the lifetimes of their requests and delegates", .timeLimit(.minutes(10)))
 struct LifetimeTests {
     let gate = Latch()
     let indicator = IndicatorSpy()
@@ -29,7 +29,7 @@ struct LifetimeTests {
         #expect(indicator.isBalanced)
     }
 
-    @Test(.fault(72)) func `With releasePolicy finish the load goes on in silence`() async {
+    @Test(.fault(72)) func `With releasePolicy finish the load continues without callbacks`() async {
         let transport = gatedTransport()
         let proxy = APIProxy(fake: transport)
         let screen = Screen()
@@ -47,7 +47,7 @@ struct LifetimeTests {
         #expect(screen.events.isEmpty)
     }
 
-    @Test func `An async caller keeps its request until the ending`() async throws {
+    @Test func `An async call retains its request until the ending`() async throws {
         let proxy = APIProxy(fake: gatedTransport())
         weak var released: GoodsRequest?
         let task = Task {
@@ -62,7 +62,7 @@ struct LifetimeTests {
         #expect(released == nil)
     }
 
-    @Test(.fault(73)) func `A delegate that is gone is not called, and the load ends all the same`() async {
+    @Test(.fault(73)) func `A released delegate is not called, and the load still ends`() async {
         let proxy = APIProxy(fake: gatedTransport())
         var screen: Screen? = Screen()
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
@@ -75,7 +75,7 @@ struct LifetimeTests {
         #expect(request.response?.isEmpty == true)
     }
 
-    @Test(.fault(73)) func `A delegate and a request may be released inside their own callback`() async {
+    @Test(.fault(73)) func `A delegate and a request may be released inside a callback`() async {
         let proxy = APIProxy(fake: gatedTransport())
         let watcher = Screen()
         var screen: Screen? = Screen()
@@ -96,7 +96,7 @@ struct LifetimeTests {
         #expect(releasedRequest == nil)
     }
 
-    @Test func `The table of loads keeps no request and no load alive`() async {
+    @Test func `The table of loads retains no request and no load`() async {
         let proxy = APIProxy(fake: gatedTransport())
         gate.open()
         weak var released: GoodsRequest?

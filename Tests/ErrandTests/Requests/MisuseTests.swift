@@ -34,7 +34,7 @@ struct MisuseTests {
         ("let path = \"/right\"", "let path = 7", "does not conform to protocol 'APIManager'"),
         ("[String]", "[Any]", "does not conform to"),
     ])
-    func `A request without one of them does not`(_ part: String, _ mistake: String, _ complaint: String) async throws {
+    func `A request without one does not compile`(_ part: String, _ mistake: String, _ complaint: String) async throws {
         #expect(right.contains(part))
         let verdict = try await TypeChecker.check(right.replacing(part, with: mistake))
         #expect(!verdict.succeeded)

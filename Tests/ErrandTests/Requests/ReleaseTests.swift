@@ -4,14 +4,14 @@ import Testing
 
 @testable import Errand
 
-@Suite("What the library releases may call it", .timeLimit(.minutes(10)))
+@Suite("Objects that the library releases may call it", .timeLimit(.minutes(10)))
 struct ReleaseTests {
-    /// What takes a load out of the table.
+    /// The reasons for which a load is removed from the table.
     private enum Manner: CaseIterable {
         case answer, cancelByID, cancelSome, cancelAll, release, logout
     }
 
-    /// Keeps an object for as long as it is shown.
+    /// An indicator that retains an object while it is shown.
     private final class Indicator: LoadingIndicator {
         private let asking: Asking
 
@@ -21,7 +21,7 @@ struct ReleaseTests {
         func hideLoading() {}
     }
 
-    @Test func `A service that is replaced`() async {
+    @Test func `A replaced service may call the library`() async {
         await #expect(processExitsWith: .success) {
             let released = Counter()
             let proxy = APIProxy(transport: ScriptedTransport())
@@ -31,7 +31,7 @@ struct ReleaseTests {
         }
     }
 
-    @Test func `A hook for errors that is replaced`() async {
+    @Test func `A replaced error hook may call the library`() async {
         await #expect(processExitsWith: .success) {
             let released = Counter()
             let proxy = APIProxy(transport: ScriptedTransport())
@@ -41,7 +41,7 @@ struct ReleaseTests {
         }
     }
 
-    @Test func `The parameters and the indicator of a load, whatever ends it`() async {
+    @Test func `The parameters and the indicator of a load may call it, at every ending`() async {
         await #expect(processExitsWith: .success) { @MainActor in
             for manner in Manner.allCases {
                 for (isQueued, joins) in [(false, false), (true, false), (false, true)] {
@@ -84,7 +84,7 @@ struct ReleaseTests {
         withExtendedLifetime((blocker, request)) {}
     }
 
-    @Test func `IDs that are made while they are read`() async {
+    @Test func `IDs that are created while they are read may call it`() async {
         await #expect(processExitsWith: .success) {
             let proxy = APIProxy(transport: ScriptedTransport())
             proxy.cancelRequests(
@@ -96,7 +96,7 @@ struct ReleaseTests {
         }
     }
 
-    @Test func `The error of a relogin that another outcome replaces`() async {
+    @Test func `The error of a relogin may call it when another outcome replaces it`() async {
         await #expect(processExitsWith: .success) { @MainActor in
             struct Refused: Error { let asking: Asking }
             let (released, account) = (Counter(), Account())

@@ -8,7 +8,7 @@ import Testing
 struct RestartTests {
     let screen = Screen()
 
-    /// Answers the nth request with goods of id n, when its gate opens.
+    /// Answers request n with goods of ID n, when its gate opens.
     private func proxy(_ gates: [Latch]) -> APIProxy {
         let count = Counter()
         return APIProxy(
@@ -32,7 +32,7 @@ struct RestartTests {
         #expect(screen.events == [.cancel, .success])
     }
 
-    @Test(.fault(20)) func `ignoreNew sends nothing and returns the ID of the load that runs`() async {
+    @Test(.fault(20)) func `ignoreNew sends nothing and returns the ID of the active load`() async {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         request.ownRestartPolicy = .ignoreNew
@@ -57,7 +57,7 @@ struct RestartTests {
         #expect(await screen.endings(2) == [.cancel, .success])
     }
 
-    @Test func `Under ignoreNew an async caller waits for the load that runs`() async throws {
+    @Test func `Under ignoreNew an async call waits for the active load`() async throws {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         request.ownRestartPolicy = .ignoreNew
@@ -69,7 +69,7 @@ struct RestartTests {
         #expect(await screen.ending() == .success)
     }
 
-    @Test func `Under ignoreNew a delegate that joins an async caller's load hears of it`() async throws {
+    @Test func `Under ignoreNew a delegate that joins the load of an async call is notified`() async throws {
         let gates = [Latch(), Latch()]
         let proxy = proxy(gates)
         let request = GoodsRequest(delegate: screen, proxy: proxy)
@@ -87,7 +87,7 @@ struct RestartTests {
         #expect(screen.events == [.success], "the next load is the caller's alone")
     }
 
-    @Test func `Under concurrent a newer failure does not take an older answer away`() async {
+    @Test func `Under concurrent a newer failure does not remove an older answer`() async {
         let (gates, count) = ([Latch(), Latch()], Counter())
         let transport = ScriptedTransport { _ in
             let number = count.next()
@@ -109,7 +109,7 @@ struct RestartTests {
         #expect(request.rawResponse?.status == 500)
     }
 
-    @Test func `A load without an answer leaves the raw one of the load before`() async {
+    @Test func `A load without an answer keeps the raw answer of the previous load`() async {
         let count = Counter()
         let transport = ScriptedTransport { _ in
             guard count.next() == 1 else { throw TransportError(.connectionLost, "gone") }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-/// Hooks for what goes to and from files.
+/// The hooks for uploads from files and downloads to files.
 @MainActor @Suite("Uploads and downloads of a request class", .takesTurns, .timeLimit(.minutes(10)))
 struct TransferHookTests {
     private final class Download: SampleRequest, APIManager {
@@ -38,7 +38,7 @@ struct TransferHookTests {
         return (request, server)
     }
 
-    @Test func `A download goes to its file, which is the response`() async throws {
+    @Test func `A download is written to its file, whose URL is the response`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(path: "goods.bin")
         let (request, server) = try download(.bytes([1, 2, 3]))
@@ -48,7 +48,7 @@ struct TransferHookTests {
         server.stop()
     }
 
-    @Test func `A download that fails leaves no file, and its answer is in memory`() async throws {
+    @Test func `A failed download leaves no file, and its answer is in memory`() async throws {
         let folder = try TemporaryFolder()
         let (request, server) = try download(.json(bytes: #"{"errcode":7,"msg":"gone"}"#.utf8, status: 404))
         request.target = .file(folder.url.appending(path: "goods.bin"))
@@ -60,7 +60,7 @@ struct TransferHookTests {
     }
 
     @Test(arguments: [11010, 5001])
-    func `A refusal in an envelope fails the download, and the file that was there stays`(_ code: Int) async throws {
+    func `A refusal in an envelope fails the download and keeps the existing file`(_ code: Int) async throws {
         let folder = try TemporaryFolder()
         try Data("old".utf8).write(to: folder.file)
         let (request, server) = try download(.json(bytes: #"{"errcode":\#(code),"msg":"no"}"#.utf8))
@@ -73,7 +73,7 @@ struct TransferHookTests {
         server.stop()
     }
 
-    @Test func `JSON that is no refusal is a file like any other, and takes the place of an older one`() async throws {
+    @Test func `JSON that is no refusal is a file like any other, and replaces an older one`() async throws {
         let folder = try TemporaryFolder()
         try Data("old".utf8).write(to: folder.file)
         let (request, server) = try download(.json(bytes: "[1]".utf8))
@@ -84,7 +84,7 @@ struct TransferHookTests {
         server.stop()
     }
 
-    @Test func `A download that is cancelled at its end replaces nothing`() async throws {
+    @Test func `A download that is cancelled at its end replaces no file`() async throws {
         let folder = try TemporaryFolder()
         try Data("old".utf8).write(to: folder.file)
         let known = Mutex<APIProxy?>(nil)
@@ -102,7 +102,7 @@ struct TransferHookTests {
         #expect(try folder.names == [folder.file.lastPathComponent])
     }
 
-    @Test func `A download without a destination goes to a new file in the temporary folder`() async throws {
+    @Test func `A download without a destination is written to a new file in the temporary folder`() async throws {
         let (request, server) = try download(.bytes([1, 2]))
         let files = [try await request.value().url, try await request.value().url]
         #expect(files[0] != files[1])
@@ -114,13 +114,13 @@ struct TransferHookTests {
         server.stop()
     }
 
-    /// What may become of a download to the temporary folder other than a success.
+    /// The endings of a download to the temporary folder other than success.
     enum Mishap: CaseIterable {
         case status, refusal, validator, cancelByValidator, cancelOnTheWay, release
     }
 
-    @Test(.fault(70)) func `Without a success the temporary file is gone`() async {
-        // In a process whose temporary folder nothing else uses.
+    @Test(.fault(70)) func `Without a success the temporary file is removed`() async {
+        // Runs in a child process, because nothing else uses its temporary folder.
         await #expect(processExitsWith: .success) { @MainActor in
             let folder = try TemporaryFolder()
             setenv("TMPDIR", folder.url.path, 1)
@@ -168,7 +168,7 @@ struct TransferHookTests {
         override var destination: HTTPRequest.Destination { target }
     }
 
-    @Test func `A response that is made of memory refuses a file before anything is sent`() async throws {
+    @Test func `A response that is decoded in memory refuses a file before anything is sent`() async throws {
         let (folder, network) = (try TemporaryFolder(), ScriptedTransport { _ in .json(goodsJSON([])) })
         let proxy = APIProxy(fake: network)
         func refuse<Content: Decodable & Sendable>(_ type: Content.Type) async {
@@ -186,7 +186,7 @@ struct TransferHookTests {
         #expect(try folder.names.isEmpty)
     }
 
-    @Test func `Void, and a serializer of the app, may go with a file`() async throws {
+    @Test func `Void and an app's serializer may be used with a file`() async throws {
         final class Silent: SampleRequest, APIManager {
             typealias Response = Void
             var target = HTTPRequest.Destination.memory
@@ -213,7 +213,7 @@ struct TransferHookTests {
     @Test(arguments: [
         (RequestSerializer.json, HTTPMethod.post), (.form, .put), (.multipart, .get), (.multipart, .delete),
     ])
-    func `Parts that nothing would send are refused`(_ serializer: RequestSerializer, _ method: HTTPMethod) async throws
+    func `Parts that would not be sent are refused`(_ serializer: RequestSerializer, _ method: HTTPMethod) async throws
     {
         let (network, source) = (ScriptedTransport { _ in .json(#"{"errcode":200}"#) }, Source())
         let proxy = APIProxy(fake: network)
@@ -232,7 +232,7 @@ struct TransferHookTests {
         #expect(network.requests.isEmpty)
     }
 
-    @Test func `A form has the request's parts, and behind them its param source's`() async throws {
+    @Test func `A form has the request's parts, followed by those of its param source`() async throws {
         let server = try FixtureServer.start { _ in .json(bytes: #"{"errcode":200}"#.utf8) }
         let source = Source()
         let request = Upload(paramSource: source, proxy: APIProxy(service: APIService(baseURL: server.baseURL)))

@@ -2,7 +2,7 @@ import ErrandTesting
 import FixtureServer
 import Foundation
 
-/// A shop in which one thing is wrong, named by what the walk says about it.
+/// A shop with one fault; the raw value is the walk's message about it.
 enum Sabotage: String, CaseIterable {
     case garbledName = "2 (Goods list) did not hold: 龙井茶叶 明前特级 250g is not among the goods"
     case wrongTotal = "3 (Cart) did not hold: the cart's total is not the sum of its lines"
@@ -21,7 +21,7 @@ enum Sabotage: String, CaseIterable {
     case forgetfulServer = "13 (A new process, still signed in) did not hold: the new process ended with status 1"
     case immortalSession = "14 (Sign out) did not hold: the old cookie still counts: HTTP 200"
 
-    /// The routes of that shop.
+    /// The routes of the faulty shop.
     func routes() throws -> RouteTable {
         let shop = try catalog().routes
         var table = RouteTable.standard
@@ -45,7 +45,7 @@ enum Sabotage: String, CaseIterable {
         #"{"items":[{"goodsID":1002,"name":"壶","price":"399.00","count":2}],"count":2,"total":"797.99"}"#
     private static let picture = #"{"filename":"avatar.bmp","bytes":786486,"sha256":"00"}"#
 
-    /// The shop with its data, of which some is wrong.
+    /// Returns the routes of a shop with faulty data.
     private func catalog() throws -> ShopAPI {
         let folder = try TemporaryFolder()
         for name in try FileManager.default.contentsOfDirectory(atPath: Fixtures.directory.path) {
@@ -73,7 +73,7 @@ extension Answer {
 }
 
 extension Answer {
-    /// The body of an answer that is written in one piece.
+    /// The body of an answer that consists of a single write.
     fileprivate var bodyBytes: [UInt8] {
         steps.dropFirst().reduce(into: []) { bytes, step in
             if case .write(let piece) = step { bytes += piece }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("The shop that serves", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The shop's server command", .takesTurns, .timeLimit(.minutes(10)))
 @MainActor struct ServeTests {
-    @Test("tells its address, answers, and ends when interrupted")
+    @Test("prints its address, answers, and ends when interrupted")
     func serves() async throws {
         let pipe = Pipe()
         let shop = try ShopProcess(["serve"], output: pipe)
@@ -17,7 +17,7 @@ import Testing
 }
 
 extension Pipe {
-    /// The first line that is written into the pipe, waited for.
+    /// Waits for the first line that is written into the pipe.
     fileprivate func firstLine() async -> String {
         let (parts, news) = AsyncStream.makeStream(of: Data.self)
         fileHandleForReading.readabilityHandler = { news.yield($0.availableData) }

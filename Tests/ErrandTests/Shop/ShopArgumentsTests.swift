@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "are refused in one line when they are wrong",
+        "are refused in one line when they are invalid",
         arguments: [
             ["--color"], ["walk"], ["--base-url"], ["--base-url", "ftp://example.com"], ["--base-url="],
             ["--base-url", "http://a.example", "--base-url", "http://b.example"], ["--port", "80"],

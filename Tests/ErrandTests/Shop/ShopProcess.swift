@@ -1,13 +1,13 @@
 import Foundation
 
-/// The built `shop` in a child process, which is ended when it takes too long.
+/// The built `shop` in a child process, which is ended at a deadline.
 struct ShopProcess {
     private let folder: TemporaryFolder
     private let program: TestProgram
 
-    /// Starts `shop` with `arguments`; its temporary files go to a folder of its own.
+    /// Starts `shop` with `arguments` and a separate folder for temporary files.
     ///
-    /// What it writes is kept, but for what goes to an `output` of its own.
+    /// Its output is kept, except for the standard output when `output` is given.
     init(_ arguments: [String], output: Pipe? = nil) throws {
         folder = try TemporaryFolder()
         program = try TestProgram(
@@ -22,7 +22,7 @@ struct ShopProcess {
         try await ShopProcess(arguments).ending()
     }
 
-    /// What the process has left behind in the folder for temporary files.
+    /// The files that the process has left in its folder for temporary files.
     var leftovers: [String] { get throws { try folder.names } }
 
     /// Waits for the process's end.

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The walk through the shop", .takesTurns, .serialized, .timeLimit(.minutes(10)))
 @MainActor struct WalkTests {
-    @Test("holds, in plain lines, and leaves nothing behind")
+    @Test("succeeds, prints plain lines, and leaves no files")
     func holds() async throws {
         let shop = try ShopProcess([])
         let ending = try await shop.ending()
@@ -23,7 +23,7 @@ import Testing
         #expect(Set(goods.map(\.columns)).count == 1)
     }
 
-    @Test("goes through a shop on another server, as often as one likes")
+    @Test("succeeds on another server, also repeatedly")
     func otherServer() async throws {
         let server = try FixtureServer.startShop()
         defer { server.stop() }
@@ -34,14 +34,14 @@ import Testing
         #expect(server.requests.filter { $0.path == "/account/logout" }.count == 2)
     }
 
-    @Test("goes on to its end when nobody reads what it writes")
+    @Test("succeeds when its output is closed")
     func closedOutput() async throws {
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
         #expect(try await ShopProcess([], output: pipe).ending().status == 0)
     }
 
-    @Test("says which step did not hold, and why, when there is no server")
+    @Test("reports the failed step and the reason when there is no server")
     func noServer() async throws {
         let server = try FixtureServer.startShop()
         server.stop()
@@ -50,7 +50,7 @@ import Testing
         #expect(ending.complaint.starts(with: "shop: step 1 (Sign in) did not hold: a request failed: transport"))
     }
 
-    @Test("notices what is wrong with a shop", arguments: Sabotage.allCases)
+    @Test("reports each fault of a shop", arguments: Sabotage.allCases)
     func sabotage(_ sabotage: Sabotage) async throws {
         let server = try FixtureServer.start(routes: sabotage.routes())
         defer { server.stop() }
@@ -69,7 +69,7 @@ extension Character {
 }
 
 extension Substring {
-    /// The columns of this text in a terminal, as far as the shop's goods need it.
+    /// The width of this text in a terminal, for the characters of the shop's goods.
     fileprivate var columns: Int {
         unicodeScalars.reduce(0) { $0 + ((0x4E00...0x9FFF).contains($1.value) ? 2 : 1) }
     }

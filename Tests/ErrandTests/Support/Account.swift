@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import Errand
 
-/// Signs in again by counting its token up.
+/// A relogin handler that increments its token.
 @MainActor final class Account: ReloginHandler {
     struct WrongPassword: Error {}
 

@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import Errand
 
-/// Answers to give one after the other; the last one again and again.
+/// A sequence of answers, of which the last one is repeated.
 final class Answers: Sendable {
     private let rest: Mutex<[HTTPResponse]>
 

@@ -1,6 +1,6 @@
 @testable import Errand
 
-/// Calls a function when it is released, as an object of an app might.
+/// An object that calls a function when it is released, as an object of an app might.
 final class Asking: Sendable, Encodable, ReloginHandler {
     private let question: @Sendable () -> Void
 

@@ -3,12 +3,12 @@ import Synchronization
 
 @testable import Errand
 
-/// A point in synchronous code at which a thread waits until the test has done something.
+/// A point in synchronous code at which a thread waits until the test releases it.
 final class Checkpoint: Sendable {
     private let isReachedFlag = Mutex(false)
     private let gate = DispatchSemaphore(value: 0)
 
-    /// Whether a thread waits here, or has.
+    /// Whether a thread waits here or has waited here.
     var isReached: Bool { isReachedFlag.withLock { $0 } }
 
     /// Waits for ``release()``.
@@ -18,6 +18,6 @@ final class Checkpoint: Sendable {
         gate.signal()
     }
 
-    /// Lets the thread that waits and all later ones go on.
+    /// Releases the waiting thread and all later ones.
     func release() { gate.signal() }
 }

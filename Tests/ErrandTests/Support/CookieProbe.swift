@@ -1,14 +1,14 @@
 import Foundation
 
-/// Runs `cookie-probe`, the process of the cookie tests that may be killed, alone or under another program.
+/// Runs `cookie-probe`, a process of the cookie tests that may be killed, directly or under another program.
 enum CookieProbe {
     static let path = TestProgram.built("cookie-probe")
     static let isRoot = geteuid() == 0
-    /// What runs a program as a user who may do nothing.
+    /// The command that runs a program as an unprivileged user.
     static let asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     static let canBeNobody = TestProgram.succeeds(asNobody + ["true"])
     static let runsSlowTests = ProcessInfo.processInfo.environment["ERRAND_SLOW_TESTS"] == "1"
-    /// Whether strace is here and may trace.
+    /// Whether strace is installed and may trace.
     static let canTrace = TestProgram.succeeds(["strace", "-o", "/dev/null", "true"])
     static let canMount = TestProgram.succeeds(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"])
     static let hasCurl = TestProgram.succeeds(["curl", "--version"])

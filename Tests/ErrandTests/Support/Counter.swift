@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import Errand
 
-/// Counts from 1.
+/// A counter that starts at 1.
 final class Counter: Sendable {
     private let last = Mutex(0)
 

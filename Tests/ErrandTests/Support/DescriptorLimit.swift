@@ -2,12 +2,12 @@
 import Foundation
 import Testing
 
-/// The limit of open descriptors of a process.
+/// The limit of open descriptors of this process.
 enum DescriptorLimit {
-    /// Lowers the limit so that at most `count` descriptors above those in use are left.
+    /// Lowers the limit so that at most `count` more descriptors can be opened.
     ///
-    /// The child process of an exit test has inherited those that the test process had open without close-on-exec, which
-    /// may be hundreds.
+    /// The child process of an exit test inherits the descriptors that the test process has open without close-on-exec,
+    /// which may be hundreds.
     static func leave(_ count: Int) throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         let highest = names.compactMap { Int($0) }.max() ?? 0

@@ -4,17 +4,17 @@ import Synchronization
 
 @testable import Errand
 
-/// An HTTP/2 server over TLS on loopback (RFC 9113) that does to each stream what a test says.
+/// An HTTP/2 server over TLS on loopback (RFC 9113) that performs a test's action on each stream.
 ///
-/// It ignores header blocks and so knows requests by their bodies. Each connection has a thread.
+/// It ignores header blocks, so requests are identified by their bodies. Each connection has a thread.
 final class HTTP2Server: Sendable {
-    /// What the server does to a stream when the whole request has arrived.
+    /// The server's action on a stream when the whole request has arrived.
     enum Treatment: Sendable {
         /// Answers 200 with this text.
         case answer(String)
         /// Answers 200 with these bytes and their `Content-Encoding`.
         case coded([UInt8], String)
-        /// Answers nothing.
+        /// Does not answer.
         case silence
         /// Resets the stream with `REFUSED_STREAM`.
         case refusal
@@ -24,7 +24,7 @@ final class HTTP2Server: Sendable {
         case close
     }
 
-    /// One whole request.
+    /// One complete request.
     struct Request: Sendable {
         /// The number of the connection, counted from 1.
         let connection: Int
@@ -64,10 +64,10 @@ final class HTTP2Server: Sendable {
 
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// Every whole request, in the order of arrival.
+    /// Every complete request, in the order of arrival.
     var requests: [Request] { state.withLock(\.requests) }
 
-    /// How many connections have been accepted.
+    /// The number of accepted connections.
     var totalConnections: Int { state.withLock(\.connections) }
 
     func url(_ path: String) -> URL { URL("https://127.0.0.1:\(port)\(path)") }
@@ -105,7 +105,7 @@ final class HTTP2Server: Sendable {
         }.start()
     }
 
-    /// Returns whether the connection goes on.
+    /// Returns whether the connection continues.
     private func treat(_ request: Request, on connection: HTTP2Connection) -> Bool {
         state.withLock { $0.requests.append(request) }
         switch plan(request) {
@@ -120,7 +120,7 @@ final class HTTP2Server: Sendable {
     }
 }
 
-/// The frames of one connection (RFC 9113 section 6); it stays on one thread.
+/// The frames of one connection (RFC 9113 section 6), used on one thread.
 private final class HTTP2Connection {
     private enum Frame: UInt8 {
         case data, headers, priority, reset, settings, push, ping, goAway, windowUpdate, continuation
@@ -140,7 +140,7 @@ private final class HTTP2Connection {
         self.connection = connection
     }
 
-    /// Reads until a request is whole; `nil` at the end of the connection.
+    /// Reads until a request is complete; returns `nil` at the end of the connection.
     func nextRequest() -> (stream: UInt32, body: [UInt8])? {
         guard hasPreface || connection.receive(24) != nil else { return nil }
         if !hasPreface { send(.settings) }

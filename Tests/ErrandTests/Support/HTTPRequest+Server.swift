@@ -2,7 +2,7 @@ import Errand
 import FixtureServer
 
 extension HTTPRequest {
-    /// A request to a server of this process.
+    /// Creates a request to a server of this process.
     init(
         _ method: HTTPMethod = .get,
         to server: FixtureServer,

@@ -1,7 +1,7 @@
 @testable import Errand
 
 extension HTTPTransport {
-    /// How an exchange ends: `nil` with an answer.
+    /// Sends a request, and returns the kind of its error; `nil` with an answer.
     func ending(
         of request: HTTPRequest,
         progress: TransferProgress.Handler? = nil

@@ -2,14 +2,14 @@ import Foundation
 
 @testable import Errand
 
-/// JSON texts that a seed repeats, each with the value that it has.
+/// Random JSON texts with their values, reproducible from a seed.
 struct JSONSample {
     let text: String
     let value: JSONValue
 
     var data: Data { Data(text.utf8) }
 
-    /// A text of random shape, in which at most `depth` containers are open.
+    /// Returns a text of random shape, with at most `depth` nested containers.
     static func sample(depth: Int, using random: inout SplitMix) -> JSONSample {
         let kind = Int.random(in: 0..<(depth > 0 ? 10 : 6), using: &random)
         return switch kind {
@@ -22,7 +22,7 @@ struct JSONSample {
         }
     }
 
-    /// `inner` within as many arrays and objects as `depth` says.
+    /// Returns `inner` inside `depth` nested arrays and objects.
     static func nested(_ inner: JSONSample, depth: Int, using random: inout SplitMix) -> JSONSample {
         (0..<depth).reduce(inner) { inner, _ in
             guard Bool.random(using: &random) else { return array([inner]) }

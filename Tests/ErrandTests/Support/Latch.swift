@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import Errand
 
-/// Something to wait for until a test opens it; a cancelled task waits no longer.
+/// A latch that a test opens once; the wait of a cancelled task ends at once.
 final class Latch: Sendable {
     private struct State {
         var isOpen = false
@@ -34,7 +34,7 @@ final class Latch: Sendable {
         if Task.isCancelled { throw TransportError(.cancelled, "cancelled at a gate") }
     }
 
-    /// Waits for the gate whatever becomes of the task: like work that does not hear of its cancel.
+    /// Waits for the latch even when the task is cancelled, like work that ignores its cancel.
     func waitUncancelled() async {
         await Task { try? await wait() }.value
     }

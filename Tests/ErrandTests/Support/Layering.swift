@@ -4,16 +4,16 @@ import Foundation
 
 @testable import Errand
 
-/// A generated body in generated codings, and what a client has to make of it.
+/// A generated body in generated codings, and the result that a client must have.
 struct Layering: CustomStringConvertible {
-    /// As many empty members as a client need not bear, and as few as it has to.
+    /// A client may refuse `manyMembers` empty members, and must accept `someMembers`.
     private static let manyMembers = 100_000
     private static let someMembers = 5_000
 
     let content: [UInt8]
-    /// What goes over the wire.
+    /// The encoded bytes.
     private(set) var bytes: [UInt8]
-    /// The codings as a header names them.
+    /// The codings in the order of `Content-Encoding`.
     private(set) var codings: [ContentCoding] = []
     let limit: Int
     private var hasManyMembers = false
@@ -25,7 +25,7 @@ struct Layering: CustomStringConvertible {
         for _ in 0..<Int.random(in: 1...4, using: &random) { add(&random) }
     }
 
-    /// How the load may end; `nil` is with the content.
+    /// The permitted endings of the load; `nil` is success with the content.
     var endings: [TransportError.Kind?] {
         if codings.count > 2 { return [.badResponse] }
         if hasManyMembers { return [.badResponse, .responseTooLarge] }
@@ -54,7 +54,7 @@ struct Layering: CustomStringConvertible {
         }
     }
 
-    /// The bytes as one member or several, with empty ones in front.
+    /// Returns the bytes as one or several members, after empty ones.
     private mutating func gzip(_ random: inout SplitMix) -> [UInt8] {
         let counts = [0, 0, 1, Self.someMembers, Self.manyMembers]
         let count = counts.randomElement(using: &random) ?? 0
@@ -65,7 +65,7 @@ struct Layering: CustomStringConvertible {
     }
 }
 
-/// Codings in their form that compresses nothing.
+/// The uncompressed forms of codings.
 enum StoredCoding {
     /// Brotli (RFC 7932) of 1 to 65,536 bytes.
     static func brotli(_ bytes: [UInt8]) -> [UInt8] {

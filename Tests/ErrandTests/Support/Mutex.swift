@@ -2,7 +2,7 @@
 import Synchronization
 
 #if THREAD_SANITIZER
-/// The lock that the thread sanitizer understands.
+/// The lock that the thread sanitizer supports.
 typealias Mutex = Errand.Mutex
 #else
 /// The lock of the standard library.

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Errand
 
-@Suite("What a lock guarded is released when the lock is free", .timeLimit(.minutes(10)))
+@Suite("A value taken from a lock is released outside the lock", .timeLimit(.minutes(10)))
 struct MutexTakeTests {
-    /// Two values, of which a caller may need one or none.
+    /// Two values, of which a caller may use one or none.
     private struct Pair: Sendable {
         var first: Asking?
         var second: Asking?
@@ -22,7 +22,7 @@ struct MutexTakeTests {
         var isEmpty: Bool { pair.withLock { $0.first == nil } }
     }
 
-    @Test func `A result that is not used`() async {
+    @Test func `An unused result is released outside the lock`() async {
         await #expect(processExitsWith: .success) {
             let guarding = Guarding()
             guarding.fill()
@@ -31,7 +31,7 @@ struct MutexTakeTests {
         }
     }
 
-    @Test func `A result of which one part is used`() async {
+    @Test func `The unused part of a result is released outside the lock`() async {
         await #expect(processExitsWith: .success) {
             let guarding = Guarding()
             guarding.fill()

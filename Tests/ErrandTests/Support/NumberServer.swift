@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import Errand
 
-/// Serves the numbers from 0, in both shapes.
+/// A server of lists of the numbers from 0, in both response formats.
 final class NumberServer: Sendable {
     private struct State {
         var numbers: [Int]
@@ -22,10 +22,10 @@ final class NumberServer: Sendable {
     var transport: ScriptedTransport { ScriptedTransport { [self] in answer($0) } }
     var queries: [String] { state.withLock(\.queries) }
 
-    /// Fails the next request, or the next whose query holds this, once.
+    /// Lets the next request fail, or the next one whose query contains this text.
     func failsNext(_ query: String? = "") { state.withLock { $0.failing = query } }
     func announce(total: Int) { state.withLock { $0.total = total } }
-    /// Puts an item in front, so that all others move by one.
+    /// Inserts an item at the start, so that all others move by one.
     func insertInFront(_ number: Int = 0) { state.withLock { $0.numbers.insert(number, at: 0) } }
 
     private func answer(_ request: HTTPRequest) -> HTTPResponse {

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A program ended before it had printed the line that a test waits for.
+/// The error of a program that ends before it has printed the expected line.
 struct NoLine: Error {
     let prefix: String
     let text: String
 }
 
 extension Pipe {
-    /// Reads what a program prints until a line begins with `prefix`, and returns the rest of that line.
+    /// Reads a program's output until a line begins with `prefix`, and returns the rest of that line.
     func line(behind prefix: String) throws -> String {
         var text = ""
         while true {

@@ -2,7 +2,7 @@ import Synchronization
 
 @testable import Errand
 
-/// What an error hook was told.
+/// Records the errors of an error hook.
 final class Problems: Sendable {
     private let errors = Mutex<[CookieFileError]>([])
     var kinds: [CookieFileError.Kind] { errors.withLock { $0.map(\.kind) } }

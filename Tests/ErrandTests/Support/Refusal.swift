@@ -2,13 +2,13 @@ import Errand
 import ErrandTesting
 import FixtureServer
 
-/// How a server says that a login has expired.
+/// How a server reports an expired login.
 enum Refusal: CaseIterable, Sendable {
     case status, code
 
     private static let envelope = #"{"errcode":11010,"msg":"expired"}"#
 
-    /// In a scripted network.
+    /// The answer of a scripted transport.
     var response: HTTPResponse {
         switch self {
         case .status: .json("{}", status: 401)
@@ -16,7 +16,7 @@ enum Refusal: CaseIterable, Sendable {
         }
     }
 
-    /// Over a socket.
+    /// The answer of a fixture server.
     var answer: Answer {
         switch self {
         case .status: .status(401)

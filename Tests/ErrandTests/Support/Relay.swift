@@ -4,7 +4,7 @@ import Errand
 import Foundation
 import Synchronization
 
-/// A port on loopback whose connections go to another port; the first ones are accepted and held back.
+/// A port on loopback that forwards its connections to another port; the first ones are accepted and delayed.
 final class Relay: Sendable {
     private struct State {
         var connections = 0
@@ -21,7 +21,7 @@ final class Relay: Sendable {
     /// Starts listening.
     ///
     /// - Parameters:
-    ///   - target: The port that connections are passed on to.
+    ///   - target: The port that connections are forwarded to.
     ///   - holding: How many connections wait for ``passOn()``.
     /// - Throws: `POSIXError` when there is no free port.
     init(to target: UInt16, holding: Int) throws {
@@ -53,10 +53,10 @@ final class Relay: Sendable {
         for connection in state.withLock(\.held) { close(connection) }
     }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     var connections: Int { state.withLock(\.connections) }
 
-    /// Passes on what was held back.
+    /// Forwards the delayed connections.
     func passOn() {
         let held = state.withLock { state in
             state.isHolding = false

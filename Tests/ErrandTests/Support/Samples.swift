@@ -8,7 +8,7 @@ struct Goods: Codable, Equatable, Sendable {
     var name: String
 }
 
-/// A request of the tests whose hooks are set from outside.
+/// A request for tests, whose hooks are closures.
 @MainActor class SampleRequest: BaseAPIRequest {
     var path = "/goods"
     var method = HTTPMethod.post
@@ -59,7 +59,7 @@ final class GoodsRequest: SampleRequest, APIManager {
 }
 
 extension GoodsRequest {
-    /// Begins a load that nobody but its delegate looks after.
+    /// Begins a load and retains the request until the load has ended.
     func loadAndKeep() {
         ownReleasePolicy = .finish
         let kept = self
@@ -69,7 +69,7 @@ extension GoodsRequest {
         }
     }
 
-    /// How a load for an async caller ends; `nil` with an answer.
+    /// Waits for a load in an async call, and returns the type of its error; `nil` with an answer.
     func outcome() async -> APIErrorType? {
         do throws(APIError) {
             _ = try await value()
@@ -97,7 +97,7 @@ final class JSONRequest: SampleRequest, APIManager {
 }
 
 extension APIService {
-    /// A service for transports that never reach a network.
+    /// A service for transports without a network.
     static func sample(_ change: (inout APIService) -> Void = { _ in }) -> APIService {
         var service = APIService(baseURL: URL("http://shop.test/api"))
         service.retryPolicy = .never
@@ -107,7 +107,7 @@ extension APIService {
 }
 
 extension URL {
-    /// The URL of a text that a test knows to be one.
+    /// Creates a URL from valid text.
     init(_ text: String) {
         guard let url = URL(string: text) else { preconditionFailure("\(text) is no URL") }
         self = url
@@ -115,13 +115,13 @@ extension URL {
 }
 
 extension APIProxy {
-    /// A proxy over a fake transport, with the sample service.
+    /// Creates a proxy with the sample service and a test transport.
     convenience init(fake transport: ScriptedTransport, service: APIService = .sample()) {
         self.init(service: service, transport: transport)
     }
 }
 
-/// The JSON of one successful goods list.
+/// The JSON of a successful goods list.
 func goodsJSON(_ goods: [Goods]) -> String {
     let list = (try? JSONEncoder().encode(goods)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
     return #"{"errcode":200,"msg":"ok","data":\#(list)}"#

@@ -1,4 +1,4 @@
 import ErrandTesting
 
-/// A screen of the tests.
+/// A screen for tests.
 typealias Screen = RequestRecorder

@@ -4,7 +4,7 @@ import Foundation
 @testable import Errand
 
 extension ScriptedTransport {
-    /// A transport that is one function; it keeps what it was asked to send.
+    /// Creates a transport that answers every request with one function and records the requests.
     convenience init(_ answer: @escaping Script = { _ in .json(#"{"errcode":200,"msg":"ok","data":[]}"#) }) {
         self.init(fallback: answer)
     }

@@ -1,6 +1,6 @@
 @testable import Errand
 
-/// Returns after everything that is under way on the main actor.
+/// Returns after the work that is already enqueued on the main actor.
 @MainActor func sentinel(_ proxy: APIProxy) async {
     for _ in 0..<3 {
         await withCheckedContinuation { continuation in proxy.deliver { continuation.resume() } }

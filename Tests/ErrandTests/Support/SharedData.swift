@@ -1,6 +1,6 @@
 import Foundation
 
-/// Conformance data beside the package; tests that need a folder are skipped where it is missing.
+/// Conformance data outside the package; tests that need a missing folder are skipped.
 enum SharedData: String {
     case httpState = "http-state"
     case freshHTTPState = "http-state-fresh"

@@ -1,6 +1,6 @@
 @testable import Errand
 
-/// Counts shows and hides.
+/// Counts the calls of show and hide.
 @MainActor final class IndicatorSpy: LoadingIndicator {
     private(set) var shown: [String?] = []
     private(set) var hides = 0
@@ -10,7 +10,7 @@
     func hideLoading() { hides += 1 }
 }
 
-/// Writes down what it is asked, and does what a test wants at each question.
+/// Records its calls, and calls a closure of the test in each of them.
 @MainActor final class InterceptorSpy: APIManagerInterceptor {
     enum Call: Equatable {
         case shouldLoad, didReceive(Int), willEnd(String), didEnd(String)
@@ -53,7 +53,7 @@ extension APIEnding {
     }
 }
 
-/// Accepts or refuses as a test wants.
+/// Accepts or refuses as the test specifies.
 @MainActor final class ValidatorSpy: APIManagerValidator {
     var acceptsParams: @MainActor (BaseAPIRequest) -> Bool = { _ in true }
     var acceptsContent: @MainActor (BaseAPIRequest) -> Bool = { _ in true }

@@ -1,18 +1,18 @@
 #if os(Linux)
 import Foundation
 
-/// The server's side of TLS, by the OpenSSL of this machine, which is bound at run time.
-// The context is not changed once it is made, and OpenSSL counts its users atomically.
+/// The server's side of TLS, implemented by the machine's OpenSSL, which is loaded at run time.
+// The context is not changed after its creation, and OpenSSL counts its references atomically.
 final class TLSServer: @unchecked Sendable {
     private static let library = OpenSSL()
 
-    /// Whether the machine has an OpenSSL.
+    /// Whether OpenSSL is installed.
     static var isAvailable: Bool { library != nil }
 
     private let library: OpenSSL
     private let context: OpaquePointer
 
-    /// Makes ready for connections with the certificate and key in `identity`, over which `name` is spoken (RFC 7301).
+    /// Creates a context with the certificate and key in `identity`, for the ALPN protocol `name` (RFC 7301).
     init(identity: URL, protocol name: String) throws {
         guard let library = Self.library, let context = library.newContext(library.method()) else {
             throw Unavailable()
@@ -27,14 +27,14 @@ final class TLSServer: @unchecked Sendable {
 
     deinit { library.freeContext(context) }
 
-    /// Shakes hands on an accepted socket, which stays the caller's; `nil` when the client does not.
+    /// Performs the handshake on an accepted socket, which the caller still closes; `nil` when it fails.
     func accept(_ socket: Int32) -> Connection? {
         guard let session = library.newSession(context) else { return nil }
         let connection = Connection(library, session)
         return library.setSocket(session, socket) == 1 && library.accept(session) == 1 ? connection : nil
     }
 
-    /// A name's length and bytes for OpenSSL, which goes with the process.
+    /// A name's length and bytes for OpenSSL, never deallocated.
     private static func memory(of name: String) -> UnsafeMutableRawPointer? {
         let bytes = [UInt8(name.utf8.count)] + name.utf8
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
@@ -44,7 +44,7 @@ final class TLSServer: @unchecked Sendable {
 
     struct Unavailable: Error {}
 
-    /// One connection; it stays on one thread.
+    /// One connection, used on one thread.
     final class Connection {
         private let library: OpenSSL
         private let session: OpaquePointer
@@ -55,7 +55,7 @@ final class TLSServer: @unchecked Sendable {
 
         deinit { library.freeSession(session) }
 
-        /// Waits for so many bytes; `nil` when the connection ends before.
+        /// Waits for this many bytes; `nil` when the connection ends before.
         func receive(_ count: Int) -> [UInt8]? {
             var bytes = [UInt8](repeating: 0, count: count)
             var received = 0
@@ -122,7 +122,7 @@ private struct OpenSSL {
         write = bind("SSL_write")
     }
 
-    /// Takes the wanted protocol when the client offers it.
+    /// Selects the protocol when the client offers it.
     static let chooseOffered: ProtocolChoice = { _, chosen, length, offered, count, wanted in
         guard let offered, let wanted = wanted?.assumingMemoryBound(to: UInt8.self) else { return refused }
         var position = 0

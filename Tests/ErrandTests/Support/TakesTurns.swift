@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// Limits how many tests run at a time that use sockets, clocks or much processor time and would disturb each other.
+/// Limits how many tests run at a time that use sockets, clocks or much CPU time and would disturb each other.
 struct TakesTurns: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
-    // The whole test is the scope, so that waiting does not count towards its time limit.
+    // The scope is the whole test, so that the wait does not count towards its time limit.
     func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
         testCase == nil && !test.isSuite ? self : nil
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file in a folder of its own, which goes with it.
+/// A file in a separate folder, which is removed with the value.
 final class TemporaryFile: Sendable {
     private let folder: TemporaryFolder
     var url: URL { folder.url.appending(path: "file") }
@@ -10,19 +10,19 @@ final class TemporaryFile: Sendable {
         try data.write(to: url)
     }
 
-    /// A file of this many zeros, which take no room on the disk.
+    /// Creates a file of this many zeros, which take no space on the disk.
     convenience init(zeros: UInt64) throws {
         try self.init(Data())
         try truncate(to: zeros)
     }
 
-    /// Makes the file this long.
+    /// Sets the length of the file.
     func truncate(to count: UInt64) throws {
         let handle = try FileHandle(forWritingTo: url)
         try handle.truncate(atOffset: count)
         try handle.close()
     }
 
-    /// The names in the file's folder.
+    /// The names of the files in its folder.
     func siblings() throws -> [String] { try folder.names }
 }

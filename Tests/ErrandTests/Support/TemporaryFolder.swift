@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is removed with the value, and with the process where a jar's last save makes it anew.
+/// A folder that is removed with the value; at the end of the process if a jar's last save creates it again.
 final class TemporaryFolder: Sendable {
     private static let root: URL = {
         atexit { try? FileManager.default.removeItem(at: TemporaryFolder.root) }
@@ -16,7 +16,7 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    /// What the folder holds, in order.
+    /// The names of the files in the folder, sorted.
     var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false)).sorted() }
     }

@@ -3,11 +3,11 @@ import Synchronization
 
 @testable import Errand
 
-/// A program that a test runs in a process of its own, with whatever that starts.
+/// A program that a test runs in a child process, with all processes that it starts.
 ///
-/// It ends with this object at the latest; before that, its deadline ends it, and a cancel of the task that waits for it.
+/// It is ended when this object is released, at its deadline, or when the task that waits for it is cancelled.
 final class TestProgram: Sendable {
-    /// How a program ended, and what it wrote.
+    /// A program's exit status and output.
     struct Ending: Sendable {
         let status: Int32
         let output: String
@@ -16,7 +16,7 @@ final class TestProgram: Sendable {
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    /// The machine does not have a program.
+    /// A program is not installed.
     struct Missing: Error {
         let name: String
     }
@@ -38,7 +38,7 @@ final class TestProgram: Sendable {
 
     /// Starts the program that `command` begins with, a path or a name.
     ///
-    /// What it writes is kept for ``ending()``, but for what goes to an `output` of its own.
+    /// Its output is kept for ``ending()``, except for the standard output when `output` is given.
     init(
         _ command: [String],
         in directory: URL? = nil,
@@ -54,7 +54,7 @@ final class TestProgram: Sendable {
         process.currentDirectoryURL = directory
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = Pipe()
-        // Files: nobody need read them meanwhile, and who else has them open keeps nobody waiting.
+        // Files, because they need not be read meanwhile, and a process that keeps them open does not delay the end.
         process.standardOutput = try output ?? folder.newFile("output")
         process.standardError = try folder.newFile("complaint")
         process.terminationHandler = { [end] _ in end.leave() }
@@ -71,7 +71,7 @@ final class TestProgram: Sendable {
 
     deinit { stop() }
 
-    /// Whether the program has not ended.
+    /// Whether the program is running.
     var isRunning: Bool { process.withLock { $0.isRunning } }
 
     /// Sends the program a signal.
@@ -79,10 +79,10 @@ final class TestProgram: Sendable {
         process.withLock { if $0.isRunning { kill($0.processIdentifier, signal) } }
     }
 
-    /// Ends the program and what it has started, as the end of this object does.
+    /// Ends the program and the processes that it has started.
     func stop() {
-        // A program starts with the signals blocked that are blocked in the thread that starts it; this one never is.
-        // On Linux, Foundation makes it the first of a group of processes.
+        // A program inherits the blocked signals of the thread that starts it; this signal is never blocked.
+        // On Linux, Foundation makes the program the leader of a process group.
         process.withLock { process in
             guard process.isRunning else { return }
             if kill(-process.processIdentifier, SIGKILL) != 0 { kill(process.processIdentifier, SIGKILL) }
@@ -95,9 +95,9 @@ final class TestProgram: Sendable {
         stop()
     }
 
-    // MARK: Its end
+    // MARK: Ending
 
-    /// Waits for the program's end, which a cancel of the task brings about.
+    /// Waits for the program's end; ends it when the task is cancelled.
     func ending() async throws -> Ending {
         await withTaskCancellationHandler {
             await withCheckedContinuation { end.notify(queue: .global(), execute: $0.resume) }
@@ -108,7 +108,7 @@ final class TestProgram: Sendable {
         return try result()
     }
 
-    /// Waits for the program's end on this thread, for what cannot wait in another way: a suite's condition, an `init`.
+    /// Waits for the program's end on this thread, for callers that cannot suspend: a suite's condition, an `init`.
     func waitForEnding() throws -> Ending {
         end.wait()
         return try result()
@@ -125,7 +125,7 @@ final class TestProgram: Sendable {
 }
 
 extension TestProgram {
-    /// The path of a program, `nil` when the machine does not have it.
+    /// The path of a program; `nil` when it is not installed.
     static func path(of name: String) -> String? {
         guard !name.contains("/") else { return name }
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin"
@@ -133,7 +133,7 @@ extension TestProgram {
         return candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// The path of a program that is built together with the tests.
+    /// The path of a program that is built with the tests.
     static func built(_ name: String) -> String {
         URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name).path
     }
@@ -143,7 +143,7 @@ extension TestProgram {
         try await TestProgram(command, deadline: deadline).ending()
     }
 
-    /// Whether a program is here and ends well.
+    /// Whether a program is installed and succeeds.
     static func succeeds(_ command: [String]) -> Bool {
         (try? TestProgram(command).waitForEnding().status) == 0
     }
@@ -155,7 +155,7 @@ extension TemporaryFolder {
         return try FileHandle(forWritingTo: url.appending(path: name))
     }
 
-    /// What stands in a file; nothing in one that is not there.
+    /// The text of a file; empty for a missing one.
     fileprivate func text(_ name: String) -> String {
         String(decoding: FileManager.default.contents(atPath: url.appending(path: name).path) ?? Data(), as: UTF8.self)
     }

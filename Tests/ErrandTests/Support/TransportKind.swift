@@ -11,8 +11,8 @@ enum TransportKind: CaseIterable, Sendable {
     static let allCases: [TransportKind] = [.urlSession]
     #endif
 
-    /// Those that survive a deadline or a cancel inside the header block: URLSession on Linux ends the process when the
-    /// connection closes there, which it may before a cancel has taken effect.
+    /// The transports that survive a deadline or a cancel inside the header block: URLSession on Linux ends the process
+    /// when the connection closes there, which may happen before a cancel takes effect.
     static var survivingCutHeads: [TransportKind] {
         #if os(Linux)
         [.curl]
@@ -21,7 +21,7 @@ enum TransportKind: CaseIterable, Sendable {
         #endif
     }
 
-    /// A transport of this kind with connections of its own.
+    /// Creates a transport of this kind with separate connections.
     func make() throws -> any HTTPTransport {
         #if os(Linux)
         if self == .curl { return try CurlTransport() }
@@ -34,7 +34,7 @@ enum TransportKind: CaseIterable, Sendable {
         try await make().send(request, progress: progress)
     }
 
-    /// The error with which a request ends; an answer is an issue.
+    /// Returns the error of a request; an answer is a test failure.
     func failure(
         of request: HTTPRequest,
         sourceLocation: SourceLocation = #_sourceLocation

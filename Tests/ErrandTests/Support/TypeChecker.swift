@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Compiles source text against the library that this test was built with, in a child `swiftc`.
+/// Compiles source text against the library under test, in a child `swiftc`.
 struct TypeChecker {
-    /// What the compiler said.
+    /// The result of the compiler.
     struct Verdict {
         let succeeded: Bool
         let output: String
@@ -13,21 +13,21 @@ struct TypeChecker {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     private static let products = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
 
-    /// The compiler; `nil` where there is none, and then these tests are skipped.
+    /// The path of the compiler; `nil` where it is missing, so that these tests are skipped.
     static let compiler = TestProgram.path(of: "swiftc")
 
-    /// A file of the project.
+    /// Returns the text of a file of the package.
     static func text(of path: String) throws -> String {
         String(decoding: try Data(contentsOf: root.appending(path: path)), as: UTF8.self)
     }
 
-    /// Compiles `source` as a script, as far as its types.
+    /// Type-checks `source` as a script.
     static func check(_ source: String) async throws -> Verdict {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(path: "main.swift")
         try Data(source.utf8).write(to: file)
         let compiler = try #require(compiler, "no swiftc")
-        // It leaves folders behind in the one for temporary files.
+        // The compiler does not remove its folders from the temporary folder.
         let ending = try await TestProgram(
             [compiler] + arguments(for: file),
             environment: ["TMPDIR": folder.url.path],

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 
-/// Compression by the zlib that libcurl has brought into the process.
+/// Compression with the zlib that libcurl has loaded into the process.
 enum Zlib {
     private typealias Compress =
         @convention(c) (UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt>, UnsafePointer<UInt8>, UInt, Int32) ->
@@ -16,7 +16,7 @@ enum Zlib {
         dlsym(dlopen("libz.so.1", RTLD_NOW), name)
     }
 
-    /// Bytes in the coding that HTTP calls deflate (RFC 1950).
+    /// Returns bytes in the coding that HTTP calls deflate (RFC 1950).
     static func deflate(_ bytes: [UInt8]) -> [UInt8] {
         let capacity = bytes.count + bytes.count / 1_000 + 100
         return [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
@@ -27,14 +27,14 @@ enum Zlib {
         }
     }
 
-    /// Bytes as one member of gzip (RFC 1952).
+    /// Returns bytes as one member of gzip (RFC 1952).
     static func gzip(_ bytes: [UInt8]) -> [UInt8] {
         let numbers = [UInt32(truncatingIfNeeded: checksum(0, bytes, UInt32(bytes.count))), UInt32(bytes.count)]
         let trailer = numbers.flatMap { number in withUnsafeBytes(of: number.littleEndian) { Array($0) } }
         return memberHeader + deflate(bytes).dropFirst(2).dropLast(4) + trailer
     }
 
-    /// `count` members of gzip without content.
+    /// Returns `count` members of gzip without content.
     static func emptyMembers(_ count: Int) -> [UInt8] {
         let member = gzip([])
         var bytes: [UInt8] = []

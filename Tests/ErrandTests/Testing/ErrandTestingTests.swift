@@ -5,13 +5,13 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("What ErrandTesting gives to an app's tests", .timeLimit(.minutes(10)))
+@MainActor @Suite("The test support for apps", .timeLimit(.minutes(10)))
 struct ErrandTestingTests {
     let clock = ManualClock()
 
-    // MARK: The scripted network
+    // MARK: The scripted transport
 
-    @Test func `The newest script for a method and the end of a path answers`() async throws {
+    @Test func `The newest script that matches the method and the end of the path answers`() async throws {
         let network = ScriptedTransport()
         network.on(.get, "/orders/*") { _ in .json("older") }
         network.on(.get, "/orders/*") { _ in .json("newer") }
@@ -22,7 +22,7 @@ struct ErrandTestingTests {
         #expect(network.requests.map(\.method) == [.get, .post])
     }
 
-    @Test func `What no script answers fails and says what was asked`() async {
+    @Test func `A request without a script fails and the error names the request`() async {
         let network = ScriptedTransport(clock: clock)
         network.on(.get, "/orders") { _ in .status(200) }
         for url in [URL("http://shop.test/orders/7"), URL("http://shop.test/my-orders"), URL("http://shop.test/")] {
@@ -32,7 +32,7 @@ struct ErrandTestingTests {
         }
     }
 
-    @Test func `What a script throws is how the exchange ends`() async {
+    @Test func `The error that a script throws is the ending of the exchange`() async {
         struct Oops: Error {}
         let errors: [(any Error, TransportError.Kind)] = [
             (TransportError(.timeout, "slow"), .timeout), (CancellationError(), .cancelled), (Oops(), .connectionLost),
@@ -43,7 +43,7 @@ struct ErrandTestingTests {
         }
     }
 
-    @Test func `A request's deadline passes on the manual clock, even when the script hears nothing of it`() async {
+    @Test func `A request's deadline passes on the manual clock, even when the script ignores its cancel`() async {
         let never = Latch()
         let network = ScriptedTransport(clock: clock) { _ in
             await never.waitUncancelled()
@@ -62,13 +62,13 @@ struct ErrandTestingTests {
         never.open()
     }
 
-    @Test func `An answer within the deadline leaves nobody sleeping`() async {
+    @Test func `An answer within the deadline leaves no sleeping task`() async {
         let network = ScriptedTransport(clock: clock) { _ in .status(204) }
         #expect(await network.ending(of: HTTPRequest(.get, URL("http://shop.test/"))) == nil)
         while clock.sleepers > 0 { await Task.yield() }
     }
 
-    @Test func `A body goes to the request's file, and no further than its limit`() async throws {
+    @Test func `A body is written to the request's file, or is limited in memory`() async throws {
         let folder = try TemporaryFolder()
         let network = ScriptedTransport { request in
             HTTPResponse(status: request.url.path == "/" ? 200 : 404, body: Data("body".utf8))
@@ -89,7 +89,7 @@ struct ErrandTestingTests {
         #expect(await network.ending(of: request) == .storage)
     }
 
-    @Test func `Progress is reported when a body has moved`() async throws {
+    @Test func `Progress is reported when a body has been transferred`() async throws {
         let network = ScriptedTransport { _ in HTTPResponse(status: 200, body: Data("body".utf8)) }
         let reports = Mutex<[TransferProgress]>([])
         let request = HTTPRequest(.post, URL("http://shop.test/"), body: .data(Data("up".utf8)))
@@ -102,7 +102,7 @@ struct ErrandTestingTests {
         )
     }
 
-    @Test func `A request is idle when the delegate has heard of a cancel, too`() async {
+    @Test func `A request is idle only after its delegate has been notified of a cancel`() async {
         let screen = RequestRecorder()
         let never = Latch()
         let transport = ScriptedTransport { _ in
@@ -121,7 +121,7 @@ struct ErrandTestingTests {
         #expect(request.isLoading)
     }
 
-    @Test func `An enveloped value is what a request decodes`() async throws {
+    @Test func `A request decodes an enveloped value`() async throws {
         struct Visit: Codable, Equatable { let at: Date }
         let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000))
         let answer = try HTTPResponse.envelope(visit, message: "a \"quoted\" text")
@@ -134,7 +134,7 @@ struct ErrandTestingTests {
 
     // MARK: The clock
 
-    @Test func `Sleepers wake when their time has come and not before`() async {
+    @Test func `Sleepers wake at their deadline and not before`() async {
         let tasks = [30, 10, 20].map { seconds in
             Task { [clock] in
                 try await clock.sleep(for: .seconds(seconds))
@@ -150,7 +150,7 @@ struct ErrandTestingTests {
         #expect(clock.date == Date(timeIntervalSince1970: 1_700_000_030))
     }
 
-    @Test func `A cancelled sleeper throws at once, a sleep of nothing returns at once`() async throws {
+    @Test func `A cancelled sleeper throws at once, and a sleep of zero returns at once`() async throws {
         try await clock.sleep(for: .zero)
         let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
         await clock.waitForSleepers()
@@ -159,7 +159,7 @@ struct ErrandTestingTests {
         #expect(clock.sleepers == 0)
     }
 
-    @Test func `Cookies age by the proxy's clock`() async throws {
+    @Test func `Cookies expire by the proxy's clock`() async throws {
         let network = ScriptedTransport { _ in .status(200, headers: ["Set-Cookie": "sid=1; Max-Age=60"]) }
         let proxy = APIProxy(transport: network, clock: clock)
         let url = URL("http://shop.test/")
@@ -173,7 +173,7 @@ struct ErrandTestingTests {
 
     // MARK: The shared proxy
 
-    @Test func `The shared proxy is replaced for one task and those it starts`() async {
+    @Test func `The shared proxy is replaced for one task and the tasks that it starts`() async {
         let proxy = APIProxy(transport: ScriptedTransport())
         await withSharedProxy(proxy) {
             #expect(APIProxy.shared === proxy)
@@ -184,7 +184,7 @@ struct ErrandTestingTests {
         #expect(APIProxy.shared !== proxy)
     }
 
-    @Test func `A recorder that is cancelled while it waits gives up`() async {
+    @Test func `Cancelling a recorder's wait ends it`() async {
         let task = Task { await RequestRecorder().ending() }
         task.cancel()
         #expect(await task.value == nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Clocks and the waits they are given", .timeLimit(.minutes(10)))
+@Suite("Clocks and their waits", .timeLimit(.minutes(10)))
 struct ManualClockTests {
     @Test(arguments: [Duration.zero, .seconds(-1), .seconds(5)])
     func `A cancelled task does not wait, however short the wait is`(_ duration: Duration) async {
@@ -17,7 +17,7 @@ struct ManualClockTests {
         }
     }
 
-    @Test func `The longest wait of all outlasts a short one, and can be cancelled`() async {
+    @Test func `The longest possible wait outlasts a short one, and can be cancelled`() async {
         await #expect(processExitsWith: .success) {
             let (longest, short) = (Duration.seconds(Int64.max), Duration.milliseconds(1))
             await withTaskGroup { group in

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A recorder hands out every ending once", .timeLimit(.minutes(10)))
+@MainActor @Suite("A recorder returns every ending once", .timeLimit(.minutes(10)))
 struct RequestRecorderTests {
     let recorder = RequestRecorder()
 
-    @Test func `Who gives up waiting for an ending leaves it to the next`() async {
+    @Test func `A cancelled wait leaves the ending to the next one`() async {
         let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport()))
         let impatient = Task { await recorder.ending() }
         await Task.yield()
@@ -17,14 +17,14 @@ struct RequestRecorderTests {
         #expect(await recorder.ending() == .success)
     }
 
-    @Test func `Endings that nobody has asked for yet are kept, in their order`() async {
+    @Test func `Endings are kept in their order until they are read`() async {
         let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport()))
         recorder.managerCallAPIDidCancel(request)
         recorder.managerCallAPIDidFail(request, with: APIError(.timeout))
         #expect(await recorder.endings(2) == [.cancel, .failure(.timeout)])
     }
 
-    @Test func `Several may wait, and each gets an ending of its own`() async {
+    @Test func `Several tasks may wait, and each receives a different ending`() async {
         let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport()))
         async let first = recorder.ending()
         async let second = recorder.ending()

@@ -17,7 +17,7 @@ struct AnswerTests {
         )
     }
 
-    @Test func `A closing answer says so and ends the connection`() throws {
+    @Test func `A closing answer has Connection close and ends the connection`() throws {
         let server = try FixtureServer.start { _ in .text("bye").closing() }
         for (method, body) in [("GET", "bye"), ("HEAD", "")] {
             var client = try RawClient(port: server.port)
@@ -41,14 +41,14 @@ struct AnswerTests {
         #expect(client.reply().body == Array(bytes[500_000...]))
     }
 
-    @Test func `A file that is not there ends short`() throws {
+    @Test func `The body of a missing file is empty`() throws {
         let server = try FixtureServer.start { _ in .file(URL(fileURLWithPath: "/nowhere")) }
         var client = try RawClient(port: server.port)
         client.request("GET", "/")
         #expect(client.reply().header("Content-Length") == "0")
     }
 
-    @Test func `A client that reads without end does not keep the others waiting`() async throws {
+    @Test func `A client that reads endlessly does not delay the others`() async throws {
         let server = try FixtureServer.start()
         let enough = Gate()
         DispatchQueue.global().async {
@@ -66,7 +66,7 @@ struct AnswerTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test func `A throttled answer takes its time and loses nothing`() throws {
+    @Test func `A throttled answer arrives slowly and completely`() throws {
         let server = try FixtureServer.start { _ in
             .stream(.counting(10_000)).throttled(bytesPerSecond: 100_000)
         }
@@ -77,7 +77,7 @@ struct AnswerTests {
         #expect(ContinuousClock.now - start >= .milliseconds(50))
     }
 
-    @Test func `Handlers that throw are 500 with the error`() throws {
+    @Test func `An error of a handler is a 500 with its description`() throws {
         struct Sorry: Error {}
         var routes = RouteTable()
         routes.get("/") { _ in throw Sorry() }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Compression", .takesTurns, .timeLimit(.minutes(10)))
 struct CompressionTests {
     @Test(arguments: [0, 1, 257, 258, 259, 2322, 2323, 100_000, 100_001] as [Int64])
-    func `A bomb is gzip and zlib, with the right sums`(count: Int64) throws {
+    func `A bomb is valid gzip and zlib with correct checksums`(count: Int64) throws {
         let zeros = [UInt8](repeating: 0, count: Int(count))
         #expect(try Gunzip.run(ZeroBomb.gzip(count)) == zeros)
         #expect(CRC32.ofZeros(count) == CRC32.of(zeros))
@@ -17,7 +17,7 @@ struct CompressionTests {
     }
 
     @Test(arguments: [0, 1, 2000, 65_535, 65_536, 200_000])
-    func `Stored gzip is gzip`(count: Int) throws {
+    func `Stored blocks are valid gzip`(count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         #expect(try Gunzip.run(Gzip.encode(bytes)) == bytes)
     }

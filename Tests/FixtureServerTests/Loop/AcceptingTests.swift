@@ -4,20 +4,20 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Taking connections", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Accepting connections", .takesTurns, .timeLimit(.minutes(10)))
 struct AcceptingTests {
-    @Test func `A server that was told not to accept does not, though it found no descriptor before`() async {
+    @Test func `A server set not to accept does not, even after it has run out of descriptors`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             await server.setAccepting(false)
             let client = try RawClient(port: server.port)
-            // More than this process has inherited from the one that runs all tests.
+            // More descriptors than this process has inherited from the test process.
             var limit = rlimit(rlim_cur: 4_096, rlim_max: 4_096)
             #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
             var hoard: [CInt] = []
             while case let number = dup(0), number >= 0 { hoard.append(number) }
             await server.setAccepting(true)
-            // The server's own clock: when this has passed, it has tried and found nothing.
+            // Measured by the server's thread, which has tried to accept when this time has passed.
             #expect(await !server.waitForTotalConnections(1, timeout: .milliseconds(50)))
             await server.setAccepting(false)
             for number in hoard { close(number) }

@@ -10,7 +10,7 @@ struct ScriptTests {
         ([.write("HTTP/1.1 2"), .close], "HTTP/1.1 2", .fin), ([.write("x"), .reset], "x", .reset),
         ([.write("a"), .wait(.milliseconds(1)), .write("b"), .close], "ab", .fin),
     ])
-    func `One on accept needs no request`(steps: [Answer.Step], bytes: String, end: RawClient.End) throws {
+    func `A script on accept needs no request`(steps: [Answer.Step], bytes: String, end: RawClient.End) throws {
         let server = try FixtureServer.start(plan: { _, _ in .onAccept(Answer(steps: steps)) })
         var client = try RawClient(port: server.port)
         let result = client.readToEnd()
@@ -19,14 +19,14 @@ struct ScriptTests {
         #expect(server.totalConnections == 1)
     }
 
-    @Test func `One on accept ends with FIN even when the client has sent more than is read`() throws {
+    @Test func `A script on accept ends with FIN even when the client has sent unread bytes`() throws {
         let server = try FixtureServer.start(plan: { _, _ in .onAccept(.write("bye")) })
         var client = try RawClient(port: server.port)
         client.send([UInt8](repeating: 0, count: 100_000))
         #expect(client.readToEnd() == (Array("bye".utf8), .fin))
     }
 
-    @Test func `One on the head answers before the body, which is then skipped`() async throws {
+    @Test func `A script on the head answers before the body, which is then skipped`() async throws {
         let server = try FixtureServer.start(plan: { _, turn in
             turn == 1 ? .onHead { .text("\($0.bodyCount)") } : .onRequest { .text($0.text) }
         })
@@ -39,7 +39,7 @@ struct ScriptTests {
         #expect(server.requests.map(\.bodyCount) == [0, 4])
     }
 
-    @Test func `Each connection and each turn has its own, and none is the end`() throws {
+    @Test func `Each connection and each turn has a separate script, and nil ends the connection`() throws {
         let server = try FixtureServer.start(plan: { connection, turn in
             turn < 3 ? .onRequest(.write("<\(connection).\(turn)>")) : nil
         })
@@ -53,7 +53,7 @@ struct ScriptTests {
         }
     }
 
-    @Test func `Gates hold answers and tell how far they are`() async throws {
+    @Test func `Gates delay answers and report their progress`() async throws {
         let (reached, released) = (Gate(), Gate())
         let server = try FixtureServer.start(plan: { _, _ in
             .onRequest(.write("first"), .open(reached), .pass(released), .write("second"), .close)
@@ -78,7 +78,7 @@ struct ScriptTests {
         }
     }
 
-    @Test func `A connection that is idle too long between two requests ends`() throws {
+    @Test func `A connection that is idle between two requests beyond the limit ends`() throws {
         var options = ServerOptions()
         options.keepAliveTimeout = .milliseconds(10)
         let server = try FixtureServer.start(options) { _ in .text("ok") }
@@ -88,7 +88,7 @@ struct ScriptTests {
         #expect(client.readToEnd() == ([], .fin))
     }
 
-    @Test func `Connections stay in the backlog while none are accepted`() async throws {
+    @Test func `Connections wait in the backlog while none are accepted`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         await server.setAccepting(false)
         var client = try RawClient(port: server.port)

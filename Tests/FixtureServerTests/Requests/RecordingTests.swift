@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Recording", .takesTurns, .timeLimit(.minutes(10)))
 struct RecordingTests {
-    @Test func `Requests are taken in the order of their arrival, and waited for`() async throws {
+    @Test func `Requests are taken in the order of their arrival, after a wait if necessary`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         async let first = server.takeRequest()
         let client = try RawClient(port: server.port)
@@ -16,7 +16,7 @@ struct RecordingTests {
         #expect(server.requests.map(\.path) == ["/1", "/2", "/3"])
     }
 
-    @Test func `Waiting ends with the time, with the task and with the server`() async throws {
+    @Test func `A wait ends at its timeout, when the task is cancelled and when the server stops`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         await #expect(throws: NoRequest.self) { try await server.takeRequest(timeout: .milliseconds(1)) }
         let cancelled = Task { try await server.takeRequest(timeout: .seconds(60)) }
@@ -44,7 +44,7 @@ struct RecordingTests {
         #expect(server.requests.isEmpty && server.totalRequests == 100)
     }
 
-    @Test func `Bodies are kept, hashed or dropped`() async throws {
+    @Test func `Bodies are kept, hashed or discarded`() async throws {
         let body = (0..<300_000).map { UInt8($0 & 255) }
         var options = ServerOptions()
         options.bodyHandling = { head in

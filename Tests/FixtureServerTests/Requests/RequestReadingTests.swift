@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reading requests", .takesTurns, .timeLimit(.minutes(10)))
 struct RequestReadingTests {
-    @Test func `Every byte of the head is kept, in order and with duplicates`() async throws {
+    @Test func `Every byte of the head is kept, in order and including duplicates`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         let client = try RawClient(port: server.port)
         let head = "PUT /a%20b?x=1&x=%E4%BD%A0+2 HTTP/1.1\r\nHost: h\r\nX-A:  one \r\nx-a:\ttwo\r\nX-Empty:\r\n\r\n"
@@ -30,7 +30,7 @@ struct RequestReadingTests {
         #expect(try await server.takeRequest().headers[1].bytes == [0xFF, 0x80])
     }
 
-    @Test func `Targets in absolute form have the path behind their host`() async throws {
+    @Test func `The path of a target in absolute form follows its host`() async throws {
         let server = try FixtureServer.start { .text($0.path) }
         var client = try RawClient(port: server.port)
         for (target, path) in [("http://a.test/b/c?d", "/b/c"), ("http://a.test", ""), ("*", "*")] {
@@ -39,7 +39,7 @@ struct RequestReadingTests {
         }
     }
 
-    @Test func `A body with a length and a chunked one arrive whole, however they are cut`() async throws {
+    @Test func `A body with a length and a chunked one arrive complete, in whatever pieces`() async throws {
         let server = try FixtureServer.start { .text($0.text) }
         let requests = [
             "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello",
@@ -71,7 +71,7 @@ struct RequestReadingTests {
         #expect(server.totalConnections == 1)
     }
 
-    @Test func `Expect is answered with 100 Continue unless the server was told not to`() throws {
+    @Test func `Expect is answered with 100 Continue unless the options disable it`() throws {
         for sendsContinue in [true, false] {
             var options = ServerOptions()
             options.sendsContinue = sendsContinue
@@ -88,7 +88,7 @@ struct RequestReadingTests {
         ("GET / HTTP/1.0\r\n\r\n", RawClient.End.fin),
         ("GET / HTTP/1.1\r\nHost: h\r\nConnection: te, close\r\n\r\n", .fin),
     ])
-    func `The connection ends when the client wants it so`(request: String, end: RawClient.End) throws {
+    func `The connection ends when the client requests it`(request: String, end: RawClient.End) throws {
         let server = try FixtureServer.start { _ in .text("last") }
         var client = try RawClient(port: server.port)
         client.send(request)
@@ -141,7 +141,7 @@ struct RequestReadingTests {
     }
 
     @Test(arguments: ["FFFFFFFFFFFFFFFF", "8000000000000000"])
-    func `A chunk that is larger than any number is refused`(_ size: String) throws {
+    func `A chunk size that does not fit in an integer is refused`(_ size: String) throws {
         let server = try FixtureServer.start { _ in .text("not reached") }
         var client = try RawClient(port: server.port)
         client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\nab\r\n0\r\n\r\n")
@@ -149,7 +149,7 @@ struct RequestReadingTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `Numbers are read to the largest that fits`() {
+    @Test func `Numbers are parsed up to the largest integer`() {
         for (text, radix, number) in [
             ("7fffffffffffffff", 16, Int64.max), ("8000000000000000", 16, nil), ("0", 10, 0), ("a", 10, nil),
             ("9999999999999999", 10, 9_999_999_999_999_999), ("", 10, nil),

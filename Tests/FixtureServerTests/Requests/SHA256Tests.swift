@@ -11,7 +11,7 @@ struct SHA256Tests {
         (64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"),
         (1000, "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
     ])
-    func `It is what the standard says, however the bytes are cut`(count: Int, expected: String) {
+    func `The hash is that of the standard, in whatever pieces the bytes arrive`(count: Int, expected: String) {
         let bytes = [UInt8](repeating: 0x61, count: count)
         #expect(SHA256.hexadecimal(of: bytes) == expected)
         for size in [1, 63, 64, 65] {

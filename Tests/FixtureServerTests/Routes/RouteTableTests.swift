@@ -9,7 +9,7 @@ struct RouteTableTests {
         ("/:id.pdf", "/7.pdf", ["id": "7"]), ("/a/*", "/a/b/c", ["*": "b/c"]), ("/a/*", "/a/", ["*": ""]),
         ("/", "/", [:]),
     ])
-    func `A pattern fits`(pattern: String, path: String, parameters: [String: String]) {
+    func `A pattern matches`(pattern: String, path: String, parameters: [String: String]) {
         #expect(RoutePattern(pattern).match(path) == parameters)
     }
 
@@ -17,11 +17,11 @@ struct RouteTableTests {
         ("/a", "/a/"), ("/a", "/A"), ("/:x", "/a/b"), ("/:x/b", "/a"), ("/:id.pdf", "/.pdf"), ("/:id.pdf", "/7.txt"),
         ("/a/*", "/b/c"), ("/a", ""), ("/a", "*"),
     ])
-    func `A pattern does not fit`(pattern: String, path: String) {
+    func `A pattern does not match`(pattern: String, path: String) {
         #expect(RoutePattern(pattern).match(path) == nil)
     }
 
-    @Test func `The route that was added last wins, in a merged table too`() throws {
+    @Test func `The route that was added last takes precedence, also in a merged table`() throws {
         var routes = RouteTable()
         routes.get("/x/:y") { _ in .text("first") }
         routes.get("/x/:y") { .text("second \($0.parameters["y"] ?? "")") }

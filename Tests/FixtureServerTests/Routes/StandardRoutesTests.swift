@@ -16,12 +16,12 @@ struct StandardRoutesTests {
         #expect(try get("/status/\(status)").status == status)
     }
 
-    @Test func `/status refuses what is no status`() throws {
+    @Test func `/status refuses an invalid status`() throws {
         #expect(try get("/status/99").status == 400)
         #expect(try get("/status/ok").status == 400)
     }
 
-    @Test func `/echo tells what arrived`() throws {
+    @Test func `/echo shows what arrived`() throws {
         var client = try RawClient(port: server.port)
         client.request("PATCH", "/echo?a=1", ["X-A: 1", "x-a: 2"], body: [0x61, 0xFF])
         let echo = try JSONDecoder().decode(RequestEcho.self, from: Data(client.reply().body))
@@ -52,7 +52,7 @@ struct StandardRoutesTests {
         #expect(try get("/redirect-to?url=http%3A%2F%2Fx.test%2F&status_code=307").statusLine.contains("307"))
     }
 
-    @Test func `/bytes sends bytes that count up, many more than the socket holds`() throws {
+    @Test func `/bytes sends ascending bytes, many more than the socket buffers hold`() throws {
         let turns = (0..<12_000).flatMap { _ in (0...255).map { UInt8($0) } }
         #expect(try get("/bytes/3000001").body == Array(turns.prefix(3_000_001)))
     }
@@ -72,7 +72,7 @@ struct StandardRoutesTests {
         if status == 206 { #expect(reply.body == Array(part)) }
     }
 
-    @Test func `/range sends the whole when If-Range names another version`() throws {
+    @Test func `/range sends everything when If-Range names another version`() throws {
         #expect(try get("/range/10", ["Range: bytes=0-1", "If-Range: \"range-10\""]).status == 206)
         #expect(try get("/range/10", ["Range: bytes=0-1", "If-Range: \"other\""]).status == 200)
     }
@@ -99,7 +99,7 @@ struct StandardRoutesTests {
         #expect(client.read(through: "\r\n\r\n") == "8\r\nchunk 0\n\r\n8\r\nchunk 1\n\r\n0\r\nX-Chunks: 2\r\n\r\n")
     }
 
-    @Test func `/drip sends its bytes one after the other`() throws {
+    @Test func `/drip sends its bytes one by one`() throws {
         let start = ContinuousClock.now
         #expect(try get("/drip?numbytes=5&duration=0.05").text == "*****")
         #expect(ContinuousClock.now - start >= .milliseconds(40))
@@ -111,7 +111,7 @@ struct StandardRoutesTests {
         ("/reset/at-once", "", .reset),
         ("/reset/mid-headers", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n", .reset),
     ])
-    func `Faulty routes end the connection where they say`(path: String, bytes: String, end: RawClient.End) throws {
+    func `Faulty routes end the connection at the given place`(path: String, bytes: String, end: RawClient.End) throws {
         var client = try RawClient(port: server.port)
         client.request("GET", path)
         let result = client.readToEnd()
@@ -119,7 +119,7 @@ struct StandardRoutesTests {
         #expect(result.end == end)
     }
 
-    @Test func `Endless bodies and headers go on until the client leaves`() async throws {
+    @Test func `Endless bodies and headers continue until the client disconnects`() async throws {
         for path in ["/endless/body", "/endless/headers", "/endless/continue?every=0.001"] {
             do {
                 var client = try RawClient(port: server.port)
@@ -137,7 +137,7 @@ struct StandardRoutesTests {
         #expect(client.reply().status == 405)
     }
 
-    @Test func `/gzip is gzip`() throws {
+    @Test func `/gzip sends valid gzip`() throws {
         let reply = try get("/gzip")
         #expect(reply.header("Content-Encoding") == "gzip")
         #expect(try Gunzip.run(reply.body) == Array(#"{"gzipped":true,"method":"GET"}"#.utf8))
@@ -147,7 +147,7 @@ struct StandardRoutesTests {
         "/cookies/set?a=1%0D%0ASet-Cookie:%20evil=1", "/cookies/set?a%0Ab=1", "/cookies/delete?a%0D%0AX:%20evil",
         "/cookies/delete?a%0Db", "/etag/a%0D%0AX:%20evil", "/redirect-to?url=/%0D%0AX:%20evil",
     ])
-    func `A line end does not get into the head of an answer`(_ target: String) throws {
+    func `A line end in a parameter does not reach the head of an answer`(_ target: String) throws {
         let reply = try get(target)
         #expect(reply.status == 400)
         #expect(!reply.headers.contains { $0.contains("evil") })

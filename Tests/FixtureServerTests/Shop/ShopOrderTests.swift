@@ -21,11 +21,11 @@ struct ShopOrderTests {
         server = try FixtureServer.startShop()
     }
 
-    @Test func `There are 137, known by their numbers`() {
+    @Test func `There are 137 orders with different numbers`() {
         #expect(Set(catalog.map(\.id)).count == 137)
     }
 
-    @Test func `By page number`() throws {
+    @Test func `Orders are paged by number`() throws {
         var client = try client()
         let pages = try (1...8).map { try client.call("GET", "/orders?page=\($0)&pageSize=20", as: Page.self) }
         #expect(pages.flatMap(\.list) == catalog)
@@ -34,7 +34,7 @@ struct ShopOrderTests {
         #expect(throws: ShopRefusal.badParameter) { try client.call("GET", "/orders?pageSize=101") }
     }
 
-    @Test func `By offset`() throws {
+    @Test func `Orders are paged by offset`() throws {
         var client = try client()
         let pages = try [0, 50, 100, 150].map {
             try client.call("GET", "/orders?offset=\($0)&limit=50", as: Page.self)
@@ -43,7 +43,7 @@ struct ShopOrderTests {
         #expect(pages.allSatisfy { $0.total_count == 137 })
     }
 
-    @Test func `By cursor`() throws {
+    @Test func `Orders are paged by cursor`() throws {
         var client = try client()
         var page = try client.call("GET", "/orders?cursor=&limit=50", as: Page.self)
         var orders = page.list
@@ -56,7 +56,7 @@ struct ShopOrderTests {
         #expect(throws: ShopRefusal.badCursor) { try client.call("GET", "/orders?cursor=nonsense") }
     }
 
-    @Test func `By links`() throws {
+    @Test func `Orders are paged by links`() throws {
         var client = try client()
         var orders: [ShopOrder] = []
         var next: String? = "/orders/linked?per_page=60"
@@ -78,7 +78,7 @@ struct ShopOrderTests {
         )
     }
 
-    @Test func `An order that is placed stands in front of all others, in its session alone`() throws {
+    @Test func `A placed order precedes all others, in its session only`() throws {
         var client = try client()
         _ = try client.call("POST", "/debug/place-order")
         for target in ["/orders?pageSize=100", "/orders?offset=0&limit=100", "/orders/feed?limit=100"] {
@@ -89,7 +89,7 @@ struct ShopOrderTests {
         #expect(try other.call("GET", "/orders", as: Page.self).totalRow == 137)
     }
 
-    @Test func `A page fails once, when it was told to`() throws {
+    @Test func `A page that is set to fail fails once`() throws {
         var client = try client()
         _ = try client.call("POST", "/debug/break-orders", #"{"after":1}"#)
         _ = try client.call("GET", "/orders?page=1", as: Page.self)

@@ -12,7 +12,7 @@ struct ShopSessionTests {
     }
 
     @Test(arguments: [SessionExpiryStyle.http, .envelope])
-    func `A session ends after the calls it has left, until a new sign-in`(style: SessionExpiryStyle) throws {
+    func `A session expires after its last call, until a new sign-in`(style: SessionExpiryStyle) throws {
         var client = try ShopClient(server)
         try client.signIn()
         _ = try client.call("POST", "/debug/expire-session", #"{"after":2,"as":"\#(style.rawValue)"}"#)
@@ -22,7 +22,7 @@ struct ShopSessionTests {
         _ = try client.call("GET", "/cart")
     }
 
-    @Test func `The log counts sign-ins, hits and refusals`() throws {
+    @Test func `The log counts sign-ins, calls and refusals`() throws {
         var client = try ShopClient(server)
         _ = try? client.call("GET", "/cart")
         try client.signIn()

@@ -22,7 +22,7 @@ struct ShopTests {
         server = try FixtureServer.startShop()
     }
 
-    @Test func `Signing in gives a cookie and a token, and either opens the shop`() throws {
+    @Test func `Signing in returns a cookie and a token, and either identifies the session`() throws {
         struct SignedIn: Decodable {
             let token: String
             let nickname: String
@@ -47,7 +47,7 @@ struct ShopTests {
         }
     }
 
-    @Test func `Parameters may come as a form`() throws {
+    @Test func `Parameters may be sent as a form`() throws {
         var client = try ShopClient(server)
         let form = "account=lin&password=errand-1"
         let reply = client.send(
@@ -67,7 +67,7 @@ struct ShopTests {
         #expect(throws: ShopRefusal.signedOut(.http)) { try client.call("GET", "/account/me") }
     }
 
-    @Test func `The goods list has Chinese names, by category or all`() throws {
+    @Test func `The goods list has Chinese names, for one category or all`() throws {
         var client = try ShopClient(server)
         let teas = try client.call("POST", "/mall/shopList", #"{"category":7}"#, as: [Goods].self)
         #expect(teas.count == 10 && teas[0].name == "龙井茶叶 明前特级 250g" && teas[0].price == "168.00")
@@ -75,7 +75,7 @@ struct ShopTests {
         #expect(try client.call("GET", "/mall/shopList", as: [Goods].self).count == 22)
     }
 
-    @Test func `The cart adds, sums up and removes, within the stock`() throws {
+    @Test func `The cart adds, sums and removes goods, within the stock`() throws {
         var client = try ShopClient(server)
         try client.signIn()
         _ = try client.call("POST", "/cart/add", #"{"goodsID":1003,"count":2}"#)
@@ -89,7 +89,7 @@ struct ShopTests {
         #expect(try client.call("GET", "/cart", as: Cart.self).total == "168.00")
     }
 
-    @Test func `An avatar is measured`() throws {
+    @Test func `An avatar is answered with its size and hash`() throws {
         struct Upload: Decodable {
             let filename: String
             let bytes: Int
@@ -116,7 +116,7 @@ struct ShopTests {
         #expect(throws: ShopRefusal.badParameter) { try client.call("POST", "/account/avatar", "{}") }
     }
 
-    @Test func `An invoice is a mebibyte of PDF, whole or in parts`() throws {
+    @Test func `An invoice is a PDF file of one mebibyte, complete or in parts`() throws {
         var client = try ShopClient(server)
         try client.signIn()
         let whole = client.send("GET", "/invoices/202600001.pdf")
@@ -130,7 +130,7 @@ struct ShopTests {
         #expect(client.send("GET", "/invoices/1.pdf").status == 404)
     }
 
-    @Test func `Troubles are an HTTP error, a business error and a wait`() throws {
+    @Test func `Trouble routes answer with an HTTP error, with a business error and late`() throws {
         var client = try ShopClient(server)
         #expect(throws: ShopRefusal.broken) { try client.call("GET", "/broken") }
         #expect(throws: ShopRefusal.stocktaking) { try client.call("GET", "/broken-business") }

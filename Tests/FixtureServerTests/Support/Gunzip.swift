@@ -1,6 +1,6 @@
 import Foundation
 
-/// The `gzip` program, which knows better than we do what gzip is.
+/// The `gzip` program, an independent decoder.
 enum Gunzip {
     static func run(_ bytes: [UInt8]) throws -> [UInt8] {
         let process = Process()

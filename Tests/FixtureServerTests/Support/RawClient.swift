@@ -1,6 +1,6 @@
 import Foundation
 
-/// A blocking connection of a test, which reads and writes bytes and gives up after ten seconds.
+/// A blocking connection that reads and writes bytes, with a timeout of ten seconds.
 struct RawClient: ~Copyable {
     /// How a connection ended.
     enum End: Equatable {
@@ -9,7 +9,7 @@ struct RawClient: ~Copyable {
         case timeout
     }
 
-    /// An answer, taken apart.
+    /// A parsed answer.
     struct Reply: Equatable {
         let statusLine: String
         let headers: [String]
@@ -75,35 +75,35 @@ struct RawClient: ~Copyable {
         send(Array(text.utf8))
     }
 
-    /// Sends a request without a body, or with one and its length.
+    /// Sends a request; one with a body has its `Content-Length`.
     func request(_ method: String = "GET", _ target: String, _ headers: [String] = [], body: [UInt8] = []) {
         let length = body.isEmpty ? [] : ["Content-Length: \(body.count)"]
         let lines = ["\(method) \(target) HTTP/1.1", "Host: localhost"] + headers + length
         send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
     }
 
-    /// Reads exactly so many bytes, or what there is until the end.
+    /// Reads exactly this many bytes; fewer at the end of the stream.
     mutating func read(_ count: Int) -> [UInt8] {
         while unread.count < count, receive() == nil {}
         defer { unread.removeFirst(min(count, unread.count)) }
         return Array(unread.prefix(count))
     }
 
-    /// Reads up to and with `mark`, or what there is until the end.
+    /// Reads up to and including `mark`, or up to the end of the stream.
     mutating func read(through mark: String) -> String {
         var end: Int?
         repeat { end = unread.endIndex(behind: Array(mark.utf8)) } while end == nil && receive() == nil
         return String(decoding: read(end ?? unread.count), as: UTF8.self)
     }
 
-    /// Reads everything up to the end and says how it ended.
+    /// Reads everything up to the end of the stream, and returns how it ended.
     mutating func readToEnd() -> (bytes: [UInt8], end: End) {
         while true {
             if let end = receive() { return (read(unread.count), end) }
         }
     }
 
-    /// Reads an answer that tells its length; `hasBody` is false after `HEAD`.
+    /// Reads an answer with a `Content-Length`; pass `false` for `hasBody` after `HEAD`.
     mutating func reply(hasBody: Bool = true) -> Reply {
         let lines = read(through: "\r\n\r\n").components(separatedBy: "\r\n").dropLast(2)
         let head = Reply(statusLine: lines.first ?? "", headers: Array(lines.dropFirst()), body: [])

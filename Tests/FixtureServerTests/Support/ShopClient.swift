@@ -2,7 +2,7 @@ import Foundation
 
 @testable import FixtureServer
 
-/// Someone who calls the shop over one connection and remembers a session.
+/// A client that calls the shop over one connection and keeps a session.
 struct ShopClient: ~Copyable {
     /// The envelope of an answer.
     struct Envelope<Value: Decodable>: Decodable {
@@ -11,13 +11,13 @@ struct ShopClient: ~Copyable {
         let data: Value?
     }
 
-    /// Any data.
+    /// Data that is ignored.
     struct Ignored: Decodable {
         init(from decoder: any Decoder) {}
     }
 
     private var connection: RawClient
-    /// The header line that proves the session.
+    /// The header line that identifies the session.
     var credential: [String] = []
 
     init(_ server: FixtureServer) throws {
@@ -50,7 +50,7 @@ struct ShopClient: ~Copyable {
         return data
     }
 
-    /// Signs in and remembers the cookie.
+    /// Signs in and keeps the cookie.
     mutating func signIn() throws {
         let reply = send("POST", "/account/login", body: #"{"account":"lin","password":"errand-1"}"#.utf8)
         guard let cookie = reply.header("Set-Cookie") else { throw ShopRefusal.wrongPassword }
