@@ -106,8 +106,7 @@ public final class APIProxy: Sendable {
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
     ) async throws(APIError) -> APIResponse {
-        let path = request.url.path(percentEncoded: true)
-        guard !Task.isCancelled else { throw APIError(.cancelled).of(request.method, path: path) }
+        guard !Task.isCancelled else { throw APIError(.cancelled) }
         let id = RequestID.next()
         let service = defaultService
         let jar = jar(for: service)

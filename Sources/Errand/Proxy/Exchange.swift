@@ -116,7 +116,10 @@ extension URL {
         let end = rest.firstIndex { [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
         let authority = rest[..<(end ?? rest.endIndex)]
         let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
-        let origin = String(decoding: (text[..<slash] + "//".utf8 + host).map(\.asciiLowercased), as: UTF8.self)
+        let origin = String(
+            decoding: (Array(text[..<slash]) + Array("//".utf8) + host).map(\.asciiLowercased),
+            as: UTF8.self
+        )
         let port = origin.hasPrefix("https:") ? ":443" : ":80"
         return origin.hasSuffix(port) ? String(origin.dropLast(port.count)) : origin
     }
