@@ -100,8 +100,7 @@ struct APIErrorTests {
     }
 
     @Test(arguments: Failure.allCases)
-    func `Each error of a load names its method and path, without the values in them`(_ failure: Failure) async throws
-    {
+    func `Each error of a load names its method and path, without parameters`(_ failure: Failure) async throws {
         let validator = ValidatorSpy()
         validator.acceptsParams = { _ in failure != .refusedParams }
         validator.acceptsContent = { _ in failure != .refusedAnswer }
