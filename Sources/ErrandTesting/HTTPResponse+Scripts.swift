@@ -4,7 +4,7 @@ public import Foundation
 extension HTTPResponse {
     /// Returns an answer whose body is JSON text; 200 by default.
     ///
-    /// `headers` replace the default `Content-Type: application/json`.
+    /// A `Content-Type` in `headers` replaces the default one, `application/json`.
     public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPResponse {
         let type: HTTPHeaders = ["Content-Type": "application/json"]
         return HTTPResponse(status: status, headers: type.merging(headers), body: Data(text.utf8))

@@ -52,7 +52,7 @@ struct AccountTests {
         #expect(new.header(for: url) == "sid=new; late=1")
     }
 
-    @Test func `A load that waited for a relogin is repeated with its own account's cookies`() async throws {
+    @Test func `A load that waited for a relogin is repeated with its account's cookies`() async throws {
         let transport = ScriptedTransport { request async throws(TransportError) in
             request.headers["Cookie"] == nil ? .json("", status: 401) : .json(goodsJSON([]))
         }
