@@ -73,7 +73,7 @@ struct RedirectTargetTests {
             server.forgetRequests()
             _ = try await send(number, to: URL(base), through: proxy)
             let target = ReferenceModel(location).resolved(against: ReferenceModel(base))
-            // libcurl does not send the `?` of a query that is empty.
+            // libcurl does not send the `?` of an empty query.
             let sent = ReferenceModel(target).query == "" ? String(target.dropLast()) : target
             #expect(server.requests.last?.target == sent, "\(location)")
         }
