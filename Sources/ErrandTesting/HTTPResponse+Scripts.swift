@@ -4,7 +4,7 @@ public import Foundation
 extension HTTPResponse {
     /// Returns an answer whose body is JSON text; 200 by default.
     ///
-    /// `headers` replace the default `Content-Type: application/json`.
+    /// A `Content-Type` in `headers` replaces the default one, `application/json`.
     public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPResponse {
         let type: HTTPHeaders = ["Content-Type": "application/json"]
         return HTTPResponse(status: status, headers: type.merging(headers), body: Data(text.utf8))
@@ -17,8 +17,8 @@ extension HTTPResponse {
     ///   - code: The business code; 200, which is success, by default.
     ///   - message: The message for the user; `ok` by default.
     ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
-    /// - Returns: An answer with status 200.
-    /// - Throws: What the encoder throws.
+    /// - Returns: An answer with HTTP status 200.
+    /// - Throws: The error of the encoder.
     public static func envelope(
         _ value: some Encodable,
         code: Int = 200,

@@ -7,8 +7,8 @@ public import Errand
 ///
 /// - Parameters:
 ///   - proxy: The value of `APIProxy.shared` meanwhile.
-///   - work: The test.
-/// - Returns: What `work` returns.
+///   - work: The function to call, usually the body of a test.
+/// - Returns: The result of `work`.
 public func withSharedProxy<Value>(_ proxy: APIProxy, _ work: () async throws -> Value) async rethrows -> Value {
     try await APIProxy.$replacement.withValue(proxy, operation: work)
 }

@@ -4,9 +4,9 @@ import Foundation
 enum Command {
     /// Measures and reports.
     case measure(Plan)
-    /// Serves the bench's requests; the bench starts its own executable with this command.
+    /// Serves the bench's requests; the bench starts a child process with this command.
     case serve
-    /// Executes the orders of one row; the bench starts its own executable with this command.
+    /// Executes the orders of one row; the bench starts a child process with this command.
     case work(Row, URL)
     /// Prints the usage.
     case help

@@ -6,7 +6,7 @@ enum Command: Equatable {
     case walk(baseURL: URL?)
     /// Serves the shop's API.
     case serve(port: UInt16)
-    /// Starts the app again with only a cookie file; the walk starts its own executable with this command.
+    /// Starts the app again with only a cookie file; the walk starts a child process with this command.
     case resume(baseURL: URL, cookieFile: URL)
     /// Prints the usage.
     case help

@@ -77,7 +77,7 @@ struct FixtureServerTests {
         #expect(await !server.waitForOpenConnections(1, timeout: .milliseconds(1)))
     }
 
-    @Test func `It listens on IPv6 and on a path when the options say so`() throws {
+    @Test func `It listens on IPv6 and on a path when the options request it`() throws {
         var options = ServerOptions()
         options.listensOnIPv6 = true
         options.unixSocket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).socket")

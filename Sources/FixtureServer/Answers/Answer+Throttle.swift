@@ -1,7 +1,7 @@
 extension Answer {
     private static let piecesPerSecond: Int64 = 20
 
-    /// Returns this answer with its streams limited to this many bytes per second.
+    /// Returns this answer with its streams limited to this many bytes per second; 0 is unlimited.
     package func throttled(bytesPerSecond rate: Int64) -> Answer {
         replacingSteps { step in
             guard case .stream(let source, let range) = step, rate > 0 else { return [step] }

@@ -1,4 +1,4 @@
-/// What the server sends for one request: a response head and steps that the loop plays one after the other.
+/// The answer to one request: a response head and steps that the loop plays in order.
 package struct Answer: Sendable {
     /// One step of an answer.
     ///
@@ -10,7 +10,7 @@ package struct Answer: Sendable {
         case stream(ByteSource, Range<Int64>)
         /// Sends these bytes again and again, with a pause in between, and no faster than the client reads.
         case repeatForever([UInt8], every: Duration)
-        /// Waits.
+        /// Waits for this long.
         case wait(Duration)
         /// Waits until the test opens this gate.
         case pass(Gate)

@@ -2,7 +2,7 @@
 ///
 /// Used on the loop's thread only.
 final class Connection {
-    /// What a connection waits for.
+    /// The event that a connection waits for.
     enum Standing {
         /// More bytes from the client, or the end of the stream.
         case input

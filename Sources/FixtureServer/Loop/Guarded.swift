@@ -2,8 +2,8 @@ import Foundation
 
 /// A value that is read and changed under a lock only.
 ///
-/// It replaces the standard library's `Mutex`: on Linux the thread sanitizer does not recognize how that lock passes from
-/// thread to thread, and reports races that are not there.
+/// It replaces the standard library's `Mutex`: on Linux the thread sanitizer does not recognize how that lock
+/// passes from thread to thread, and reports races that are not there.
 // `lock` is held whenever `value` is read or changed.
 final class Guarded<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()

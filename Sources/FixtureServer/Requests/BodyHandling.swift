@@ -1,6 +1,6 @@
-/// What the server does with the bytes of a request body; it always counts them.
+/// How the server handles the bytes of a request body, which it always counts.
 package enum BodyHandling: Sendable {
-    /// Keeps the first bytes up to a limit.
+    /// Keeps the first bytes, up to a limit in bytes.
     case keep(upTo: Int)
     /// Keeps no bytes and computes their SHA-256.
     case digest

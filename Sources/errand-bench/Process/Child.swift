@@ -1,6 +1,6 @@
 import Foundation
 
-/// A child process that runs the bench's own executable with other arguments; it ends when its input ends.
+/// A child process that runs the bench's executable with other arguments; it ends when its input ends.
 final class Child {
     private let process = Process()
     private let input = Pipe()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The app's own executable, started again.
+/// A second start of the app's executable.
 struct SecondStart {
     let baseURL: URL
     let cookieFile: URL

@@ -37,7 +37,7 @@ struct BenchTests {
         }
         let drawing = try String(contentsOf: plot, encoding: .utf8)
         #expect(drawing.ranges(of: "<polyline").count == 2)
-        // A dot at each concurrency of each panel, and one in the legend.
+        // One dot for each concurrency in each panel, and one in the legend.
         #expect(drawing.ranges(of: "<circle").count == 5)
         #expect(!drawing.contains("nan") && !drawing.contains("inf"))
     }

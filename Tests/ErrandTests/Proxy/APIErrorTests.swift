@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Errors tell what a user can act on, and no secrets", .timeLimit(.minutes(10)))
+@MainActor @Suite("Errors describe the failure and contain no secrets", .timeLimit(.minutes(10)))
 struct APIErrorTests {
     private func error(_ answer: HTTPResponse, service: APIService = .sample()) async -> APIError? {
         let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "Cookie": "sid=s3cret"]
@@ -15,7 +15,7 @@ struct APIErrorTests {
         return await #expect(throws: APIError.self) { try await request.value() }
     }
 
-    @Test func `A text for the code wins over the server's, which wins over the one for the type`() async {
+    @Test func `The text for the code precedes the server's, which precedes the one for the type`() async {
         let answer = HTTPResponse.json(#"{"errcode":7,"msg":"from the server"}"#)
         let silent = HTTPResponse.json(#"{"errcode":7}"#)
         let service = APIService.sample { $0.errorMessages.byType[.server] = "for the type" }
@@ -38,7 +38,7 @@ struct APIErrorTests {
             .json(#"{"errcode":200,"data":[{"id":"s3cret"}]}"#),
         ]
     )
-    func `No description of an error holds a secret`(_ answer: HTTPResponse) async throws {
+    func `No description of an error contains a secret`(_ answer: HTTPResponse) async throws {
         let error = try #require(await error(answer))
         var dumped = ""
         dump(error, to: &dumped)
@@ -49,14 +49,14 @@ struct APIErrorTests {
         }
     }
 
-    @Test func `A decoding error says where, and not what stood there`() async {
+    @Test func `A decoding error names the position and not the value`() async {
         let wrong = await error(.json(#"{"errcode":200,"data":[{"id":1,"name":"a"},{"id":"s3cret","name":"b"}]}"#))
         #expect(wrong?.description == "decoding, GET /goods, HTTP 200, data.[1].id is no Int")
         let missing = await error(.json(#"{"errcode":200,"data":[{"id":1}]}"#))
         #expect(missing?.description == "decoding, GET /goods, HTTP 200, no data.[0].name")
     }
 
-    @Test func `The keys of a dictionary are the server's, and stay there`() async {
+    @Test func `The keys of a dictionary, which the server chooses, are not in a description`() async {
         let body = #"{"errcode":200,"data":{"s3cret@mail.test":{"id":1,"names":{"s3cret":7}}}}"#
         let request = AccountsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(body) }))
         let error = await #expect(throws: APIError.self) { try await request.value() }
@@ -73,7 +73,7 @@ struct APIErrorTests {
         (.badResponse, .transport), (.timeout, .timeout),
         (.security, .security), (.responseTooLarge, .responseTooLarge), (.storage, .storage),
     ])
-    func `Each failure of the wire has its type`(_ kind: TransportError.Kind, _ type: APIErrorType) async {
+    func `Each transport error has its type`(_ kind: TransportError.Kind, _ type: APIErrorType) async {
         let transport = ScriptedTransport { _ throws(TransportError) in throw TransportError(kind, "why") }
         let request = GoodsRequest(proxy: APIProxy(fake: transport))
         let error = await #expect(throws: APIError.self) { try await request.value() }
@@ -82,7 +82,7 @@ struct APIErrorTests {
         #expect(error?.underlying is TransportError)
     }
 
-    @Test(.fault(66)) func `A path that makes no URL is not quoted, because parameters stand in it`() {
+    @Test(.fault(66)) func `A path that is not part of a valid URL is not quoted, because it contains parameters`() {
         var draft = RequestDraft(method: .get, path: "/users/{token}")
         draft.params = ["token": "s3cret"]
         let error = #expect(throws: APIError.self) {
@@ -93,15 +93,14 @@ struct APIErrorTests {
         #expect(error?.description.contains("s3cret") == false)
     }
 
-    /// What a load can fail of.
+    /// The failures of a load.
     enum Failure: CaseIterable {
         case http, server, decoding, wire, refusedParams, refusedAnswer, noService, parameters, login, cancelled,
             adapting
     }
 
     @Test(arguments: Failure.allCases)
-    func `Each error of a load names its method and path, without what stands in them`(_ failure: Failure) async throws
-    {
+    func `Each error of a load names its method and path, without parameters`(_ failure: Failure) async throws {
         let validator = ValidatorSpy()
         validator.acceptsParams = { _ in failure != .refusedParams }
         validator.acceptsContent = { _ in failure != .refusedAnswer }
@@ -146,7 +145,7 @@ struct APIErrorTests {
         #expect(error?.description == "timeout, GET /a%20b, late")
     }
 
-    @Test func `An error that no load has made names none`() {
+    @Test func `An error without a load names none`() {
         #expect(APIError(.http).path == nil)
         #expect(
             APIError(.http, response: APIResponse(HTTPResponse(status: 404), url: URL("http://a.test"))).description

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-/// Jars that change hands while loads are under way.
+/// Changes of the cookie jar while loads are under way.
 @MainActor @Suite("Several accounts", .takesTurns, .timeLimit(.minutes(10)))
 struct AccountTests {
     private let screen = Screen()
@@ -22,7 +22,7 @@ struct AccountTests {
         new.store(setCookie: "sid=new; Path=/", from: url)
     }
 
-    /// Answers with a cookie, requests for `/goods` not before `gate` opens.
+    /// Answers with a cookie; requests for `/goods` are answered after `gate` has opened.
     private func transport(_ gate: Latch = Latch(), _ arrived: Latch = Latch()) -> ScriptedTransport {
         ScriptedTransport { request async throws(TransportError) in
             var response = HTTPResponse.json(goodsJSON([]))
@@ -34,7 +34,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `What a load brings after a switch goes to the account that sent it`() async throws {
+    @Test func `The cookies of a load that ends after a switch are stored for the account that sent it`() async throws {
         let (gate, arrived) = (Latch(), Latch())
         let transport = transport(gate, arrived)
         let proxy = APIProxy(service: .sample(), transport: transport, cookies: old)
@@ -52,7 +52,7 @@ struct AccountTests {
         #expect(new.header(for: url) == "sid=new; late=1")
     }
 
-    @Test func `A load that waited for a relogin is repeated with its own account's cookies`() async throws {
+    @Test func `A load that waited for a relogin is repeated with its account's cookies`() async throws {
         let transport = ScriptedTransport { request async throws(TransportError) in
             request.headers["Cookie"] == nil ? .json("", status: 401) : .json(goodsJSON([]))
         }
@@ -69,7 +69,7 @@ struct AccountTests {
     }
 
     @Test(arguments: [false, true])
-    func `A redirect stays with the account, and a logout ends what it stores`(_ signsOut: Bool) async throws {
+    func `A redirect keeps its account, and stores no cookies after a logout`(_ signsOut: Bool) async throws {
         let (proxy, new) = (APIProxy(service: .sample(), transport: transport(), cookies: old), new)
         let transport = ScriptedTransport { request async throws(TransportError) in
             guard request.url.path == "/" else {
@@ -89,7 +89,7 @@ struct AccountTests {
         let loads = Mutex<[Int]>([])
         let known = Mutex<APIProxy?>(nil)
         try Data().write(to: folder.file)
-        // The hook is called while the jar is saved, which cannot be done below a file.
+        // The hook is called while the jar is saved, which fails because its folder is a file.
         let jar = CookieJar(file: folder.file.appending(path: "cookies.txt")) { _ in
             let count = known.withLock { $0 }?.activeRequests.count
             loads.withLock { $0.append(contentsOf: count.map { [$0] } ?? []) }
@@ -108,14 +108,14 @@ struct AccountTests {
         gate.open()
     }
 
-    @Test func `Switching saves the jar that goes`() throws {
+    @Test func `Switching saves the previous jar`() throws {
         let proxy = APIProxy(service: .sample(), transport: transport(), cookies: old)
         proxy.switchCookies(to: new)
         #expect(CookieJar(file: folder.file).header(for: url) == "sid=old")
         #expect(proxy.cookies === new)
     }
 
-    @Test func `A service with a jar of its own leaves the proxy's alone`() async throws {
+    @Test func `A service with a separate jar does not change the proxy's`() async throws {
         let gate = Latch()
         gate.open()
         let transport = transport(gate)
@@ -133,7 +133,7 @@ struct AccountTests {
         #expect(old.header(for: url) == "sid=old; late=1")
     }
 
-    @Test func `A service chooses whether this machine is as good as https`() async throws {
+    @Test func `A service chooses whether localhost is a secure origin`() async throws {
         let gate = Latch()
         gate.open()
         let transport = transport(gate)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// The deadline of a load: from its turn to its ending, whatever happens in between.
+/// The deadline of a load, which covers everything from its turn to its ending.
 @MainActor @Suite("The deadline of a load", .timeLimit(.minutes(10)))
 struct DeadlineTests {
     let screen = Screen()
@@ -58,7 +58,7 @@ struct DeadlineTests {
         withExtendedLifetime(request) {}
     }
 
-    @Test func `Back-off counts`() async {
+    @Test func `The deadline includes back-off`() async {
         let transport = ScriptedTransport { _ in
             var answer = HTTPResponse.status(429)
             answer.headers["Retry-After"] = "30"
@@ -72,7 +72,7 @@ struct DeadlineTests {
         withExtendedLifetime(request) {}
     }
 
-    @Test func `A relogin counts, and goes on for the others`() async {
+    @Test func `The deadline includes a relogin, which continues for the other loads`() async {
         let gate = Latch()
         account.login = { try await gate.wait() }
         let transport = ScriptedTransport { request in
@@ -93,7 +93,7 @@ struct DeadlineTests {
         withExtendedLifetime((request, other)) {}
     }
 
-    @Test func `Time in the queue does not count`() async {
+    @Test func `The deadline excludes time in the queue`() async {
         let gate = Latch()
         let transport = ScriptedTransport { request in
             if request.url.path.hasSuffix("/slow") { try await gate.wait() }
@@ -158,7 +158,7 @@ struct DeadlineTests {
         #expect(await screen.ending() == .failure(.timeout))
     }
 
-    @Test func `A load that ends before its deadline leaves nothing that sleeps`() async {
+    @Test func `A load that ends before its deadline leaves no sleeping task`() async {
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let request = load(proxy(transport))
         #expect(await screen.ending() == .success)
@@ -166,7 +166,7 @@ struct DeadlineTests {
         withExtendedLifetime(request) {}
     }
 
-    @Test func `A cancelled load is cancelled, deadline or not`() async {
+    @Test func `A cancelled load ends as cancelled, with or without a deadline`() async {
         let never = Latch()
         let transport = ScriptedTransport { _ in
             try await never.wait()

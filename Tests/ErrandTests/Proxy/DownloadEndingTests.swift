@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-// One at a time: some of them hold a thread of those that tasks share.
+// Serialized, because some of the tests block a thread of the cooperative pool.
 @MainActor
 @Suite(
     "A download changes its target when it succeeds, and only then",
@@ -36,11 +36,11 @@ struct DownloadEndingTests {
     // MARK: Cancels
 
     @Test(.fault(93), arguments: Instant.allCases, Manner.allCases)
-    func `Cancelled between the last byte and the delivery, it leaves the target as it was, and no other file`(
+    func `Cancelled between the last byte and the delivery, it changes no target and leaves no other file`(
         _ instant: Instant,
         _ manner: Manner
     ) async throws {
-        // A callback holds the request, which is released only behind it.
+        // A callback retains the request, which is released only after it.
         guard manner != .byRelease || !instant.isOnMainActor else { return }
         let kinds = instant == .lastByte || instant == .transportReturned ? TransportKind.allCases : []
         for kind in [nil] + kinds.map(Optional.some) {
@@ -54,9 +54,9 @@ struct DownloadEndingTests {
     }
 
     @Test(.fault(93), arguments: [nil] + TransportKind.allCases.map(Optional.some))
-    func `Cancelled inside the body, it has left nothing when it ends, nor later`(_ kind: TransportKind?) async throws {
+    func `Cancelled inside the body, it leaves no file when it ends or later`(_ kind: TransportKind?) async throws {
         let (latch, gate, arrived) = (Latch(), Gate(), Latch())
-        // Does not react to its cancel, and writes its file after the load has ended.
+        // Ignores its cancel, and writes its file after the load has ended.
         let deaf = ScriptedTransport { _ in
             arrived.open()
             await latch.waitUncancelled()
@@ -82,7 +82,7 @@ struct DownloadEndingTests {
     }
 
     @Test(.fault(93), arguments: TransportKind.survivingCutHeads)
-    func `Cancelled at random instants, it ends once, as its file says`(_ kind: TransportKind) async throws {
+    func `Cancelled at random instants, it ends once, in agreement with its file`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { .bytes(Array(($0.query ?? "").utf8)) }
         let transport = try kind.make()
         var random = SplitMix(seed: 93)
@@ -106,7 +106,7 @@ struct DownloadEndingTests {
     }
 
     @Test(.fault(93), arguments: [false, true])
-    func `A plain call that is cancelled at its end replaces nothing either`(_ byID: Bool) async throws {
+    func `A plain call that is cancelled at its end replaces no file either`(_ byID: Bool) async throws {
         let known = Mutex<APIProxy?>(nil)
         let caller = Mutex<Task<APIErrorType?, Never>?>(nil)
         let checkpoint = Checkpoint()
@@ -131,7 +131,7 @@ struct DownloadEndingTests {
 
     // MARK: Successes and failures
 
-    @Test func `Until it has succeeded the file is beside its target, where it can be read`() async throws {
+    @Test func `Until the load succeeds, the file is next to its target and can be read`() async throws {
         let validator = ValidatorSpy()
         let request = request(ScriptedTransport { _ in .text("new") })
         var texts: [String?] = []
@@ -148,7 +148,7 @@ struct DownloadEndingTests {
         #expect(request.rawResponse?.file == folder.file)
     }
 
-    @Test func `A plain call names the target, and an answer that is not 2xx leaves it alone`() async throws {
+    @Test func `A plain call names the target, and an answer that is not 2xx does not change it`() async throws {
         let proxy = APIProxy(fake: ScriptedTransport { .text("new", status: $0.url.path == "/" ? 200 : 404) })
         var request = HTTPRequest(.get, URL("http://shop.test/missing"))
         request.destination = .file(folder.file)
@@ -160,7 +160,7 @@ struct DownloadEndingTests {
     }
 
     @Test(arguments: ["refused", "undecodable", "lost", "http", "tried again"])
-    func `A load that fails has left nothing when it ends`(_ how: String) async throws {
+    func `A failed load has left no file when it ends`(_ how: String) async throws {
         let tries = Counter()
         let transport = ScriptedTransport { _ in
             let number = tries.next()
@@ -187,7 +187,7 @@ struct DownloadEndingTests {
 
     // MARK: The disk
 
-    @Test func `A missing folder is a failure of the disk that names the file, and nothing is sent`() async throws {
+    @Test func `A missing folder is a storage error that names the file, and nothing is sent`() async throws {
         let transport = ScriptedTransport { _ in .text("new") }
         let request = request(transport)
         let target = folder.url.appending(path: "missing/invoice.pdf")
@@ -206,7 +206,7 @@ struct DownloadEndingTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func `A folder in the place of the target stays, and the load fails`() async throws {
+    @Test func `A target that is a folder is kept, and the load fails`() async throws {
         let target = folder.url.appending(path: "full")
         try FileManager.default.createDirectory(at: target.appending(path: "x"), withIntermediateDirectories: true)
         let request = request(ScriptedTransport { _ in .text("new") })
@@ -221,7 +221,7 @@ struct DownloadEndingTests {
     }
 
     @Test(arguments: ["http://shop.test/file", "file:///", "file:///tmp/.."])
-    func `A destination that is no file is a wrong request`(_ url: String) async {
+    func `A destination that is no file makes the request invalid`(_ url: String) async {
         let transport = ScriptedTransport { _ in .text("new") }
         let request = request(transport)
         request.target = .file(URL(url))
@@ -231,7 +231,7 @@ struct DownloadEndingTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `A file to send that is not there is a wrong request, and one that ends early a failure of the disk`(
+    func `A missing upload file makes the request invalid, and one that ends early is a storage error`(
         _ kind: TransportKind
     ) async throws {
         var options = ServerOptions()

@@ -5,13 +5,13 @@ import Synchronization
 
 @testable import Errand
 
-/// A download of "new" that is to replace a file of "old", and that is held at one instant after its last byte.
+/// A download of "new" that replaces a file of "old", stopped at one instant after its last byte.
 @MainActor final class DownloadScene {
     /// Every instant between the last byte and the delivery.
     enum Instant: CaseIterable, Sendable {
         case lastByte, transportReturned, decoding, delivering, receiving, validating, reforming, ending
 
-        /// Whether the load is on the main actor then.
+        /// Whether the load is on the main actor at this instant.
         var isOnMainActor: Bool { [.receiving, .validating, .reforming, .ending].contains(self) }
     }
 
@@ -22,7 +22,7 @@ import Synchronization
     let witness: Witness
     let folder: TemporaryFolder
     private let checkpoint = Checkpoint()
-    // Stops when it is released.
+    // The server stops when it is released.
     private let server: FixtureServer
     private let interceptor = InterceptorSpy()
     private let validator = ValidatorSpy()
@@ -50,14 +50,14 @@ import Synchronization
         self.request = request
     }
 
-    /// Brings the load to the instant, cancels it there, and lets it go on to its end.
+    /// Runs the load to the instant, cancels it there, and lets it continue to its end.
     func cancel(at instant: Instant, _ manner: Manner) async {
         if instant.isOnMainActor { onMainActor(instant) { [weak self] in self?.cancel(manner) } }
         begin(manner)
         while !instant.isOnMainActor, !checkpoint.isReached, screen.events.isEmpty { await Task.yield() }
         if instant == .delivering {
             checkpoint.release()
-            // Not a yield: the main actor is what the delivery waits for.
+            // Without a yield, because the delivery waits for the main actor.
             while proxy.context.delivery.count == 0 { sched_yield() }
         }
         work = proxy.context.loads.tasks.first
@@ -118,7 +118,7 @@ import Synchronization
         while witness.seen.isEmpty { await Task.yield() }
     }
 
-    /// Sees what is in the folder when the load ends.
+    /// Records the contents of the folder when the load ends.
     final class Witness: LoadingIndicator {
         private(set) var seen: [[String: String]] = []
         private let folder: TemporaryFolder
@@ -130,7 +130,7 @@ import Synchronization
     }
 }
 
-/// A download whose steps on the main actor and off it can be held.
+/// A download whose steps on and off the main actor can be stopped.
 final class DownloadRequest: SampleRequest, APIManager {
     typealias Response = DownloadedFile
     var target = HTTPRequest.Destination.memory
@@ -153,7 +153,7 @@ final class DownloadRequest: SampleRequest, APIManager {
         return response
     }
 
-    /// How a load for an async caller ends; `nil` with a file.
+    /// Waits for a load in an async call, and returns the type of its error; `nil` with a file.
     func outcome() async -> APIErrorType? {
         do throws(APIError) {
             _ = try await value()
@@ -164,7 +164,7 @@ final class DownloadRequest: SampleRequest, APIManager {
     }
 }
 
-/// A transport that waits at its last byte, or before it returns.
+/// A transport that waits after its last byte, or before it returns.
 private struct HeldTransport: HTTPTransport {
     let base: any HTTPTransport
     let instant: DownloadScene.Instant
@@ -182,7 +182,7 @@ private struct HeldTransport: HTTPTransport {
 }
 
 extension TemporaryFolder {
-    /// The files by their names, with their text; a folder has none.
+    /// The files of the folder by name, with their text; empty for a folder.
     var contents: [String: String] {
         let names = (try? names) ?? []
         return Dictionary(
@@ -194,7 +194,7 @@ extension TemporaryFolder {
 }
 
 extension HTTPResponse {
-    /// An answer of plain text.
+    /// Creates an answer of plain text.
     static func text(_ text: String, status: Int = 200) -> HTTPResponse {
         HTTPResponse(status: status, body: Data(text.utf8))
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What a proxy's error hook hears of its jars.
+/// The errors of cookie jars that a proxy's error hook receives.
 @Suite("The error hook", .takesTurns, .timeLimit(.minutes(10)))
 struct ErrorHookTests {
     private let folder: TemporaryFolder
@@ -21,7 +21,7 @@ struct ErrorHookTests {
 
     private var place: URL { folder.url.appending(path: "folder") }
 
-    /// A jar whose file cannot be written while a file stands where its folder would be.
+    /// A jar whose file cannot be written while its folder is a file.
     private func jarWithoutPlace() throws -> CookieJar {
         let jar = CookieJar(file: place.appending(path: "cookies.txt"))
         try takePlace()
@@ -31,7 +31,7 @@ struct ErrorHookTests {
     private func takePlace() throws { try Data().write(to: place) }
     private func makeRoom() throws { try FileManager.default.removeItem(at: place) }
 
-    @Test func `A damaged file from before the hook is told when the hook is set, once`() throws {
+    @Test func `A damaged file that was read before is reported once, when the hook is set`() throws {
         try Data("damage".utf8).write(to: folder.file)
         let proxy = proxy(CookieJar(file: folder.file))
         proxy.onError = problems.report
@@ -42,7 +42,7 @@ struct ErrorHookTests {
         #expect(problems.kinds == [.setAside])
     }
 
-    @Test func `A file that cannot be written is told once, and once more when it comes again`() throws {
+    @Test func `A file that cannot be written is reported once, and again after a success`() throws {
         let proxy = proxy(try jarWithoutPlace())
         proxy.onError = problems.report
         proxy.cookies.store(setCookie: "a=1", from: url)
@@ -58,7 +58,7 @@ struct ErrorHookTests {
         #expect(problems.kinds == [.cannotWrite, .cannotWrite])
     }
 
-    @Test func `The hook hears of a jar it is switched to, and of a service's own`() async throws {
+    @Test func `The hook receives the errors of a new jar and of a service's jar`() async throws {
         try Data("damage".utf8).write(to: folder.file)
         let other = folder.url.appending(path: "other.txt")
         try Data("damage".utf8).write(to: other)
@@ -71,7 +71,7 @@ struct ErrorHookTests {
         #expect(problems.kinds == [.setAside, .setAside])
     }
 
-    @Test func `A jar with a hook of its own tells that one alone`() throws {
+    @Test func `A jar with a separate hook reports only to that hook`() throws {
         try Data("damage".utf8).write(to: folder.file)
         let own = Problems()
         let proxy = proxy(CookieJar(file: folder.file, onError: own.report))
@@ -80,7 +80,7 @@ struct ErrorHookTests {
         #expect(problems.kinds.isEmpty)
     }
 
-    @Test func `A jar that two proxies use tells the first that is there`() throws {
+    @Test func `A jar of two proxies reports to the first that exists`() throws {
         let jar = try jarWithoutPlace()
         let other = Problems()
         var first: APIProxy? = proxy(jar)
@@ -100,7 +100,7 @@ struct ErrorHookTests {
         #expect(other.kinds == [.cannotWrite])
     }
 
-    @Test func `The hook may save and sign out, also when a save came by itself`() async throws {
+    @Test func `The hook may save and sign out, also during an automatic save`() async throws {
         let proxy = proxy(try jarWithoutPlace())
         let heard = Latch()
         proxy.onError = { [weak proxy] _ in

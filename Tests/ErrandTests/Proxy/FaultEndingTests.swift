@@ -6,9 +6,9 @@ import Testing
 @testable import Errand
 
 @MainActor
-@Suite("Whatever a server does, a load ends once, with the right type", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("For every fault of a server, a load ends once, with the right type", .takesTurns, .timeLimit(.minutes(10)))
 struct FaultEndingTests {
-    /// What goes wrong, numbered as in the fault matrix.
+    /// The faults, numbered as in the fault matrix.
     enum Fault: Int, CaseIterable, Sendable {
         case closedPort = 1
         case neverAnswers, bodyDrips, headersDrip, resets, closesAtOnce
@@ -51,12 +51,12 @@ struct FaultEndingTests {
         arguments: TransportKind.allCases,
         Fault.allCases.filter { $0 != .headersDrip }
     )
-    func `One ending, and nothing after it`(_ kind: TransportKind, _ fault: Fault) async throws {
+    func `A load has one ending and no callback after it`(_ kind: TransportKind, _ fault: Fault) async throws {
         try await expectOneEnding(kind, fault)
     }
 
     @Test(.fault(4), arguments: TransportKind.survivingCutHeads)
-    func `One ending inside the header block`(_ kind: TransportKind) async throws {
+    func `A load has one ending inside the header block`(_ kind: TransportKind) async throws {
         try await expectOneEnding(kind, .headersDrip)
     }
 
@@ -67,7 +67,7 @@ struct FaultEndingTests {
         let indicator = IndicatorSpy()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         if fault == .neverAnswers { request.ownTimeout = .milliseconds(500) }
-        // A drip is no silence.
+        // A slow body is not idle.
         if [.bodyDrips, .headersDrip].contains(fault) { request.ownDeadline = .milliseconds(500) }
         request.loadData(indicator: indicator)
         #expect(await screen.ending() == .failure(fault.type))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Identical loads share one exchange where they ask for it", .timeLimit(.minutes(10)))
+@MainActor @Suite("Identical loads share one exchange when their requests allow it", .timeLimit(.minutes(10)))
 struct JoinTests {
     let screen = Screen(params: ["q": "pen"])
     let gate = Latch()
@@ -24,7 +24,7 @@ struct JoinTests {
         return request
     }
 
-    @Test func `Loads of the same share one exchange, and each has its own ID and ending`() async {
+    @Test func `Identical loads share one exchange, and each has an ID and an ending`() async {
         let transport = transport()
         let proxy = APIProxy(fake: transport)
         let requests = (0..<10).map { _ in request(proxy) }
@@ -53,7 +53,7 @@ struct JoinTests {
         #expect(first.response == nil && second.response != nil)
     }
 
-    @Test func `The last one to leave cancels the exchange, and the next load begins a new one`() async {
+    @Test func `Cancelling the last load cancels the exchange, and the next load begins a new one`() async {
         let hearsCancel = Latch()
         let transport = ScriptedTransport { [gate] _ in
             do {
@@ -78,7 +78,7 @@ struct JoinTests {
         #expect(await screen.endings(of: [requests[0]]) == [.success])
     }
 
-    @Test func `Loads that differ in anything, or do not ask for it, have exchanges of their own`() async {
+    @Test func `Loads that differ, or that do not allow it, have separate exchanges`() async {
         let transport = transport()
         let proxy = APIProxy(fake: transport)
         let requests = [
@@ -92,7 +92,7 @@ struct JoinTests {
         #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 5))
     }
 
-    @Test func `Loads that send different bodies, or read with other limits, have exchanges of their own`() async {
+    @Test func `Loads with different bodies or limits have separate exchanges`() async {
         let transport = transport()
         let proxy = APIProxy(fake: transport)
         let requests = (0..<4).map { _ in request(proxy) }
@@ -109,7 +109,7 @@ struct JoinTests {
         #expect(endings.allSatisfy { $0 == .success })
     }
 
-    @Test(.fault(42)) func `A load of the next session does not join an exchange of the last`() async {
+    @Test(.fault(42)) func `A load of the next session does not join an exchange of the previous one`() async {
         let transport = transport()
         let proxy = APIProxy(fake: transport)
         let (last, next) = (request(proxy), request(proxy))
@@ -124,7 +124,7 @@ struct JoinTests {
         #expect(await screen.endings(2) == [.success, .success])
     }
 
-    @Test func `A failure is everybody's, and what each tries next is its own`() async {
+    @Test func `A failure is delivered to all loads, and each retries separately`() async {
         let transport = ScriptedTransport { [gate] _ in
             try await gate.wait()
             throw TransportError(.badResponse, "no HTTP")
@@ -140,6 +140,6 @@ struct JoinTests {
 }
 
 extension APIProxy {
-    /// How many shared exchanges there are.
+    /// The number of shared exchanges.
     fileprivate var exchangeCount: Int { context.shared.count }
 }

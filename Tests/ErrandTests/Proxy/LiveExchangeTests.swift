@@ -18,7 +18,7 @@ struct LiveExchangeTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `A load goes out and comes back with Chinese text intact`(_ kind: TransportKind) async throws {
+    func `A load sends and receives Chinese text unchanged`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .json(bytes: #"{"errcode":200,"data":[{"id":1,"name":"龙井茶"}]}"#.utf8)
         }
@@ -86,7 +86,7 @@ struct LiveExchangeTests {
     }
 
     @Test(.fault(57), arguments: TransportKind.allCases)
-    func `Nothing secret follows a redirect to another port`(_ kind: TransportKind) async throws {
+    func `No secret is sent by a redirect to another port`(_ kind: TransportKind) async throws {
         let other = try FixtureServer.start { _ in .text("other") }
         let server = try FixtureServer.start { _ in .redirect(to: other.url("/x").absoluteString) }
         let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "Cookie": "sid=s3cret"]
@@ -109,7 +109,7 @@ struct LiveExchangeTests {
     }
 
     @Test(.fault(57), arguments: OtherOrigin.allCases, [301, 302, 303, 307, 308])
-    func `Nothing secret goes to another host, subdomain, port or user`(_ origin: OtherOrigin, _ status: Int)
+    func `No secret is sent to another host, subdomain, port or user`(_ origin: OtherOrigin, _ status: Int)
         async throws
     {
         let other = try FixtureServer.start { _ in .text("other") }
@@ -130,7 +130,7 @@ struct LiveExchangeTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `Each hop of a redirect stores its cookies and gets its own`(_ kind: TransportKind) async throws {
+    func `Each hop of a redirect stores its cookies and receives its cookies`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { request in
             guard request.path == "/login" else { return .text(request.header("Cookie") ?? "none") }
             return .redirect(to: "/home").adding("Set-Cookie", "sid=1; Path=/").adding(
@@ -166,7 +166,7 @@ struct LiveExchangeTests {
     }
 
     @Test(.fault(59), arguments: TransportKind.allCases)
-    func `No answer is kept: who asks again is answered by the server, whatever it said before`(_ kind: TransportKind)
+    func `No answer is cached: a repeated request is sent to the server, whatever its headers`(_ kind: TransportKind)
         async throws
     {
         let server = try FixtureServer.start { request in
@@ -184,14 +184,14 @@ struct LiveExchangeTests {
     }
 
     @Test(.fault(75), arguments: TransportKind.allCases)
-    func `A callback that takes long holds up no other exchange`(_ kind: TransportKind) async throws {
+    func `A slow callback delays no other exchange`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .json(bytes: goodsJSON([]).utf8) }
         let proxy = try proxy(kind, server)
         let slow = GoodsRequest(delegate: screen, proxy: proxy)
         slow.loadData()
         screen.onEvent = { _, _ in
             for _ in 0..<5 { Task.detached { try await proxy.send(HTTPRequest(.get, server.url("/other"))) } }
-            // The main actor is held until the others have been to the server and back.
+            // The main actor is blocked until the other exchanges have ended.
             let deadline = ContinuousClock.now + .seconds(20)
             while server.totalRequests < 6, ContinuousClock.now < deadline {}
         }

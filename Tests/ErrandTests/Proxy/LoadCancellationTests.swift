@@ -6,29 +6,29 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Wherever a load is when it is cancelled, that is its ending", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("A load that is cancelled at any point ends as cancelled", .takesTurns, .timeLimit(.minutes(10)))
 struct LoadCancellationTests {
-    /// Every place on its way where a load can wait.
+    /// Every point at which a load can wait.
     enum CancellationPoint: CaseIterable, Sendable {
         case queued, waitingToStart, joined, sending, redirected, insideBody, delivering
         case backingOff, waitingForNetwork, renewing, replaying
 
-        /// Those that one machine can bring about over sockets.
+        /// The points that a test can reach over sockets.
         static let overSockets = allCases.filter { $0 != .waitingForNetwork }
     }
 
-    /// Every way to cancel it.
+    /// Every way to cancel a load.
     enum Manner: CaseIterable, Sendable {
         case byID, fromAnotherThread, ofRequest, ofProxy, byRelease, ofTask, byLogout
     }
 
     @Test(.fault(15), .fault(44), arguments: CancellationPoint.allCases, Manner.allCases)
-    func `Over a scripted network`(_ point: CancellationPoint, _ manner: Manner) async throws {
+    func `It ends as cancelled over a scripted transport`(_ point: CancellationPoint, _ manner: Manner) async throws {
         try await cancel(at: point, manner, live: nil)
     }
 
     @Test(.fault(15), .fault(44), arguments: CancellationPoint.overSockets, Manner.allCases)
-    func `Over sockets`(_ point: CancellationPoint, _ manner: Manner) async throws {
+    func `It ends as cancelled over sockets`(_ point: CancellationPoint, _ manner: Manner) async throws {
         for kind in TransportKind.survivingCutHeads { try await cancel(at: point, manner, live: kind) }
     }
 
@@ -38,10 +38,10 @@ struct LoadCancellationTests {
         let sent = scene.arrivals
         await scene.cancel(manner)
         #expect(scene.proxy.activeRequests.isEmpty)
-        // Those two give the main actor away, so that the ending may come meanwhile.
+        // These two suspend the main actor, so that the ending may be delivered meanwhile.
         if ![.fromAnotherThread, .ofTask].contains(manner) { #expect(scene.screen.events.isEmpty) }
         await scene.release()
-        // Who has released the request or awaits the load is not told in the delegate as well.
+        // The delegate of a released request or of an async call is not notified.
         #expect(scene.screen.events == ([.byRelease, .ofTask].contains(manner) ? [] : [.cancel]))
         #expect(await scene.callerOutcome() == (manner == .ofTask ? .cancelled : nil))
         #expect(scene.indicator.isBalanced)
@@ -96,7 +96,7 @@ struct LoadCancellationTests {
     }
 }
 
-/// What a decoder does with the first value it meets.
+/// Called by the decoder for the first value.
 final class DecodeHook: Sendable {
     static let key: CodingUserInfoKey = {
         guard let key = CodingUserInfoKey(rawValue: "errand.tests.hook") else { preconditionFailure("no key") }
@@ -106,7 +106,7 @@ final class DecodeHook: Sendable {
     let action = Mutex<(@Sendable () -> Void)?>(nil)
 }
 
-/// A list whose decoding can be interfered with.
+/// A list whose decoding calls a hook.
 struct HookedGoods: Decodable, Sendable {
     let goods: [Goods]
 

@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Errand
 
-/// A load that is left at one point of its way, over a scripted network or over live sockets.
+/// A load that is stopped at one point, over a scripted transport or over live sockets.
 @MainActor final class LoadScene {
     typealias Point = LoadCancellationTests.CancellationPoint
     typealias Manner = LoadCancellationTests.Manner
@@ -45,10 +45,10 @@ import Synchronization
         )
     }
 
-    /// How many requests have arrived at the backend.
+    /// The number of requests that have arrived at the backend.
     var arrivals: Int { backend.arrivals() }
 
-    /// Begins the load and brings it to its point, where it stays until ``release()``.
+    /// Begins the load and runs it to its point, where it waits until ``release()``.
     func begin(_ manner: Manner) async {
         if [.queued, .waitingToStart].contains(point) { await block() }
         let request = GoodsRequest(delegate: screen, proxy: proxy)
@@ -65,7 +65,7 @@ import Synchronization
         await reachPoint()
     }
 
-    /// Another load that is in the way.
+    /// Another load, which occupies the queue.
     private func block() async {
         let blocker = GoodsRequest(proxy: proxy)
         blocker.method = .get
@@ -80,7 +80,7 @@ import Synchronization
         case .waitingToStart: await relogin(waiters: 2)
         case .joined, .sending, .insideBody: await arrival(1)
         case .redirected: await arrival(2)
-        // Not a yield: the main actor is what the delivery waits for.
+        // Without a yield, because the delivery waits for the main actor.
         case .delivering: while proxy.context.delivery.count == 0 { sched_yield() }
         case .backingOff, .waitingForNetwork: await clock.waitForSleepers()
         case .renewing: await relogin(waiters: 1)
@@ -99,7 +99,7 @@ import Synchronization
         while account.logins < 1 || proxy.defaultService?.login.waiterCount != waiters { await Task.yield() }
     }
 
-    /// Cancels the load, and lets the blocker go.
+    /// Cancels the load, and releases the blocking one.
     func cancel(_ manner: Manner) async {
         guard let id = proxy.activeRequests.last?.id else { return }
         switch manner {
@@ -115,10 +115,10 @@ import Synchronization
         if let caller { _ = await caller.value }
     }
 
-    /// How the async caller's load ended.
+    /// The ending of the async call.
     func callerOutcome() async -> APIErrorType? { await caller?.value }
 
-    /// Lets everything that waits go on, as far as it wants to.
+    /// Releases everything that waits.
     func release() async {
         backend.open()
         loginLatch.open()

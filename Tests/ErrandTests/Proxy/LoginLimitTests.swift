@@ -5,8 +5,8 @@ import Testing
 
 @testable import Errand
 
-/// A login is sent at once, because the loads that hold every place and every connection may wait for it.
-@MainActor @Suite("A login among loads that hold every connection", .takesTurns, .timeLimit(.minutes(10)))
+/// A login is sent at once, because the loads that occupy every place and every connection may wait for it.
+@MainActor @Suite("A login among loads that occupy every connection", .takesTurns, .timeLimit(.minutes(10)))
 struct LoginLimitTests {
     /// The limits of a transport and of its proxy.
     struct Limits: Sendable {
@@ -14,7 +14,7 @@ struct LoginLimitTests {
         let connections: Int
         let requests: Int
 
-        /// How many of `loads` the proxy sends beside one that it has sent before them.
+        /// The number of `loads` that the proxy sends in addition to one that it has sent before.
         func places(_ kind: TransportKind, for loads: Int) -> Int {
             // URLSession has no limit for all connections.
             let connections = kind == .curl ? connections : .max
@@ -72,7 +72,7 @@ struct LoginLimitTests {
             Limits(connectionsPerHost: 63, connections: 63, requests: 63),
         ]
     )
-    func `A login waits for none of the loads that hold every connection`(
+    func `A login waits for none of the loads that occupy every connection`(
         _ kind: TransportKind,
         _ limits: Limits
     ) async throws {

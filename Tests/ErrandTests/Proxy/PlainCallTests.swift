@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Plain calls", .timeLimit(.minutes(10)))
 struct PlainCallTests {
-    /// Hands its progress out and waits until it is let go, cancelled or not.
+    /// A transport that exposes its progress handler and waits until it is released, cancelled or not.
     private final class ProgressingTransport: HTTPTransport {
         let latch = Latch()
         let handler = Mutex<TransferProgress.Handler?>(nil)
@@ -26,7 +26,7 @@ struct PlainCallTests {
         }
     }
 
-    @Test func `No progress is heard of a call that was cancelled`() async {
+    @Test func `No progress of a cancelled call is reported`() async {
         let transport = ProgressingTransport()
         let proxy = APIProxy(transport: transport)
         let heard = Mutex(0)

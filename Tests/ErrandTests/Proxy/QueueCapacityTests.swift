@@ -6,8 +6,8 @@ import Testing
 
 @testable import Errand
 
-/// The proxy's queue is the only one: it admits as many requests as the transport carries at once.
-@MainActor @Suite("The queue admits what the transport carries", .takesTurns, .timeLimit(.minutes(10)))
+/// The proxy's queue is the only one: it admits as many requests as the transport can perform at once.
+@MainActor @Suite("The queue admits as many requests as the transport performs", .takesTurns, .timeLimit(.minutes(10)))
 struct QueueCapacityTests {
     let screen = Screen()
 
@@ -36,7 +36,7 @@ struct QueueCapacityTests {
     }
 
     @Test(arguments: [(16, 128, 64, 256, 16), (16, 3, 64, 256, 3), (16, 128, 5, 256, 5), (16, 128, 64, 7, 7)])
-    func `The smallest of all limits counts`(
+    func `The smallest of all limits applies`(
         _ perHost: Int,
         _ connections: Int,
         _ queuePerHost: Int,
@@ -54,7 +54,7 @@ struct QueueCapacityTests {
         #expect(proxy.queuedCount == 0)
     }
 
-    @Test func `A host that multiplexes has room for its streams, and one that no longer does for its connections`() {
+    @Test func `The limit of a host that multiplexes is its streams, and afterwards its connections`() {
         var capacity = TransportCapacity()
         (capacity.connectionsPerHost, capacity.connections, capacity.streamsPerConnection) = (2, 3, 10)
         var queue = RequestQueueState(limits: QueueLimits(perHost: 8, total: 12), capacity: capacity)
@@ -67,7 +67,7 @@ struct QueueCapacityTests {
         #expect(isMultiplexed && !isMultiplexedAgain, "the second time it is no news")
         #expect(queue.admitWaiters() == 6, "as many as the queue's limit")
         #expect(queue.admit(old, times: 4) == 2)
-        // Six more than would be admitted now; the connections in all count them.
+        // Six more than would be admitted now; the total of connections includes them.
         let admitsMore = queue.record(isMultiplexed: false, of: "new")
         #expect(!admitsMore)
         for _ in 0..<6 {
@@ -98,7 +98,7 @@ struct QueueCapacityTests {
 
     #if os(Linux)
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
-    func `Over HTTP 2 one connection carries them all`() async throws {
+    func `Over HTTP 2 one connection performs all requests`() async throws {
         let authority = try TestAuthority()
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
@@ -114,7 +114,7 @@ struct QueueCapacityTests {
     #endif
 }
 
-/// Counts the requests that another transport carries at a time.
+/// Counts the requests that another transport performs at a time.
 private final class CountingTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let counts = Mutex((now: 0, peak: 0))
@@ -124,7 +124,7 @@ private final class CountingTransport: HTTPTransport {
     }
 
     var capacity: TransportCapacity { transport.capacity }
-    /// The largest number.
+    /// The maximum number of simultaneous requests.
     var peak: Int { counts.withLock(\.peak) }
 
     func send(
@@ -137,7 +137,7 @@ private final class CountingTransport: HTTPTransport {
     }
 }
 
-/// A transport of limited capacity that answers with no goods.
+/// A transport of limited capacity that answers with an empty list.
 private struct CapacityTransport: HTTPTransport {
     let capacity: TransportCapacity
     private let wait: @Sendable () async throws -> Void
@@ -159,14 +159,14 @@ private struct CapacityTransport: HTTPTransport {
 }
 
 extension RequestQueueState {
-    /// How many of `count` requests are admitted.
+    /// Returns how many of `count` requests are admitted.
     fileprivate mutating func admit(_ lane: QueueLane, times count: Int) -> Int {
         var admitted = 0
         for _ in 0..<count where admit(lane) { admitted += 1 }
         return admitted
     }
 
-    /// How many waiting requests are admitted now.
+    /// Returns how many waiting requests are admitted now.
     fileprivate mutating func admitWaiters() -> Int {
         var admitted = 0
         while admitWaiter() != nil { admitted += 1 }

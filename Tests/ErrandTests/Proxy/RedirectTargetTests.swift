@@ -27,7 +27,7 @@ struct RedirectTargetTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `The examples of RFC 3986 on one host ask for what the RFC says`(_ kind: TransportKind) async throws {
+    func `The examples of RFC 3986 on one host request the targets of the RFC`(_ kind: TransportKind) async throws {
         let examples = RFC3986.examples.filter { $0.target?.hasPrefix("http://a/") == true }
         let server = try server(examples.map(\.reference))
         let proxy = proxy(try kind.make())
@@ -46,7 +46,7 @@ struct RedirectTargetTests {
         return proxy(try CurlTransport(configuration))
     }
 
-    @Test func `All 42 examples of RFC 3986 ask for what the RFC says, or for nothing`() async throws {
+    @Test func `All 42 examples of RFC 3986 request the targets of the RFC, or nothing`() async throws {
         #expect(RFC3986.examples.count == 42)
         let server = try server(RFC3986.examples.map(\.reference))
         let proxy = try proxied(by: server)
@@ -56,12 +56,12 @@ struct RedirectTargetTests {
             let target = example.isRequestable ? example.target : nil
             #expect(response?.url.absoluteString == target, "\(example)")
             let targets = server.requests.map(\.target)
-            // A path that is empty goes out as `/`.
+            // An empty path is sent as `/`.
             #expect(targets == [RFC3986.base] + (target.map { [$0 == "http://g" ? "http://g/" : $0] } ?? []))
         }
     }
 
-    @Test func `Generated locations ask for what the RFC's own pseudocode makes of them`() async throws {
+    @Test func `Generated locations request the targets that the RFC's pseudocode computes`() async throws {
         var random = SplitMix(seed: 42)
         let authorities = ["a.test", "u:p@b.test", "c.test:8080"]
         let locations = (0..<300).map { _ in ReferenceModel.randomReference(authorities: authorities, &random) }
@@ -73,7 +73,7 @@ struct RedirectTargetTests {
             server.forgetRequests()
             _ = try await send(number, to: URL(base), through: proxy)
             let target = ReferenceModel(location).resolved(against: ReferenceModel(base))
-            // libcurl does not send the `?` of a query that is empty.
+            // libcurl does not send the `?` of an empty query.
             let sent = ReferenceModel(target).query == "" ? String(target.dropLast()) : target
             #expect(server.requests.last?.target == sent, "\(location)")
         }
@@ -81,7 +81,7 @@ struct RedirectTargetTests {
     #endif
 
     @Test(arguments: TransportKind.allCases)
-    func `What is encoded already arrives as it is, and only what may not stand there is encoded`(
+    func `Encoded characters are sent unchanged, and only invalid characters are encoded`(
         _ kind: TransportKind
     ) async throws {
         let cases = [
@@ -115,7 +115,7 @@ struct RedirectTargetTests {
         }
     }
 
-    @Test func `A cookie's path is matched with the path as it is sent`() async throws {
+    @Test func `A cookie's path is compared with the path that is sent`() async throws {
         let start = try FixtureServer.start { request in
             guard request.path == "/" else { return .text("there") }
             return .redirect(to: "/x%2f/%41?/y").adding("Set-Cookie", "decoded=1; Path=/x/")
@@ -157,6 +157,6 @@ struct RedirectTargetTests {
 }
 
 extension RFC3986.Example {
-    /// Whether the target has the scheme and the host of something that can be asked for.
+    /// Whether the target has a scheme and a host that can be requested.
     fileprivate var isRequestable: Bool { target?.hasPrefix("http://") == true }
 }

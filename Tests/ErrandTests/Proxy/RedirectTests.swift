@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Redirects are the library's own", .timeLimit(.minutes(10)))
+@Suite("Redirects are followed by the library", .timeLimit(.minutes(10)))
 struct RedirectTests {
     private func redirect(
         _ request: HTTPRequest = HTTPRequest(.get, URL("http://a.test/b/c/d?q")),
@@ -37,7 +37,7 @@ struct RedirectTests {
         #expect(throws: TransportError.self) { try redirect(to: location) }
     }
 
-    @Test func `A target of 8 KB and one that is not UTF-8 are followed as they are`() throws {
+    @Test func `A target of 8 KB and one that is not UTF-8 are followed unchanged`() throws {
         let long = "/" + String(repeating: "a", count: 8192)
         #expect(try redirect(to: long)?.url.path.count == 8193)
         let headers = HTTPHeaders([HTTPField("Location", bytes: Array("/".utf8) + [0xE9])])
@@ -47,7 +47,7 @@ struct RedirectTests {
         #expect(next?.url.absoluteString == "http://a.test/%E9")
     }
 
-    @Test func `https never becomes http`() {
+    @Test func `A redirect from https to http is refused`() {
         let request = HTTPRequest(.get, URL("https://a.test/"))
         let error = #expect(throws: TransportError.self) { try redirect(request, to: "http://a.test/") }
         #expect(error?.kind == .security)
@@ -74,7 +74,7 @@ struct RedirectTests {
         arguments: ["http://a.test/x", "http://b.test/x", "https://a.test/x", "http://a.test:81/x"],
         [301, 302, 303]
     )
-    func `Nothing describes a body that is not sent`(_ location: String, _ status: Int) throws {
+    func `A request without its body has no headers of the body`(_ location: String, _ status: Int) throws {
         let headers: HTTPHeaders = [
             "Content-Type": "text/plain", "CONTENT-LENGTH": "1", "Content-Encoding": "gzip", "Content-Language": "de",
             "Content-Location": "/x", "Content-MD5": "x", "Content-Digest": "x", "Digest": "x", "Repr-Digest": "x",
@@ -88,7 +88,7 @@ struct RedirectTests {
         }
     }
 
-    @Test(.fault(83)) func `Another origin gets no type of a body that it does not get either`() throws {
+    @Test(.fault(83)) func `Another origin receives no type of a body that is not sent`() throws {
         let request = HTTPRequest(.post, URL("http://a.test/"), headers: ["Content-Type": "text/plain"])
         #expect(try redirect(request, to: "/x", status: 307)?.headers["Content-Type"] == "text/plain")
         #expect(try redirect(request, to: "//b.test/x", status: 307)?.headers.isEmpty == true)
@@ -117,7 +117,7 @@ struct RedirectTests {
         ],
         [301, 302, 303, 307, 308]
     )
-    func `Nothing secret goes to another origin`(_ location: String, _ status: Int) throws {
+    func `No secret is sent to another origin`(_ location: String, _ status: Int) throws {
         let headers: HTTPHeaders = [
             "Authorization": "Bearer x", "Cookie": "a=b", "X-Api-Key": "k", "X-Anything": "v", "Accept": "text/html",
         ]
@@ -131,16 +131,16 @@ struct RedirectTests {
         #expect(error?.kind == .security)
     }
 
-    @Test func `The same origin keeps everything, whatever the case and the default port`() throws {
+    @Test func `The same origin keeps all headers, in any case and with the default port`() throws {
         let request = HTTPRequest(.get, URL("http://a.test/"), headers: ["Authorization": "Bearer x"])
         #expect(try redirect(request, to: "http://A.test:80/x")?.headers["Authorization"] == "Bearer x")
     }
 
-    @Test(arguments: [200, 300, 304, 305, 404]) func `Other answers are answers`(_ status: Int) throws {
+    @Test(arguments: [200, 300, 304, 305, 404]) func `Other statuses are not redirects`(_ status: Int) throws {
         #expect(try redirect(to: "/x", status: status) == nil)
     }
 
-    @Test func `A redirect without Location is an answer`() throws {
+    @Test func `A redirect without Location is not followed`() throws {
         #expect(try HTTPRequest(.get, URL("http://a.test/")).redirected(by: HTTPResponse(status: 302)) == nil)
     }
 }

@@ -30,7 +30,7 @@ struct RequestQueueTests {
         return request
     }
 
-    @Test(.fault(68)) func `No more are under way than the limits allow, and all get their turn in order`() async {
+    @Test(.fault(68)) func `No more requests are under way than the limits allow, and all are sent in order`() async {
         let gates = (0..<20).map { _ in Latch() }
         let transport = ScriptedTransport { request in
             if let number = Int(request.url.lastPathComponent) { try await gates[number].wait() }
@@ -42,7 +42,7 @@ struct RequestQueueTests {
         await transport.waitForRequests(3)
         for (number, gate) in gates.enumerated() {
             gate.open()
-            // One turn at a time: tasks whose turns come together are sent in any order.
+            // One at a time, because requests that are admitted together are sent in any order.
             await transport.waitForRequests(min(number + 4, 20))
             #expect(transport.requests.count == min(number + 4, 20))
         }
@@ -54,7 +54,7 @@ struct RequestQueueTests {
         #expect(requests.allSatisfy { !$0.isLoading })
     }
 
-    @Test func `The higher priority goes first, and the older within one`() async {
+    @Test func `A higher priority is sent first, and the older request within a priority`() async {
         let transport = gated()
         let proxy = proxy(transport, perHost: 1)
         var requests = [load("/first", proxy)]
@@ -71,7 +71,7 @@ struct RequestQueueTests {
         #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "u1", "u2", "n1", "n2", "b1"])
     }
 
-    @Test func `A host at its limit does not hold up another, but the total does`() async {
+    @Test func `A host at its limit does not delay another, but the total does`() async {
         let transport = gated()
         let proxy = proxy(transport, perHost: 1, total: 2)
         let other = APIService.sample { $0.baseURL = URL("http://other.test:8080/api") }
@@ -111,7 +111,7 @@ struct RequestQueueTests {
         #expect(!first.isLoading && !last.isLoading)
     }
 
-    @Test func `A load in its back-off keeps nobody waiting`() async {
+    @Test func `A load in its back-off delays no other`() async {
         let clock = ManualClock()
         let transport = ScriptedTransport { $0.url.path.hasSuffix("bad") ? .status(503) : .json(goodsJSON([])) }
         let service = APIService.sample { $0.retryPolicy = RetryPolicy() }
@@ -127,7 +127,7 @@ struct RequestQueueTests {
         #expect(bad.isLoading && !good.isLoading)
     }
 
-    @Test func `A load runs at the priority of the task that began it, whoever gave it its turn`() async {
+    @Test func `A load runs at the priority of the task that began it, whatever admitted it`() async {
         let priorities = Mutex<[TaskPriority]>([])
         let transport = ScriptedTransport { [gate] _ in
             priorities.withLock { $0.append(Task.currentPriority) }
@@ -158,7 +158,7 @@ struct RequestQueueTests {
         first.cancelAllRequests()
     }
 
-    @Test func `Any order of coming, leaving and being granted keeps count and order`() {
+    @Test func `Any sequence of arrivals, cancels and admissions keeps the count and the order`() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<200 {
             var model = WaiterListModel()
@@ -178,11 +178,11 @@ struct RequestQueueTests {
     }
 }
 
-/// A waiter list, and what it should contain.
+/// A waiter list and its expected contents.
 private struct WaiterListModel {
     private var list = WaiterList<UInt64>()
     private var expected: [UInt64] = []
-    // Drawn, and not inserted yet: tasks draw their number and insert it under two locks.
+    // Drawn and not yet inserted, because tasks draw their numbers and insert them under two locks.
     private var drawn: [UInt64] = []
     private var last: UInt64 = 0
     private(set) var isSound = true

@@ -4,14 +4,14 @@ import Foundation
 
 @testable import Errand
 
-/// What answers the loads of a ``LoadScene``, in the process or over sockets.
+/// The backend of a ``LoadScene``, in the process or over sockets.
 struct SceneBackend: Sendable {
     let transport: any HTTPTransport
     let baseURL: URL
     let arrivals: @Sendable () -> Int
-    /// Holds up scripted answers.
+    /// Delays scripted answers.
     private let latch: Latch
-    /// Holds up the server's answers.
+    /// Delays the server's answers.
     private let gate: Gate
 
     init(_ point: LoadScene.Point, live kind: TransportKind?) throws {
@@ -50,7 +50,7 @@ struct SceneBackend: Sendable {
     }
 }
 
-/// What happens to one request.
+/// The action on one request.
 private enum SceneDeed {
     case answer, hang, answerHalf, refuse, fail, redirect, noNetwork
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What a service does to each request before it goes out.
+/// The changes that a service makes to each request before it is sent.
 @MainActor @Suite("A service adapts its requests", .timeLimit(.minutes(10)))
 struct AdaptTests {
     private struct Unsigned: Error {}
@@ -15,7 +15,7 @@ struct AdaptTests {
         .sample { $0.adapt = adapt }
     }
 
-    @Test func `It sees the whole request, and what it changes goes out`() async {
+    @Test func `It receives the whole request, and its changes are sent`() async {
         let service = service { request in
             await Task.yield()
             guard case .data(let body) = request.body.pieces.first else { throw Unsigned() }
@@ -30,7 +30,7 @@ struct AdaptTests {
         #expect(transport.requests.map { $0.headers["X-Signature"] } == [#"POST /api/goods {"a":1}"#])
     }
 
-    @Test func `Every send is adapted anew, from what it was before`() async {
+    @Test func `Every send is adapted again, from the request before its changes`() async {
         let calls = Counter()
         var service = service { $0.headers.append("X-Nonce", "\(calls.next())") }
         service.retryPolicy = RetryPolicy()
@@ -45,7 +45,7 @@ struct AdaptTests {
         #expect(transport.requests.map { $0.headers.values("X-Nonce") } == [["1"], ["2"], ["3"]])
     }
 
-    /// A load that joins what is the same, left to its own service or given one.
+    /// A load that joins identical ones, with its default service or a given one.
     private func joining(_ proxy: APIProxy, _ service: APIService? = nil) -> GoodsRequest {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         (request.method, request.ownJoin, request.ownService) = (.get, true, service)
@@ -59,7 +59,7 @@ struct AdaptTests {
         }
     }
 
-    @Test func `Loads that it makes the same share an exchange`() async {
+    @Test func `Loads that are identical after its changes share an exchange`() async {
         let gate = Latch()
         let transport = held(gate)
         let proxy = APIProxy(fake: transport, service: service { $0.headers["X-Key"] = "same" })
@@ -75,7 +75,7 @@ struct AdaptTests {
     }
 
     @Test(arguments: ["state", "copies", "nonce"])
-    func `Loads that it makes different have exchanges of their own`(_ how: String) async {
+    func `Loads that differ after its changes have separate exchanges`(_ how: String) async {
         let (gate, calls, language) = (Latch(), Counter(), Counter())
         let transport = held(gate)
         let adapting = service { $0.headers["X-Key"] = how == "nonce" ? "\(calls.next())" : "\(language.count)" }
@@ -95,7 +95,7 @@ struct AdaptTests {
         #expect(Set(transport.requests.map { $0.headers["X-Key"] }).count == 2)
     }
 
-    @Test func `What it makes another method than GET, or send to a file, shares nothing`() async throws {
+    @Test func `A load that it changes to another method than GET, or to a file, shares no exchange`() async throws {
         let (gate, folder) = (Latch(), try TemporaryFolder())
         for change in ["method", "destination"] {
             let transport = held(gate)
@@ -113,7 +113,7 @@ struct AdaptTests {
         #expect(try folder.names.isEmpty)
     }
 
-    @Test func `What it throws is why the load fails, and nothing is sent`() async {
+    @Test func `Its error is the failure of the load, and nothing is sent`() async {
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let unsigned = GoodsRequest(proxy: APIProxy(fake: transport, service: service { _ in throw Unsigned() }))
         let error = await #expect(throws: APIError.self) { try await unsigned.value() }

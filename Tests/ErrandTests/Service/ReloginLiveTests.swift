@@ -18,12 +18,12 @@ struct ReloginLiveTests {
     }
 
     @Test(.fault(37), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
-    func `A thousand loads with an expired token share one login, and each ends well after it`(
+    func `A thousand loads with an expired token share one login, and each succeeds after it`(
         _ kind: TransportKind,
         _ refusal: Refusal
     ) async throws {
         let gate = Gate()
-        // Nobody is answered before several are there.
+        // No load is answered before several have arrived.
         let shop = try GuardedShop(kind, refusal.answer.preceded(by: .pass(gate)))
         let requests = (0..<1_000).map { number in
             screen.params = ["number": number]
@@ -44,7 +44,7 @@ struct ReloginLiveTests {
     }
 
     @Test(.fault(40), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
-    func `A refusal of the old token behind the login starts no second one`(
+    func `A refusal of the old token after the login starts no second one`(
         _ kind: TransportKind,
         _ refusal: Refusal
     ) async throws {
@@ -64,7 +64,7 @@ struct ReloginLiveTests {
     }
 
     @Test(.fault(41), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
-    func `A login that is refused as well ends all who wait, once`(
+    func `A refused login ends all waiting loads, once`(
         _ kind: TransportKind,
         _ refusal: Refusal
     ) async throws {
@@ -81,7 +81,7 @@ struct ReloginLiveTests {
     }
 
     @Test(.fault(42), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
-    func `A logout while the login is under way ends all who wait as cancelled`(
+    func `A logout while the login is under way ends all waiting loads as cancelled`(
         _ kind: TransportKind,
         _ refusal: Refusal
     ) async throws {
@@ -109,8 +109,7 @@ struct ReloginLiveTests {
             [#"Negotiate, Basic realm="a, b", Bearer"#], ["=,\"garbage", ""],
         ]
     )
-    func `A challenge is an expired login, whatever it asks for`(_ kind: TransportKind, _ lines: [String]) async throws
-    {
+    func `A challenge of any scheme is an expired login`(_ kind: TransportKind, _ lines: [String]) async throws {
         let challenges = lines.map { HeaderLine("WWW-Authenticate", $0) }
         let shop = try GuardedShop(kind, .status(401, headers: HeaderLines(challenges)))
         let start = ContinuousClock.now
@@ -124,7 +123,7 @@ struct ReloginLiveTests {
     }
 
     @Test(.fault(44), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
-    func `Who is cancelled during the login is not sent again, and is released`(
+    func `A load that is cancelled during the login is not sent again, and is released`(
         _ kind: TransportKind,
         _ refusal: Refusal
     ) async throws {
@@ -174,7 +173,7 @@ struct ReloginLiveTests {
     }
 }
 
-/// A server that accepts one token, and an app that gets it by a login request of its own.
+/// A server that accepts one token, and an app that obtains it with a login request.
 @MainActor private final class GuardedShop {
     nonisolated static let welcome = Answer.json(bytes: goodsJSON([]).utf8)
 
@@ -210,13 +209,13 @@ struct ReloginLiveTests {
         }
     }
 
-    /// The logins that have arrived.
+    /// The login requests that have arrived.
     var logins: [RecordedRequest] { server.requests.filter { $0.path == "/login" } }
 
-    /// All others.
+    /// All other requests that have arrived.
     var goods: [RecordedRequest] { server.requests.filter { $0.path != "/login" } }
 
-    /// Lets another token in than before.
+    /// Changes the accepted token.
     func accept(_ name: String) { token.valid.withLock { $0 = name } }
 
     private final class Token: Sendable {

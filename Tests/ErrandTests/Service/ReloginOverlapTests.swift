@@ -11,7 +11,7 @@ struct ReloginOverlapTests: SessionScene {
     let clock = ManualClock()
     private let calls = Calls()
 
-    /// The calls of a handler that returns when the test lets it, whatever becomes of its task.
+    /// The calls of a handler that returns when the test releases it, even when its task is cancelled.
     @MainActor private final class Calls {
         private(set) var open: [Latch] = []
         private(set) var most = 0
@@ -38,7 +38,7 @@ struct ReloginOverlapTests: SessionScene {
     }
 
     @Test(.fault(41), arguments: [false, true])
-    func `The next call begins when the first has returned, and its credentials are the newest`(
+    func `The next call begins when the first has returned, and its credentials replace the first ones`(
         _ endsByLogout: Bool
     ) async {
         let proxy = proxy(accepting: "t2")
@@ -61,7 +61,7 @@ struct ReloginOverlapTests: SessionScene {
         #expect(!first.isLoading && !second.isLoading)
     }
 
-    @Test(.fault(41)) func `Behind one that never returns, all loads end at their relogin's deadline`() async {
+    @Test(.fault(41)) func `After one that never returns, all loads end at their relogin's deadline`() async {
         let proxy = proxy()
         var requests = [load(proxy)]
         await waiters(1, proxy)
@@ -81,7 +81,7 @@ struct ReloginOverlapTests: SessionScene {
     }
 
     @Test(.fault(41), arguments: 1...20 as ClosedRange<UInt64>)
-    func `Whatever happens in whatever order, no two calls overlap and every load ends once`(_ seed: UInt64) async {
+    func `For any sequence of events, no two calls overlap and every load ends once`(_ seed: UInt64) async {
         var random = SplitMix(seed: seed)
         let proxy = proxy()
         var requests: [GoodsRequest] = []

@@ -11,7 +11,7 @@ struct ReloginScopeTests: SessionScene {
     let account = Account()
     let clock = ManualClock()
 
-    /// Every way in which a handler may begin a load and wait for it.
+    /// Every way in which a handler can begin a load and wait for it.
     enum Way: CaseIterable, Sendable {
         case value, delegate, callback, childTask, taskGroup, task, batch, chain
         case ignoringNew, joining, plainCall, cancelledFirst
@@ -32,7 +32,7 @@ struct ReloginScopeTests: SessionScene {
         return request
     }
 
-    /// A load that takes the only place at the transport, and that no relogin concerns.
+    /// A load that occupies the only place at the transport and needs no relogin.
     private func fillQueue(of proxy: APIProxy, _ transport: ScriptedTransport) async -> GoodsRequest {
         let blocker = inner(proxy, "/slow")
         blocker.ownService = .sample()
@@ -42,13 +42,13 @@ struct ReloginScopeTests: SessionScene {
     }
 
     @Test(.fault(41), arguments: Way.allCases)
-    func `It is sent at once, however it begins`(_ way: Way) async throws {
+    func `It is sent at once, in whatever way it begins`(_ way: Way) async throws {
         let transport = transport()
         let proxy = proxy(transport, limits: QueueLimits(perHost: 1))
         let waiting = inner(proxy)
         waiting.ownRestartPolicy = .ignoreNew
         account.login = { [self] in
-            // It began before, in another task, and waits for this relogin.
+            // The load began before, in another task, and waits for this relogin.
             if way == .ignoringNew {
                 await Task.detached { @MainActor in _ = waiting.loadData() }.value
                 while proxy.defaultService?.login.waiterCount != 2 { await Task.yield() }
@@ -63,7 +63,7 @@ struct ReloginScopeTests: SessionScene {
         #expect(request.error == nil)
         let inner = transport.requests.first { $0.url.path.hasSuffix("inner") }
         #expect(inner?.headers["X-Token"] == "t0", "it was sent before the relogin ended")
-        // The late-comer of `ignoringNew` is delivered as well.
+        // The later load of `ignoringNew` is delivered as well.
         while waiting.isLoading { await Task.yield() }
     }
 
@@ -114,7 +114,7 @@ struct ReloginScopeTests: SessionScene {
         #expect(await own.endings(2) == [.success, .success])
     }
 
-    /// Loads what another load, which is not part of the relogin, has asked for and queues with.
+    /// Joins a queued load that is not part of the relogin.
     private func join(_ request: GoodsRequest, _ proxy: APIProxy) async throws {
         let queued = inner(proxy)
         (queued.ownService, queued.ownJoin, request.ownJoin) = (proxy.defaultService, true, true)
@@ -125,7 +125,7 @@ struct ReloginScopeTests: SessionScene {
         queued.cancelAllRequests()
     }
 
-    @Test(.fault(41)) func `The error of one in a detached task says why it waited, and the handler goes on`() async {
+    @Test(.fault(41)) func `The error of one in a detached task names the cause, and the handler continues`() async {
         let transport = transport()
         let proxy = proxy(transport)
         let request = inner(proxy)
@@ -144,7 +144,7 @@ struct ReloginScopeTests: SessionScene {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `One that begins in a task left behind, when the relogin has ended, is like any other`() async {
+    @Test func `One that begins in a task that outlives the relogin is like any other`() async {
         let transport = ScriptedTransport { request in
             let number = request.url.path.hasSuffix("late") ? "t2" : "t1"
             return request.headers["X-Token"] == number ? .json(goodsJSON([])) : .status(401)
@@ -169,7 +169,7 @@ struct ReloginScopeTests: SessionScene {
         #expect(!request.isLoading)
     }
 
-    @Test func `A callback that shares its hop with one of a relogin begins loads like any other`() async throws {
+    @Test func `A callback delivered together with one of a relogin begins loads like any other`() async throws {
         let gate = Latch()
         let transport = transport(gate)
         let proxy = proxy(transport)
@@ -183,7 +183,7 @@ struct ReloginScopeTests: SessionScene {
         account.login = { [self] in
             let request = inner(proxy)
             request.loadData()
-            // Not a yield: the main actor is what both deliveries wait for.
+            // Without a yield, because both deliveries wait for the main actor.
             while proxy.context.delivery.count < 1 { sched_yield() }
             gate.open()
             while proxy.context.delivery.count < 2 { sched_yield() }
@@ -197,7 +197,7 @@ struct ReloginScopeTests: SessionScene {
         withExtendedLifetime(bystander) {}
     }
 
-    @Test func `A relogin that needs another service's, which needs the first, waits for nothing`() async {
+    @Test func `Two relogins that need each other do not wait for each other`() async {
         let second = Account()
         second.setToken("none")
         let transport = ScriptedTransport { request in
@@ -222,7 +222,7 @@ struct ReloginScopeTests: SessionScene {
         #expect(!request.isLoading)
     }
 
-    @Test(.fault(38)) func `Its success is no new session, whose expiry would be told again`() async {
+    @Test(.fault(38)) func `Its success begins no new session, whose expiry would be reported again`() async {
         let proxy = proxy(transport())
         account.login = { [self] in _ = try await inner(proxy).value() }
         account.fails = true

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("One relogin for all who need it, one replay for each", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("One relogin for all loads that need it, one replay for each", .takesTurns, .timeLimit(.minutes(10)))
 struct ReloginTests {
     let screen = Screen(params: ["n": 1])
     let account = Account()
@@ -48,15 +48,15 @@ struct ReloginTests {
         account.gate = gate
         let requests = (0..<5).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
         for request in requests { request.loadData() }
-        // A load that is sent after the failure may try again; here all of them are to fail with it.
+        // A load that is sent after the failure may try again; here all loads must fail with it.
         while proxy.defaultService?.login.waiterCount != 5 { await Task.yield() }
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 5))
         #expect(account.logins == 1)
         #expect(account.expiries == 1)
         #expect(screen.errors.allSatisfy { $0.underlying is Account.WrongPassword })
-        // Loads that began during the relogin were never sent, and have no answer to keep.
-        // A loop: `filter` and `allSatisfy` in its place crash the optimizer of Swift 6.3.1 (CopyPropagation).
+        // Loads that began during the relogin were never sent, and have no answer.
+        // A loop, because `filter` and `allSatisfy` crash the optimizer of Swift 6.3.1 (CopyPropagation).
         for error in screen.errors where error.response != nil {
             #expect(error.status == refusal.response.status)
             #expect(refusal == .status || error.message == "expired" && error.code == 11010)
@@ -149,13 +149,13 @@ struct ReloginTests {
         #expect(!request.isLoading)
     }
 
-    @Test(.fault(42)) func `A relogin that has not come to its handler when the session ends does not come there`()
+    @Test(.fault(42)) func `A relogin that has not called its handler when the session ends does not call it`()
         async
     {
         let proxy = proxy(transport(.status))
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
-        // Not a yield: the main actor is what the handler waits for.
+        // Without a yield, because the handler waits for the main actor.
         while proxy.defaultService?.login.waiterCount != 1 { sched_yield() }
         proxy.logout()
         #expect(await screen.ending() == .cancel)
@@ -164,7 +164,7 @@ struct ReloginTests {
         #expect(!request.isLoading)
     }
 
-    @Test func `A load in the background keeps neither relogin nor callbacks there`() async {
+    @Test func `A load of low priority does not lower the priority of relogin and callbacks`() async {
         var priorities: [TaskPriority] = []
         account.login = { priorities.append(Task.currentPriority) }
         screen.onEvent = { _, _ in priorities.append(Task.currentPriority) }
@@ -174,7 +174,7 @@ struct ReloginTests {
             request.loadData()
             return request
         }
-        // Not the task itself, which would get this one's priority by that.
+        // Does not wait for the task itself, because that would raise its priority.
         #expect(await screen.ending() == .success)
         #expect(priorities == [.userInitiated, .userInitiated])
         #expect(await !begun.value.isLoading)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A load that found no network waits for one where it may", .timeLimit(.minutes(10)))
+@MainActor @Suite("A load without a network waits for one if its policy allows it", .timeLimit(.minutes(10)))
 struct RetryConnectivityTests {
     let screen = Screen()
     let clock = ManualClock()
@@ -30,7 +30,7 @@ struct RetryConnectivityTests {
     }
 
     @Test(arguments: [TransportError.Kind.noNetwork, .hostNotFound])
-    func `A load that found no network is sent again when there is one`(_ kind: TransportError.Kind) async {
+    func `A load without a network is sent again when there is one`(_ kind: TransportError.Kind) async {
         let (network, isThere) = (Reachability(status: .unreachable), Counter())
         let transport = unreachable(until: isThere, kind)
         let request = waitingRequest(network, transport)
@@ -43,7 +43,7 @@ struct RetryConnectivityTests {
         while clock.sleepers > 0 { await Task.yield() }
     }
 
-    @Test func `A network that does not come back ends the load with noNetwork`() async {
+    @Test func `A load whose network does not return ends with noNetwork`() async {
         let transport = unreachable(until: Counter())
         let request = waitingRequest(Reachability(status: .unreachable), transport)
         request.loadData()
@@ -66,7 +66,7 @@ struct RetryConnectivityTests {
     }
 
     @Test(arguments: [ReachabilityStatus.unknown, .reachable, .unreachable])
-    func `A name without an address is no network only where there is known to be none`(
+    func `An unresolved name means no network only when reachability reports none`(
         _ status: ReachabilityStatus
     ) async {
         let (network, transport) = (Reachability(status: status), unreachable(until: Counter(), .hostNotFound))
@@ -79,7 +79,7 @@ struct RetryConnectivityTests {
     }
 
     @Test(arguments: [TransportError.Kind.noNetwork, .hostNotFound])
-    func `A POST that lost the network behind a redirect is not sent a second time`(
+    func `A POST that lost the network after a redirect is not sent a second time`(
         _ kind: TransportError.Kind
     ) async {
         let transport = ScriptedTransport { request in
@@ -93,7 +93,7 @@ struct RetryConnectivityTests {
     }
 
     @Test(arguments: [ReachabilityStatus.unknown, .reachable])
-    func `Reachability is no gate: a load that fails elsewise is an ordinary failure`(
+    func `Unless reachability reports an outage, a missing network is an ordinary failure`(
         _ status: ReachabilityStatus
     ) async {
         let request = waitingRequest(Reachability(status: status), unreachable(until: Counter()))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A load is sent again where that does no harm, and only there", .timeLimit(.minutes(10)))
+@MainActor @Suite("A load is sent again only where that is safe", .timeLimit(.minutes(10)))
 struct RetryTests {
     let screen = Screen()
     let clock = ManualClock()
@@ -22,7 +22,7 @@ struct RetryTests {
         return request
     }
 
-    /// Moves the clock over as many back-offs as there come.
+    /// Advances the clock past every back-off.
     private func skipBackOffs() -> Task<Void, Never> {
         Task { [clock] in
             while !Task.isCancelled {
@@ -40,7 +40,7 @@ struct RetryTests {
     }
 
     @Test(arguments: [408, 429, 500, 502, 503, 504])
-    func `A status that may pass is retried twice`(_ status: Int) async {
+    func `A temporary status is retried twice`(_ status: Int) async {
         let answers = Answers([.status(status), .status(status), .json(goodsJSON([Goods(id: 1, name: "pen")]))])
         let transport = ScriptedTransport { _ in answers.next() }
         let request = request(proxy(transport))
@@ -75,7 +75,7 @@ struct RetryTests {
     @Test(arguments: [
         TransportError.Kind.invalidRequest, .badResponse, .timeout, .security, .responseTooLarge, .storage,
     ])
-    func `What a later try cannot mend is not tried again`(_ kind: TransportError.Kind) async {
+    func `A permanent failure is not retried`(_ kind: TransportError.Kind) async {
         let transport = ScriptedTransport { _ in throw TransportError(kind, "no") }
         let request = request(proxy(transport))
         request.loadData()
@@ -86,7 +86,7 @@ struct RetryTests {
     @Test(arguments: [
         HTTPResponse.json("not JSON"), .json(#"{"errcode":5,"msg":"sold out"}"#), .status(404), .status(401),
     ])
-    func `An answer that means what it says is not asked for again`(_ answer: HTTPResponse) async {
+    func `A final answer is not requested again`(_ answer: HTTPResponse) async {
         let transport = ScriptedTransport { _ in answer }
         let request = request(proxy(transport))
         request.loadData()
@@ -95,7 +95,7 @@ struct RetryTests {
     }
 
     @Test(arguments: [HTTPMethod.post, .patch])
-    func `A method that changes things is not repeated unless the request says that it may be`(
+    func `A method that is not idempotent is not repeated unless the request allows it`(
         _ method: HTTPMethod
     ) async {
         let transport = ScriptedTransport { _ in .status(503) }
@@ -115,7 +115,7 @@ struct RetryTests {
         #expect(transport.requests.allSatisfy { $0.body == transport.requests[0].body })
     }
 
-    @Test func `A request's own policy wins over the service's`() async {
+    @Test func `A request's policy takes precedence over the service's`() async {
         let transport = ScriptedTransport { _ in .status(503) }
         let request = request(proxy(transport))
         request.ownRetryPolicy = .never
@@ -139,7 +139,7 @@ struct RetryTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `Retry-After is waited for to the second`() async {
+    @Test func `The wait of Retry-After is exact to the second`() async {
         let answers = Answers([.status(503, headers: ["Retry-After": "7"]), .json(goodsJSON([]))])
         let transport = ScriptedTransport { _ in answers.next() }
         let proxy = proxy(transport)
@@ -167,7 +167,7 @@ struct RetryTests {
         #expect(headers.retryAfter(at: clock.date, limit: .seconds(60)) == expected)
     }
 
-    @Test func `Each wait is drawn from nothing to twice the one before, up to the longest`() {
+    @Test func `Each wait is random, from zero to a limit that doubles up to the maximum`() {
         var policy = RetryPolicy()
         policy.baseDelay = .milliseconds(100)
         policy.maxDelay = .milliseconds(350)
@@ -188,7 +188,7 @@ struct RetryTests {
         #expect((1_010...1_100).contains(transport.requests.count))
     }
 
-    @Test func `The budget forgets what is older than a minute`() {
+    @Test func `The budget ignores loads that are older than a minute`() {
         let (budget, policy) = (RetryBudget(), RetryPolicy())
         let taken = { (uptime: Duration) in (0..<1_000).count { _ in budget.takeRetry(of: policy, at: uptime) } }
         #expect(taken(.seconds(1)) == 10)

@@ -4,18 +4,18 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Nothing of a session that has ended reaches the next", .timeLimit(.minutes(10)))
+@MainActor @Suite("A session that has ended does not affect the next", .timeLimit(.minutes(10)))
 struct SessionEndTests: SessionScene {
     let screen = Screen()
     let account = Account()
     let clock = ManualClock()
 
-    /// Where a load of the old account may be when the account changes.
+    /// The points at which a load of the old account may be when the account changes.
     enum Whereabouts: CaseIterable, Sendable {
         case queued, underWay, inBackOff, waitingForRelogin, waitingToStart
     }
 
-    /// Keeps loads of the old account at `place`, and answers the new one's.
+    /// Stops loads of the old account at `place`, and answers those of the new one.
     private func transport(_ place: Whereabouts, until gate: Latch) -> ScriptedTransport {
         ScriptedTransport { request in
             guard request.headers["X-Token"] != "new" else { return .json(goodsJSON([])) }
@@ -28,7 +28,7 @@ struct SessionEndTests: SessionScene {
         }
     }
 
-    /// Begins a load and brings it to its place, behind another one where the place is a line.
+    /// Begins a load and runs it to its point, after another load where the point is a queue.
     private func loads(
         at place: Whereabouts,
         _ proxy: APIProxy,
@@ -69,7 +69,7 @@ struct SessionEndTests: SessionScene {
         gate.open()
         clock.advance(by: .seconds(100))
         #expect(await screen.ending() == .success)
-        // Not before: this late handler puts a token of its own in the place of the new one.
+        // Not earlier, because this late handler replaces the new token.
         login.open()
         await sentinel(proxy)
         let sent = transport.requests.map { [$0.headers["X-Token"], $0.headers["Cookie"]] }
@@ -98,7 +98,7 @@ struct SessionEndTests: SessionScene {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test(.fault(42)) func `A load whose account changes while its headers are asked for is not sent`() async {
+    @Test(.fault(42)) func `A load whose account changes while its headers are read is not sent`() async {
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let proxy = proxy(transport)
         proxy.defaultService?.commonHeaders = { [weak proxy] in
@@ -121,7 +121,7 @@ struct SessionEndTests: SessionScene {
         #expect(account.expiries == 0)
     }
 
-    @Test func `Another service's loads and plain calls go on`() async throws {
+    @Test func `Another service's loads and plain calls continue`() async throws {
         let gate = Latch()
         let proxy = proxy(
             ScriptedTransport { _ in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A session expires once, however its relogin goes", .timeLimit(.minutes(10)))
+@MainActor @Suite("A session expires once, whatever the result of its relogin", .timeLimit(.minutes(10)))
 struct SessionTests: SessionScene {
     let screen = Screen()
     let account = Account()
@@ -12,7 +12,7 @@ struct SessionTests: SessionScene {
 
     // MARK: Expiry
 
-    @Test(.fault(38)) func `However often a relogin fails, the screen hears of one expired session`() async {
+    @Test(.fault(38)) func `However often a relogin fails, one expired session is reported`() async {
         let proxy = proxy(refusing(but: "t4"))
         account.fails = true
         for _ in 0..<3 {
@@ -33,7 +33,7 @@ struct SessionTests: SessionScene {
         #expect(account.expiries == 2, "a new session can expire once more")
     }
 
-    @Test func `A login request that succeeds begins a session which can expire`() async {
+    @Test func `A successful login request begins a session that can expire`() async {
         let proxy = proxy(ScriptedTransport { $0.url.path.hasSuffix("login") ? .json(goodsJSON([])) : .status(401) })
         account.fails = true
         for expiries in 1...2 {
@@ -70,7 +70,7 @@ struct SessionTests: SessionScene {
     // MARK: A handler that misbehaves
 
     @Test(.fault(41))
-    func `A handler that never returns fails its waiters at its deadline, and its late return counts for nothing`()
+    func `A handler that never returns fails its waiters at its deadline, and its late return has no effect`()
         async
     {
         let late = Latch()
@@ -90,7 +90,7 @@ struct SessionTests: SessionScene {
         #expect(clock.sleepers == 0)
     }
 
-    @Test(.fault(41)) func `A handler that ends by its deadline has no say in what its waiters hear`() async {
+    @Test(.fault(41)) func `A handler that ends by its deadline does not change the error of its waiters`() async {
         account.login = { try await Latch().wait() }
         for logins in 1...100 {
             let proxy = proxy(refusing())

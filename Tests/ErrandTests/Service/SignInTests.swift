@@ -4,13 +4,13 @@ import Testing
 
 @testable import Errand
 
-/// Logins that the user makes, and those that are cancelled.
-@MainActor @Suite("Signing in by hand", .timeLimit(.minutes(10)))
+/// Logins by the user, and cancelled logins.
+@MainActor @Suite("Signing in by the user", .timeLimit(.minutes(10)))
 struct SignInTests {
     private let screen = Screen()
     private let account = Account()
 
-    /// Refuses all but `valid`, a load of `/slow` not before `gate` opens, and signs everybody in.
+    /// Accepts every login, and refuses all tokens but `valid`; answers `/slow` after `gate` has opened.
     private func proxy(_ valid: String, _ gate: Latch) -> APIProxy {
         let service = APIService.sample { [account] in
             $0.reloginHandler = account
@@ -51,7 +51,7 @@ struct SignInTests {
         #expect(account.logins == 1)
     }
 
-    @Test func `A login that is cancelled with all who wait for it tells of no expired session`() async {
+    @Test func `A login that is cancelled with all waiting loads reports no expired session`() async {
         let never = Latch()
         let transport = ScriptedTransport { request in
             if request.url.path.hasSuffix("login") { try await never.wait() }

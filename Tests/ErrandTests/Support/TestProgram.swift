@@ -16,12 +16,12 @@ final class TestProgram: Sendable {
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    /// A program is not installed.
+    /// The error of a program that is not installed.
     struct Missing: Error {
         let name: String
     }
 
-    /// A program was still running at its deadline.
+    /// The error of a program that is still running at its deadline.
     struct Overdue: Error, CustomStringConvertible {
         let command: [String]
         let deadline: Duration
