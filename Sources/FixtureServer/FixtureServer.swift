@@ -75,23 +75,23 @@ package final class FixtureServer: Sendable {
     /// Waits for the oldest request that this method has not returned yet.
     ///
     /// - Throws: ``NoRequest`` when none arrives in time, the task is cancelled, or the server stops.
-    package func takeRequest(timeout: Duration = .seconds(30)) async throws -> RecordedRequest {
+    package func takeRequest(timeout: Duration = .seconds(300)) async throws -> RecordedRequest {
         guard let request = await ledger.takeRequest(timeout: timeout) else { throw NoRequest() }
         return request
     }
 
     /// Waits until exactly this many connections are open, and returns whether that happened in time.
-    package func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
+    package func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(300)) async -> Bool {
         await ledger.wait(timeout) { $0.openConnections == count }
     }
 
     /// Waits until at least this many connections have been accepted, and returns whether that happened in time.
-    package func waitForTotalConnections(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
+    package func waitForTotalConnections(_ count: Int, timeout: Duration = .seconds(300)) async -> Bool {
         await ledger.wait(timeout) { $0.totalConnections >= count }
     }
 
     /// Waits until at least this many requests have arrived, and returns whether that happened in time.
-    package func waitForTotalRequests(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
+    package func waitForTotalRequests(_ count: Int, timeout: Duration = .seconds(300)) async -> Bool {
         await ledger.wait(timeout) { $0.totalRequests >= count }
     }
 

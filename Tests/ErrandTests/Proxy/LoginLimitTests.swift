@@ -87,7 +87,6 @@ struct LoginLimitTests {
         let proxy = try proxy(kind, limits, server)
         let places = limits.places(kind, for: Self.slowLoads)
         account.login = {
-            #expect(await server.waitForTotalRequests(1 + places, timeout: .seconds(30)))
             let login = GoodsRequest(proxy: proxy)
             (login.path, login.ownLogin) = ("/login", true)
             _ = try await login.value()
@@ -95,6 +94,8 @@ struct LoginLimitTests {
         let refused = load("/goods", proxy)
         #expect(await server.waitForTotalRequests(1))
         let requests = (0..<Self.slowLoads).map { _ in load("/slow", proxy) }
+        // Loads that are sent later wait for the login.
+        #expect(await server.waitForTotalRequests(1 + places))
         refusal.open()
         try await until { server.requests.contains { $0.path == "/login" } }
         slowness.open()

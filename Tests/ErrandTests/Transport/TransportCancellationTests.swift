@@ -91,7 +91,7 @@ struct TransportCancellationTests {
         let server = try FixtureServer.start { _ in .hang }
         let transport = try kind.make()
         let tasks = (0..<300).map { _ in Task { await transport.ending(of: HTTPRequest(to: server)) } }
-        #expect(await server.waitForTotalRequests(6, timeout: .seconds(30)))
+        #expect(await server.waitForTotalRequests(6))
         for task in tasks { task.cancel() }
         for task in tasks { #expect(await task.value == .cancelled) }
         #expect(await server.waitForOpenConnections(0))
