@@ -56,7 +56,7 @@ final class APICall<Value: Sendable>: Sendable {
 
     /// Where its exchange queues; that of a login request does not, since the queued loads may wait for it.
     var exchangeLane: QueueLane? {
-        loginRole.isLoginRequest ? nil : QueueLane(host: service.baseURL.queueHost, priority: options.priority)
+        loginRole.isLoginRequest ? nil : QueueLane(host: service.queueHost, priority: options.priority)
     }
 }
 

@@ -7,6 +7,8 @@ struct Exchange: Sendable {
     /// The service whose texts its errors have.
     let service: APIService?
     let cookies: CookieJar
+    /// The host in whose lane it has queued; `nil` for a login request.
+    let host: String?
     let context: LoadContext
 
     /// Sends a request and follows its redirects, with the cookies for each of them.
@@ -33,6 +35,7 @@ struct Exchange: Sendable {
         do throws(TransportError) {
             while true {
                 let response = try await send(hop, session, progress)
+                if let host, redirects.isEmpty { context.queue.record(isMultiplexed: response.isMultiplexed, of: host) }
                 guard let next = try hop.redirected(by: response) else {
                     let duration = context.clock.uptime - start
                     return APIResponse(response, url: hop.url, redirects: redirects, duration: duration)
@@ -60,7 +63,6 @@ struct Exchange: Sendable {
             request.headers.append(cookie)
         }
         let response = try await context.transport.send(request, progress: progress)
-        context.queue.record(isMultiplexed: response.isMultiplexed, of: request.url.queueHost)
         session.store(from: response.headers, url: request.url, at: context.clock.date)
         return response
     }
@@ -104,23 +106,5 @@ extension HTTPRequest {
         var request = self
         request.deadline = deadline - elapsed
         return request
-    }
-}
-
-extension URL {
-    /// Scheme, host and port, in lower case and without a default port: what a limit for a host applies to.
-    var queueHost: String {
-        let text = absoluteString.utf8
-        guard let slash = text.firstIndex(of: UInt8(ascii: "/")) else { return "" }
-        let rest = text[slash...].drop { $0 == UInt8(ascii: "/") }
-        let end = rest.firstIndex { [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
-        let authority = rest[..<(end ?? rest.endIndex)]
-        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
-        let origin = String(
-            decoding: (Array(text[..<slash]) + Array("//".utf8) + host).map(\.asciiLowercased),
-            as: UTF8.self
-        )
-        let port = origin.hasPrefix("https:") ? ":443" : ":80"
-        return origin.hasSuffix(port) ? String(origin.dropLast(port.count)) : origin
     }
 }

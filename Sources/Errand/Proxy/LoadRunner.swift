@@ -65,7 +65,13 @@ struct LoadRunner<Value: Sendable> {
 
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> APIResponse {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        let exchange = Exchange(id: call.id, service: call.service, cookies: call.cookies, context: context)
+        let exchange = Exchange(
+            id: call.id,
+            service: call.service,
+            cookies: call.cookies,
+            host: slot.host,
+            context: context
+        )
         let response = try await exchange.send(request, progress: call.progress)
         if let refusal = response.shortJSON { try call.service.checkEnvelope(of: refusal) }
         return response

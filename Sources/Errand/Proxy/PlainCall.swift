@@ -41,7 +41,7 @@ struct PlainCall: Sendable {
                     defer { slot.release() }
                     try await slot.acquire()
                     guard context.loads.contains(id) else { throw APIError(.cancelled) }
-                    return try await exchange.send(request, progress: progress.map(whileActive))
+                    return try await exchange(slot.host).send(request, progress: progress.map(whileActive))
                 }
             )
         } catch {
@@ -49,7 +49,9 @@ struct PlainCall: Sendable {
         }
     }
 
-    private var exchange: Exchange { Exchange(id: id, service: service, cookies: cookies, context: context) }
+    private func exchange(_ host: String?) -> Exchange {
+        Exchange(id: id, service: service, cookies: cookies, host: host, context: context)
+    }
 
     private func whileActive(_ report: @escaping TransferProgress.Handler) -> TransferProgress.Handler {
         { progress in

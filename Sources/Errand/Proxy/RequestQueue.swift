@@ -77,6 +77,9 @@ struct QueueSlot: Sendable {
     private let lane: QueueLane?
     private var isHeld: Bool
 
+    /// The host in whose lane it waits.
+    var host: String? { lane?.host }
+
     init(_ queue: RequestQueue, lane: QueueLane?, isHeld: Bool = false) {
         self.queue = queue
         self.lane = lane

@@ -22,7 +22,13 @@ final class SharedExchanges: Sendable {
         let id = call.id
         let outcome = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
             if join(key, as: id, SharedExchange.Member(waiter: waiter, progress: call.progress, turn: call.turn)) {
-                let exchange = Exchange(id: nil, service: call.service, cookies: call.cookies, context: context)
+                let exchange = Exchange(
+                    id: nil,
+                    service: call.service,
+                    cookies: call.cookies,
+                    host: call.exchangeLane?.host,
+                    context: context
+                )
                 begin(key, number: id, QueueSlot(context.queue, lane: call.exchangeLane)) { progress throws(APIError) in
                     try await exchange.send(request, progress: progress)
                 } isActive: {

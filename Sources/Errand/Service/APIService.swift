@@ -7,7 +7,9 @@ public import Foundation
 /// them runs for all.
 public struct APIService: Sendable {
     /// The URL that paths are appended to, its own path included.
-    public var baseURL: URL
+    public var baseURL: URL { didSet { queueHost = baseURL.queueHost } }
+    /// What the proxy's limits for a host apply to.
+    private(set) var queueHost: String
     /// Header lines of every request, asked for at each send, so also after a relogin; any thread.
     public var commonHeaders: @Sendable () -> HTTPHeaders = { [:] }
     /// Parameters of every request, asked for at each send; a request's own win.
@@ -76,6 +78,7 @@ public struct APIService: Sendable {
     /// - Parameter baseURL: An absolute `http` or `https` URL.
     public init(baseURL: URL) {
         self.baseURL = baseURL
+        queueHost = baseURL.queueHost
         encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.dateEncodingStrategy = .iso8601

@@ -12,7 +12,7 @@ struct CookieConcurrencyTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        jar = CookieJar(file: folder.file) { Issue.record("\($0)") }
+        jar = CookieJar(file: folder.file) { recordIssue($0) }
     }
 
     @Test("The last changes are saved when threads store, send, remove, save and clear at once")

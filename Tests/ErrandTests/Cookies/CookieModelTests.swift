@@ -66,7 +66,7 @@ struct CookieModelTests {
     }
 
     private func local() -> any CookieFileClient {
-        LocalCookieFileClient(jar: CookieJar(file: folder.file) { if $0.kind != .locked { Issue.record("\($0)") } })
+        LocalCookieFileClient(jar: CookieJar(file: folder.file) { if $0.kind != .locked { recordIssue($0) } })
     }
 }
 
