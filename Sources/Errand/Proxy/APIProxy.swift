@@ -214,28 +214,6 @@ extension APIProxy: CookieJarOwner {
         context.cancel(context.loads.claim(ids) { $0.endsWithOwner })
     }
 
-    /// Sends a load that is in the table, and calls `ended` once on the main actor.
-    func start<Value>(
-        _ call: APICall<Value>,
-        ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
-    ) {
-        context.start(call.id, in: call.lane) { [context] slot in
-            let result: Result<APIAnswer<Value>, APIError>
-            do throws(APIError) {
-                result = .success(
-                    try await context.withDeadline(call.deadline, for: call.service, after: call.turn) {
-                        () async throws(APIError) in
-                        var runner = LoadRunner(call, context, slot)
-                        return try await runner.run()
-                    }
-                )
-            } catch {
-                result = .failure(error)
-            }
-            context.delivery.deliver { ended(result) }
-        }
-    }
-
     /// Whether the load has not ended.
     func isActive(_ id: RequestID) -> Bool {
         context.loads.contains(id)

@@ -141,6 +141,30 @@ struct LoadRunner<Value: Sendable> {
     }
 }
 
+extension LoadContext {
+    /// Sends a load that is in the table, and calls `ended` once on the main actor.
+    func send<Value>(
+        _ call: APICall<Value>,
+        ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
+    ) {
+        start(call.id, in: call.lane) { [self] slot in
+            let result: Result<APIAnswer<Value>, APIError>
+            do throws(APIError) {
+                result = .success(
+                    try await withDeadline(call.deadline, for: call.service, after: call.turn) {
+                        () async throws(APIError) in
+                        var runner = LoadRunner(call, self, slot)
+                        return try await runner.run()
+                    }
+                )
+            } catch {
+                result = .failure(error)
+            }
+            delivery.deliver { ended(result) }
+        }
+    }
+}
+
 /// What has been tried for one load.
 private struct RetryState {
     var hasBeenReplayed = false

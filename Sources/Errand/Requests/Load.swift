@@ -35,7 +35,7 @@ import Foundation
 
     /// Sends the call and ends the load with its result.
     func run(_ call: APICall<Manager.Response>) {
-        proxy.start(call) { result in
+        proxy.context.send(call) { result in
             self.inScope { self.didFinish(result, of: call.service) }
         }
     }

@@ -12,7 +12,7 @@ struct CookieConcurrencyTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        jar = CookieJar(file: folder.file) { recordIssue($0) }
+        jar = CookieJar(file: folder.file) { [weak folder] in recordIssue($0, while: folder) }
     }
 
     @Test("The last changes are saved when threads store, send, remove, save and clear at once")

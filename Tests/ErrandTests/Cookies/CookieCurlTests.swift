@@ -45,7 +45,7 @@ struct CookieCurlTests {
     @Test("A jar sends the cookies of curl to the same URLs as curl")
     func jarReads() async throws {
         _ = try await curl(shop, "-c", path, "-H", "X-Store: 1")
-        let jar = CookieJar(file: folder.file) { recordIssue($0) }
+        let jar = CookieJar(file: folder.file) { [weak folder] in recordIssue($0, while: folder) }
         #expect(jar.cookies.count == 4)
         #expect(jar.cookies.filter(\.isHTTPOnly).map(\.name) == ["all"])
         for text in ["http://shop.example.org/cart/list", "http://example.org/cart/", "http://shop.example.org/"] {
@@ -66,7 +66,7 @@ struct CookieCurlTests {
         }
         try jar.flush()
         _ = try await curl(URL("http://nowhere.example/"), "-b", path, "-c", path)
-        let back = CookieJar(file: folder.file) { recordIssue($0) }.cookies
+        let back = CookieJar(file: folder.file) { [weak folder] in recordIssue($0, while: folder) }.cookies
         #expect(Set(back.map(fields)) == Set(jar.cookies.map(fields)))
         jar.store(setCookie: "late=1", from: shop)
         try jar.flush()

@@ -88,13 +88,13 @@ struct CookieEvictionTests {
     @Test("A jar and its file hold as many cookies as the capacity", arguments: [20, 5_000])
     func hasCapacity(_ capacity: Int) throws {
         let folder = try TemporaryFolder()
-        let jar = CookieJar(file: folder.file, capacity: capacity) { recordIssue($0) }
+        let jar = CookieJar(file: folder.file, capacity: capacity) { [weak folder] in recordIssue($0, while: folder) }
         for number in 0..<capacity + 10 {
             jar.store(setCookie: "c=1", from: URL("https://host\(number).example/"))
         }
         #expect(jar.cookies.count == capacity)
         try jar.flush()
-        let other = CookieJar(file: folder.file, capacity: capacity) { recordIssue($0) }
+        let other = CookieJar(file: folder.file, capacity: capacity) { [weak folder] in recordIssue($0, while: folder) }
         #expect(other.cookies.count == capacity)
     }
 

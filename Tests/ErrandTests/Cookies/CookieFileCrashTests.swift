@@ -35,7 +35,7 @@ struct CookieFileCrashTests {
             try old.write(to: folder.file)
             let outcome = try await probe(injecting: "signal=SIGKILL", at: call)
             #expect(outcome.lines.last == "saving", "\(call)")
-            let jar = CookieJar(file: folder.file) { recordIssue($0, "\(call): ") }
+            let jar = CookieJar(file: folder.file) { [weak folder] in recordIssue($0, "\(call): ", while: folder) }
             #expect([Self.count, Self.count + 1].contains(jar.cookies.count), "\(call)")
             #expect(Set(jar.cookies.map(\.name)).isSuperset(of: (0..<Self.count).map { "old-\($0)" }), "\(call)")
             #expect(try Set(folder.names).isSubset(of: Self.kept), "\(call)")
@@ -96,7 +96,9 @@ struct CookieFileCrashTests {
             #expect(lines.count { $0.hasPrefix("failed") } == 1, "\(error) \(call)")
             // The file is replaced if only the directory fails, or if the scheduled save runs before the process exits.
             let isDone = try Data(contentsOf: folder.file) != old
-            let jar = CookieJar(file: folder.file) { recordIssue($0, "\(error) \(call): ") }
+            let jar = CookieJar(file: folder.file) { [weak folder] in
+                recordIssue($0, "\(error) \(call): ", while: folder)
+            }
             #expect(jar.cookies.count == Self.count + (isDone ? 1 : 0), "\(error) \(call)")
             #expect(try Set(folder.names).isSubset(of: Self.kept), "\(error) \(call)")
         }

@@ -109,7 +109,7 @@ struct CookieFileDamageTests {
     @Test("The temporary file of an interrupted save is removed")
     func removesTemporary() throws {
         try Data("half".utf8).write(to: folder.url.appending(path: "cookies.txt.errand-tmp"))
-        _ = CookieJar(file: folder.file) { recordIssue($0) }
+        _ = CookieJar(file: folder.file) { [weak folder] in recordIssue($0, while: folder) }
         #expect(try folder.names == ["cookies.txt.lock"])
     }
 

@@ -26,7 +26,7 @@ struct CookieFileIdentityTests {
     }
 
     private func jar(_ path: String) -> CookieJar {
-        CookieJar(file: URL(filePath: "\(root)/\(path)")) { recordIssue($0) }
+        CookieJar(file: URL(filePath: "\(root)/\(path)")) { [weak folder] in recordIssue($0, while: folder) }
     }
 
     private static let spellings = [

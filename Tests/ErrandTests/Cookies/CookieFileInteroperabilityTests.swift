@@ -21,7 +21,7 @@ struct CookieFileInteroperabilityTests {
     ])
     func `Lines of other tools are accepted`(_ line: String, _ header: String, _ expiry: TimeInterval?) throws {
         try Data("# Netscape HTTP Cookie File\n\(line)\n".utf8).write(to: folder.file)
-        let jar = CookieJar(file: folder.file, at: noon) { recordIssue($0) }
+        let jar = CookieJar(file: folder.file, at: noon) { [weak folder] in recordIssue($0, while: folder) }
         #expect(jar.header(for: url, at: noon) == header)
         #expect(jar.cookies.first?.expires?.timeIntervalSince1970 == expiry)
     }
@@ -37,7 +37,7 @@ struct CookieFileInteroperabilityTests {
     @Test func `A file may be as large as the cookies of its jar`() throws {
         let padding = Data(repeating: UInt8(ascii: "#"), count: 33 << 20)
         try (padding + Data("\nshop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\n".utf8)).write(to: folder.file)
-        let jar = CookieJar(file: folder.file, capacity: 10_000) { recordIssue($0) }
+        let jar = CookieJar(file: folder.file, capacity: 10_000) { [weak folder] in recordIssue($0, while: folder) }
         #expect(jar.cookies.map(\.name) == ["a"])
     }
 }

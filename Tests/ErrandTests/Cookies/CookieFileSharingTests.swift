@@ -34,7 +34,9 @@ struct CookieFileSharingTests {
                 #expect(outcome.status == 0 && outcome.lines.last == "saved")
             }
         }
-        let jar = CookieJar(file: folder.file, capacity: processes * count) { recordIssue($0) }
+        let jar = CookieJar(file: folder.file, capacity: processes * count) { [weak folder] in
+            recordIssue($0, while: folder)
+        }
         let cookies = jar.cookies
         #expect(cookies.count == processes * count * 9 / 10)
         #expect(cookies.allSatisfy { $0.value == "1" && !$0.name.hasSuffix("0") })

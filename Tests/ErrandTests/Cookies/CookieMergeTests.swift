@@ -14,7 +14,7 @@ struct CookieMergeTests {
         folder = try TemporaryFolder()
     }
 
-    private func jar() -> CookieJar { CookieJar(file: folder.file) { recordIssue($0) } }
+    private func jar() -> CookieJar { CookieJar(file: folder.file) { [weak folder] in recordIssue($0, while: folder) } }
 
     private func pairs(of jar: CookieJar) -> Set<String> { Set(jar.cookies.map { "\($0.name)=\($0.value)" }) }
 

@@ -66,7 +66,10 @@ struct CookieModelTests {
     }
 
     private func local() -> any CookieFileClient {
-        LocalCookieFileClient(jar: CookieJar(file: folder.file) { if $0.kind != .locked { recordIssue($0) } })
+        let jar = CookieJar(file: folder.file) { [weak folder] in
+            if $0.kind != .locked { recordIssue($0, while: folder) }
+        }
+        return LocalCookieFileClient(jar: jar)
     }
 }
 
