@@ -71,7 +71,7 @@ extension APIService {
     fileprivate func url(following link: URL) throws(APIError) -> URL {
         guard link.hasSameOrigin(as: baseURL) else {
             let reason = "the link to a page leads from \(baseURL.originText) to another origin, \(link.originText)"
-            throw APIError(.security, service: self, reason: reason)
+            throw APIError(.security, messages: errorMessages, reason: reason)
         }
         return link
     }

@@ -36,7 +36,7 @@ extension APIService {
                 return try read($0)
             }
         } catch let error as DecodingError where !isJSON {
-            throw APIError(.decoding, service: self, reason: response.notJSONReason, underlying: error)
+            throw APIError(.decoding, messages: errorMessages, reason: response.notJSONReason, underlying: error)
         }
     }
 
@@ -46,7 +46,7 @@ extension APIService {
             return try decodeNull()
         } catch let error as DecodingError {
             let reason = "the answer has no content to decode \(Value.self) from: use an optional type, or Void"
-            throw APIError(.decoding, service: self, reason: reason, underlying: error)
+            throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
         }
     }
 
@@ -54,7 +54,7 @@ extension APIService {
     private func valueWithoutData<Value: Decodable>(in envelope: Envelope, error: DecodingError) throws -> Value {
         guard Value.self is any ExpressibleByNilLiteral.Type || MemoryLayout<Value>.size == 0 else {
             let reason = "the envelope has no \(envelope.dataKey) to decode \(Value.self) from"
-            throw APIError(.decoding, service: self, reason: reason, underlying: error)
+            throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
         }
         return try decodeNull()
     }
@@ -79,7 +79,7 @@ extension APIService {
     }
 
     private func error(_ type: APIErrorType, head: EnvelopeHead?, response: APIResponse) -> APIError {
-        APIError(type, service: self, serverMessage: head?.message, code: head?.code, response: response)
+        APIError(type, messages: errorMessages, serverMessage: head?.message, code: head?.code, response: response)
     }
 }
 

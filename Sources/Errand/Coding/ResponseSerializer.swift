@@ -30,7 +30,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         } catch let error as APIError {
             throw error.answered(by: response)
         } catch {
-            throw APIError(.decoding, service: service, response: response, underlying: error)
+            throw APIError(.decoding, messages: service.errorMessages, response: response, underlying: error)
         }
     }
 }
@@ -81,7 +81,7 @@ extension ResponseSerializer {
                 let value = try service.value(of: response, as: type) as? Value
             else {
                 let reason = "\(Value.self) is not Decodable: return a responseSerializer"
-                throw APIError(.decoding, service: service, reason: reason)
+                throw APIError(.decoding, messages: service.errorMessages, reason: reason)
             }
             return value
         }
@@ -121,7 +121,7 @@ extension ResponseSerializer<DownloadedFile> {
         Self(from: .file) { response, service in
             try service.checkEnvelope(of: response)
             guard let url = response.file else {
-                throw APIError(.decoding, service: service, reason: "the answer is not in a file")
+                throw APIError(.decoding, messages: service.errorMessages, reason: "the answer is not in a file")
             }
             return DownloadedFile(url: url)
         }

@@ -93,13 +93,13 @@ extension PageAPIRequest: Pager {
         let position = list.begin(part, id: id, strategy: strategy)
         observation.recordChange()
         guard maxPages.map({ $0 > 0 }) != false else {
-            throw APIError(.invalidRequest, service: service, reason: "maxPages must be at least 1")
+            throw APIError(.invalidRequest, messages: service?.errorMessages, reason: "maxPages must be at least 1")
         }
-        if let reason = list.blockedReason(for: part) { throw APIError(.decoding, service: service, reason: reason) }
+        if let reason = list.blockedReason(for: part) { throw APIError(.decoding, messages: service?.errorMessages, reason: reason) }
         do throws(PageStrategyError) {
             return RequestDraft.Addition(params: try strategy.params(at: position), link: position.link)
         } catch {
-            throw APIError(.invalidRequest, service: service, reason: error.description)
+            throw APIError(.invalidRequest, messages: service?.errorMessages, reason: error.description)
         }
     }
 

@@ -35,7 +35,7 @@ final class APICall<Value: Sendable>: Sendable {
 
     var loginRole: LoginRole { options.loginRole }
 
-    var retryPolicy: RetryPolicy { options.retryPolicy ?? service.retryPolicy }
+    var retryPolicy: RetryPolicy { options.retryPolicy?.wrappedValue ?? service.retryPolicy }
 
     /// How long the load may take from its turn to its ending.
     var deadline: Duration? { options.deadline ?? service.deadline }
@@ -62,7 +62,8 @@ final class APICall<Value: Sendable>: Sendable {
 
 /// What a request asks of the proxy besides sending it.
 struct LoadOptions: Sendable {
-    var retryPolicy: RetryPolicy?
+    /// Boxed, because most loads have none.
+    var retryPolicy: Boxed<RetryPolicy>?
     var deadline: Duration?
     var priority: RequestPriority
     var loginRole: LoginRole

@@ -110,7 +110,7 @@ public final class APIProxy: Sendable {
         let id = RequestID.next()
         let service = defaultService
         let jar = jar(for: service)
-        let call = PlainCall(id: id, request: request, cookies: jar, service: service, context: context)
+        let call = PlainCall(id: id, request: request, cookies: jar, messages: service?.errorMessages, context: context)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 call.start(progress: progress) { continuation.resume(returning: $0) }

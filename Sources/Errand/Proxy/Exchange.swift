@@ -4,8 +4,8 @@ import Foundation
 struct Exchange: Sendable {
     /// The load that it is for; `nil` when several loads share it.
     let id: RequestID?
-    /// The service whose texts its errors have.
-    let service: APIService?
+    /// The texts of its errors.
+    let messages: ErrorMessages?
     let cookies: CookieJar
     /// The host in whose lane it has queued; `nil` for a login request.
     let host: String?
@@ -47,7 +47,7 @@ struct Exchange: Sendable {
                 hop = try next.within(request.deadline, after: context.clock.uptime - start)
             }
         } catch {
-            throw APIError(explained(redirects.isEmpty ? error : error.afterRedirect), service: service)
+            throw APIError(explained(redirects.isEmpty ? error : error.afterRedirect), messages: messages)
         }
     }
 
@@ -85,7 +85,7 @@ struct Exchange: Sendable {
             }
             return file
         } catch {
-            throw APIError(error, service: service)
+            throw APIError(error, messages: messages)
         }
     }
 }

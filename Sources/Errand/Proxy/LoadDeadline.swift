@@ -7,7 +7,7 @@ extension LoadContext {
     ///   may be in code of the app that ignores the cancellation.
     func withDeadline<Value: Sendable>(
         _ limit: Duration?,
-        for service: APIService?,
+        messages: ErrorMessages?,
         after turn: TurnSignal? = nil,
         _ work: @escaping @Sendable () async throws(APIError) -> Value
     ) async throws(APIError) -> Value {
@@ -16,7 +16,7 @@ extension LoadContext {
         let outcome = await race.outcome(of: work) { [clock] in
             if let turn, await !turn.wait() { return nil }
             guard (try? await clock.sleep(for: limit)) != nil else { return nil }
-            return APIError(TransportError(.timeout, "the deadline of the load passed"), service: service)
+            return APIError(TransportError(.timeout, "the deadline of the load passed"), messages: messages)
         }
         return try outcome.get()
     }

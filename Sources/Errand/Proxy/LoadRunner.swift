@@ -67,7 +67,7 @@ struct LoadRunner<Value: Sendable> {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         let exchange = Exchange(
             id: call.id,
-            service: call.service,
+            messages: call.service.errorMessages,
             cookies: call.cookies,
             host: slot.host,
             context: context
@@ -151,7 +151,7 @@ extension LoadContext {
             let result: Result<APIAnswer<Value>, APIError>
             do throws(APIError) {
                 result = .success(
-                    try await withDeadline(call.deadline, for: call.service, after: call.turn) {
+                    try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
                         () async throws(APIError) in
                         var runner = LoadRunner(call, self, slot)
                         return try await runner.run()

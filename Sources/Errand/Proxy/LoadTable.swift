@@ -9,7 +9,7 @@ final class LoadTable: Sendable {
 
     /// What an app may inspect of the loads, oldest first.
     var activeRequests: [ActiveRequest] {
-        loads.withLock { $0.values.map(\.summary) }.sorted { $0.id < $1.id }
+        loads.withLock { Array($0.values) }.map(\.summary).sorted { $0.id < $1.id }
     }
 
     /// The tasks that carry the loads, without those that wait in the queue.
@@ -27,7 +27,7 @@ final class LoadTable: Sendable {
 
     /// Adds a load, which can be cancelled from now on.
     func insert(_ load: ActiveLoad) {
-        loads.withLock { $0[load.summary.id] = load }
+        loads.withLock { $0[load.id] = load }
     }
 
     /// Removes a load for its ending; `nil` when it has ended.
@@ -39,15 +39,15 @@ final class LoadTable: Sendable {
     func claim(_ ids: [RequestID], where condition: (ActiveLoad) -> Bool = { _ in true }) -> [ActiveLoad] {
         loads.take { loads in
             ids.compactMap { id in loads[id].map(condition) == true ? loads.removeValue(forKey: id) : nil }
-        }.sorted { $0.summary.id < $1.summary.id }
+        }.sorted { $0.id < $1.id }
     }
 
     /// Removes all loads that satisfy `condition`, and returns them oldest first.
     func claimAll(where condition: (ActiveLoad) -> Bool = { _ in true }) -> [ActiveLoad] {
         loads.take { loads in
-            let ids = loads.values.filter(condition).map(\.summary.id)
+            let ids = loads.values.filter(condition).map(\.id)
             return ids.compactMap { loads.removeValue(forKey: $0) }
-        }.sorted { $0.summary.id < $1.summary.id }
+        }.sorted { $0.id < $1.id }
     }
 
     /// Records the task that carries a load, which no longer waits in the queue.
@@ -102,7 +102,10 @@ final class LoadTable: Sendable {
 
 /// A load in the table; it does not refer to the request object.
 struct ActiveLoad {
-    let summary: ActiveRequest
+    let id: RequestID
+    private let method: HTTPMethod
+    /// The path of a request, or the URL of a plain call.
+    private let path: String
     /// Whether it is cancelled when the request object is released.
     let endsWithOwner: Bool
     /// The session that it ends with; `nil` for a plain call.
@@ -116,18 +119,25 @@ struct ActiveLoad {
     fileprivate(set) var file: StagedFile?
 
     init(
-        _ summary: ActiveRequest,
+        id: RequestID,
+        method: HTTPMethod,
+        path: String,
         endsWithOwner: Bool = true,
         login: LoginSession? = nil,
         loginRole: LoginRole,
         cancelled: @escaping @Sendable () -> Void
     ) {
-        self.summary = summary
+        self.id = id
+        self.method = method
+        self.path = path
         self.endsWithOwner = endsWithOwner
         self.login = login
         self.loginRole = loginRole
         self.cancelled = cancelled
     }
+
+    /// What an app may inspect.
+    var summary: ActiveRequest { ActiveRequest(id: id, method: method, path: Redaction.path(path)) }
 
     /// Stops the work of the load and delivers its ending, once its file is removed.
     func cancel() {

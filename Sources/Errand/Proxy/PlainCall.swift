@@ -5,8 +5,8 @@ struct PlainCall: Sendable {
     let id: RequestID
     let request: HTTPRequest
     let cookies: CookieJar
-    /// The service whose texts its errors have.
-    let service: APIService?
+    /// The texts of its errors.
+    let messages: ErrorMessages?
     let context: LoadContext
 
     /// Sends the request, and calls `ended` once, on any thread.
@@ -18,14 +18,15 @@ struct PlainCall: Sendable {
             ended(result.mapError { $0.of(request.method, path: request.url.path(percentEncoded: true)) })
         }
         let role: LoginRole = ReloginScope.isOpen ? .partOfRelogin : .none
-        let path = Redaction.path(request.url.absoluteString)
-        let summary = ActiveRequest(id: id, method: request.method, path: path)
-        context.loads.insert(ActiveLoad(summary, loginRole: role) { ended(.failure(APIError(.cancelled))) })
+        let (method, path) = (request.method, request.url.absoluteString)
+        context.loads.insert(
+            ActiveLoad(id: id, method: method, path: path, loginRole: role) { ended(.failure(APIError(.cancelled))) }
+        )
         let lane = role.isLoginRequest ? nil : QueueLane(host: request.url.queueHost, priority: .normal)
         context.start(id, in: lane) { slot in
             let result = await result(slot, progress)
             guard let load = context.loads.claim(id) else { return }
-            ended(load.file?.end(with: result, of: service) ?? result)
+            ended(load.file?.end(with: result, messages: messages) ?? result)
         }
     }
 
@@ -36,7 +37,7 @@ struct PlainCall: Sendable {
         do throws(APIError) {
             let deadline = request.deadline
             return .success(
-                try await context.withDeadline(deadline, for: service) { () async throws(APIError) in
+                try await context.withDeadline(deadline, messages: messages) { () async throws(APIError) in
                     var slot = slot
                     defer { slot.release() }
                     try await slot.acquire()
@@ -50,7 +51,7 @@ struct PlainCall: Sendable {
     }
 
     private func exchange(_ host: String?) -> Exchange {
-        Exchange(id: id, service: service, cookies: cookies, host: host, context: context)
+        Exchange(id: id, messages: messages, cookies: cookies, host: host, context: context)
     }
 
     private func whileActive(_ report: @escaping TransferProgress.Handler) -> TransferProgress.Handler {

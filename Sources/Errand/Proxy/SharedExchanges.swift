@@ -24,7 +24,7 @@ final class SharedExchanges: Sendable {
             if join(key, as: id, SharedExchange.Member(waiter: waiter, progress: call.progress, turn: call.turn)) {
                 let exchange = Exchange(
                     id: nil,
-                    service: call.service,
+                    messages: call.service.errorMessages,
                     cookies: call.cookies,
                     host: call.exchangeLane?.host,
                     context: context

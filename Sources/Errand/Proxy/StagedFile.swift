@@ -95,10 +95,10 @@ extension StagedFile {
     /// Ends the file as its load ends, and returns the ending: a success moves the file to its target, or fails if it cannot.
     ///
     /// To be called by the owner of the load's ending, when no cancel can take effect any more.
-    func end<Value>(with ending: Result<Value, APIError>, of service: APIService?) -> Result<Value, APIError> {
+    func end<Value>(with ending: Result<Value, APIError>, messages: ErrorMessages?) -> Result<Value, APIError> {
         do throws(APIError) {
             let value = try ending.get()
-            do throws(TransportError) { try commit() } catch { throw APIError(error, service: service) }
+            do throws(TransportError) { try commit() } catch { throw APIError(error, messages: messages) }
             return .success(moved(value))
         } catch {
             remove()
@@ -131,7 +131,7 @@ extension APIResponse {
 
     /// This answer with its body in memory, where its file may hold an envelope instead of what was asked for.
     var shortJSON: APIResponse? {
-        guard isJSON, let file, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
+        guard let file, isJSON, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
             size <= Self.longestRefusal, let body = try? Data(contentsOf: file)
         else { return nil }
         return having(body: body)

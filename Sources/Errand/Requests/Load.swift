@@ -26,23 +26,28 @@ import Foundation
 
     /// Returns the entry of this load in the proxy's table.
     func activeLoad(releasePolicy: ReleasePolicy, login: LoginSession?) -> ActiveLoad {
-        let summary = ActiveRequest(id: id, method: method, path: Redaction.path(path))
-        let endsWithOwner = releasePolicy == .cancel
-        return ActiveLoad(summary, endsWithOwner: endsWithOwner, login: login, loginRole: loginRole) { [proxy] in
+        ActiveLoad(
+            id: id,
+            method: method,
+            path: path,
+            endsWithOwner: releasePolicy == .cancel,
+            login: login,
+            loginRole: loginRole
+        ) { [proxy] in
             proxy.deliver { self.inScope { self.wasCancelled() } }
         }
     }
 
     /// Sends the call and ends the load with its result.
     func run(_ call: APICall<Manager.Response>) {
-        proxy.context.send(call) { result in
-            self.inScope { self.didFinish(result, of: call.service) }
+        proxy.context.send(call) { [messages = call.service.errorMessages] result in
+            self.inScope { self.didFinish(result, messages: messages) }
         }
     }
 
     /// Ends the load without having sent it; like every ending, later.
     func fail(_ error: APIError) {
-        proxy.deliver { self.inScope { self.didFinish(.failure(error), of: nil) } }
+        proxy.deliver { self.inScope { self.didFinish(.failure(error), messages: nil) } }
     }
 
     /// Takes progress from the transport's thread to the delegate.
@@ -64,16 +69,16 @@ import Foundation
         manager.delegate?.managerCallAPI(manager, didMake: progress)
     }
 
-    private func didFinish(_ result: Result<Answer, APIError>, of service: APIService?) {
+    private func didFinish(_ result: Result<Answer, APIError>, messages: ErrorMessages?) {
         guard proxy.isActive(id) else { return }
         var response = (try? result.get().response) ?? result.error?.response
-        var outcome = manager?.outcome(of: result, id, of: service) ?? result.map { $0.value as any Sendable }
+        var outcome = manager?.outcome(of: result, id, messages: messages) ?? result.map { $0.value as any Sendable }
         outcome = outcome.mapError { $0.of(method, path: path) }
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard let load = proxy.context.loads.claim(id) else { return }
         if let file = load.file {
-            outcome = file.end(with: outcome, of: service).mapError { $0.of(method, path: path) }
+            outcome = file.end(with: outcome, messages: messages).mapError { $0.of(method, path: path) }
             response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
         }
         guard let manager else {

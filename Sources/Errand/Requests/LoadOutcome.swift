@@ -3,9 +3,9 @@ extension APIManager {
     func outcome(
         of result: Result<APIAnswer<Response>, APIError>,
         _ id: RequestID,
-        of service: APIService?
+        messages: ErrorMessages?
     ) -> Result<any Sendable, APIError> {
-        let outcome = validate(result, of: service).map { $0 as any Sendable }
+        let outcome = validate(result, messages: messages).map { $0 as any Sendable }
         guard let error = outcome.error, pager?.endsList(with: error, of: id) == true else { return outcome }
         return .success(EndOfList(error: error))
     }
@@ -13,13 +13,13 @@ extension APIManager {
     /// Passes an answer to the interceptor, the validator and ``APIManager/reformData(_:)``.
     private func validate(
         _ result: Result<APIAnswer<Response>, APIError>,
-        of service: APIService?
+        messages: ErrorMessages?
     ) -> Result<Response, APIError> {
         switch result {
         case .success(let answer):
             interceptor?.request(self, didReceive: answer.response)
             guard validator?.request(self, accepts: answer.value, in: answer.response) != false else {
-                return .failure(APIError(.invalidAnswer, service: service, response: answer.response))
+                return .failure(APIError(.invalidAnswer, messages: messages, response: answer.response))
             }
             return .success(reformData(answer.value))
         case .failure(let error):

@@ -73,7 +73,7 @@ extension APIManager {
         let options = LoadOptions(of: self, load.loginRole)
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {
-            throw APIError(.invalidRequest, service: prepared, reason: "the validator refused the parameters")
+            throw APIError(.invalidRequest, messages: prepared.errorMessages, reason: "the validator refused the parameters")
         }
         return APICall(
             id: load.id,
@@ -139,7 +139,7 @@ extension LoginRole {
 extension LoadOptions {
     /// What `request` asks for.
     @MainActor fileprivate init(of request: BaseAPIRequest, _ loginRole: LoginRole) {
-        retryPolicy = request.retryPolicy
+        retryPolicy = request.retryPolicy.map(Boxed.init)
         deadline = request.deadline
         priority = request.priority
         self.loginRole = loginRole

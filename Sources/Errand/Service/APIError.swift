@@ -38,43 +38,58 @@ public enum APIErrorType: String, Sendable, CaseIterable {
 ///
 /// Its description is fit for logs: it holds no header, no parameter and nothing of a body.
 public struct APIError: Error, Sendable {
+    private struct Contents: Sendable {
+        let type: APIErrorType
+        let message: String
+        var reason: String?
+        let code: Int?
+        var method: HTTPMethod?
+        var path: String?
+        var response: APIResponse?
+        var underlying: (any Error)?
+    }
+
+    // An asynchronous function reserves memory for each error that it may throw.
+    @Boxed private var contents: Contents
+
     /// What kind of failure it is.
-    public let type: APIErrorType
+    public var type: APIErrorType { contents.type }
     /// A text for the user; see ``ErrorMessages``.
-    public let message: String
+    public var message: String { contents.message }
     /// What happened, for the developer, where there is more to say than the type does.
-    public private(set) var reason: String?
+    public var reason: String? { contents.reason }
     /// The server's business code, where there was an envelope.
-    public let code: Int?
+    public var code: Int? { contents.code }
     /// The method of the request that failed; `nil` for an error that no load has made.
-    public private(set) var method: HTTPMethod?
+    public var method: HTTPMethod? { contents.method }
     /// The path of the request that failed, with `{name}` for its parameters and without a query; `nil` for an error that no
     /// load has made.
-    public private(set) var path: String?
+    public var path: String? { contents.path }
     /// The answer, where there was one.
-    public private(set) var response: APIResponse?
+    public var response: APIResponse? { contents.response }
     /// The error below this one.
-    public private(set) var underlying: (any Error)?
+    public var underlying: (any Error)? { contents.underlying }
 
     /// The HTTP status, where there was an answer.
     public var status: Int? { response?.status }
 
     init(
         _ type: APIErrorType,
-        service: APIService?,
+        messages: ErrorMessages?,
         serverMessage: String? = nil,
         reason: String? = nil,
         code: Int? = nil,
         response: APIResponse? = nil,
         underlying: (any Error)? = nil
     ) {
-        self.type = type
-        let texts = service?.errorMessages ?? ErrorMessages()
-        message = texts.message(for: type, code: code, server: serverMessage)
-        self.reason = reason
-        self.code = code
-        self.response = response
-        self.underlying = underlying
+        contents = Contents(
+            type: type,
+            message: (messages ?? ErrorMessages()).message(for: type, code: code, server: serverMessage),
+            reason: reason,
+            code: code,
+            response: response,
+            underlying: underlying
+        )
     }
 }
 
@@ -98,7 +113,7 @@ extension APIError {
     ) {
         self.init(
             type,
-            service: nil,
+            messages: nil,
             serverMessage: message,
             reason: reason,
             code: code,
@@ -110,36 +125,36 @@ extension APIError {
     /// This error as that of a load.
     func of(_ method: HTTPMethod, path: String) -> APIError {
         var error = self
-        (error.method, error.path) = (method, Redaction.path(path))
+        (error.contents.method, error.contents.path) = (method, Redaction.path(path))
         return error
     }
 
     /// This error, with the answer that it is about, unless it brings one.
     func answered(by response: APIResponse) -> APIError {
         var error = self
-        error.response = self.response ?? response
+        error.contents.response = self.response ?? response
         return error
     }
 
     /// This error with another answer.
     func answered(with response: APIResponse) -> APIError {
         var error = self
-        error.response = response
+        error.contents.response = response
         return error
     }
 
     /// This error, with what is known of `cause`.
     func caused(by cause: APIError) -> APIError {
         var error = self
-        (error.reason, error.underlying) = (cause.reason, cause.underlying)
+        (error.contents.reason, error.contents.underlying) = (cause.reason, cause.underlying)
         return error
     }
 }
 
 extension APIError {
     /// Creates the error of a load from that of a transport.
-    init(_ error: TransportError, service: APIService?) {
-        self.init(error.kind.errorType, service: service, reason: error.reason, underlying: error)
+    init(_ error: TransportError, messages: ErrorMessages?) {
+        self.init(error.kind.errorType, messages: messages, reason: error.reason, underlying: error)
     }
 }
 

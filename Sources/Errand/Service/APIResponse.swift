@@ -46,9 +46,9 @@ public struct APIResponse: Sendable {
 
     /// Whether the answer calls itself JSON: `application/json` or a type that ends in `+json`.
     var isJSON: Bool {
-        guard let type = headers["Content-Type"]?.prefix(while: { $0 != ";" }).lowercased() else { return false }
-        let name = type.trimmingCharacters(in: .whitespaces)
-        return name == "application/json" || name.hasSuffix("+json")
+        guard let type = headers["Content-Type"]?.utf8.prefix(while: { $0 != UInt8(ascii: ";") }) else { return false }
+        let name = type.trimmingBlanks
+        return name.equalsIgnoringCase("application/json") || name.suffix(5).equalsIgnoringCase("+json")
     }
 }
 

@@ -6,16 +6,58 @@ public import Foundation
 /// name others with ``BaseAPIRequest/service``. Copies of a service share its sign-in: a relogin that runs for one of
 /// them runs for all.
 public struct APIService: Sendable {
+    private struct Contents: Sendable {
+        var baseURL: URL { didSet { queueHost = baseURL.queueHost } }
+        private(set) var queueHost: String
+        var commonHeaders: @Sendable () -> HTTPHeaders = { [:] }
+        var commonParams: @Sendable () -> APIParams? = { nil }
+        var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
+        var envelope: Envelope? = Envelope()
+        var timeout: Duration = .seconds(60)
+        var deadline: Duration?
+        var cookies: CookieJar?
+        var limits = HTTPLimits()
+        var errorMessages = ErrorMessages()
+        var loginExpiredStatuses: Set<Int> = [401]
+        var reloginHandler: (any ReloginHandler)?
+        var reloginTimeout: Duration = .seconds(60)
+        var retryPolicy = RetryPolicy()
+        var encoder: JSONEncoder
+        var decoder: JSONDecoder
+
+        init(baseURL: URL) {
+            self.baseURL = baseURL
+            queueHost = baseURL.queueHost
+            encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            encoder.dateEncodingStrategy = .iso8601
+            decoder = JSONDecoder()
+            decoder.dateDecodingStrategy = .iso8601
+        }
+    }
+
+    // Each load that waits has the service.
+    @Boxed private var contents: Contents
+
     /// The URL that paths are appended to, its own path included.
-    public var baseURL: URL { didSet { queueHost = baseURL.queueHost } }
+    public var baseURL: URL {
+        get { contents.baseURL }
+        set { contents.baseURL = newValue }
+    }
     /// What the proxy's limits for a host apply to.
-    private(set) var queueHost: String
+    var queueHost: String { contents.queueHost }
     /// Header lines of every request, asked for at each send, so also after a relogin; any thread.
-    public var commonHeaders: @Sendable () -> HTTPHeaders = { [:] }
+    public var commonHeaders: @Sendable () -> HTTPHeaders {
+        get { contents.commonHeaders }
+        set { contents.commonHeaders = newValue }
+    }
     /// Parameters of every request, asked for at each send; a request's own win.
     ///
     /// Any thread.
-    public var commonParams: @Sendable () -> APIParams? = { nil }
+    public var commonParams: @Sendable () -> APIParams? {
+        get { contents.commonParams }
+        set { contents.commonParams = newValue }
+    }
     /// Changes each request last of all, for instance to sign it; `nil`, the default, changes nothing.
     ///
     /// Called at every send, also after a relogin and before a retry, when the request has its headers and its body, but not yet
@@ -26,50 +68,89 @@ public struct APIService: Sendable {
     /// were adapted to the very same request. What makes each request different, such as a nonce, leaves nothing to share.
     ///
     /// Its time counts against ``QueueLimits`` and not against ``timeout``, so it must not wait for a load of the same proxy.
-    public var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
+    public var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)? {
+        get { contents.adapt }
+        set { contents.adapt = newValue }
+    }
     /// The wrapper of every answer; `nil` decodes answers as a whole.
-    public var envelope: Envelope? = Envelope()
+    public var envelope: Envelope? {
+        get { contents.envelope }
+        set { contents.envelope = newValue }
+    }
     /// The longest silence: how long no byte may move in either direction, connecting included; 60 s by default.
     ///
     /// A request's own wins.
-    public var timeout: Duration = .seconds(60)
+    public var timeout: Duration {
+        get { contents.timeout }
+        set { contents.timeout = newValue }
+    }
     /// How long a load may take from its turn to its ending, with retries, back-off and relogin; `nil`, the default, is no
     /// limit.
     ///
     /// A request's own wins.
-    public var deadline: Duration?
+    public var deadline: Duration? {
+        get { contents.deadline }
+        set { contents.deadline = newValue }
+    }
     /// The cookies of this backend or account; the proxy's (``APIProxy/cookies``) by default.
     ///
     /// A jar made for a service is also where it chooses the public suffix list and whether plain `http` to this machine
     /// is trustworthy; see ``CookieJar/init(file:sessionCookies:capacity:publicSuffixList:trustworthyLoopback:at:onError:)``.
-    public var cookies: CookieJar?
+    public var cookies: CookieJar? {
+        get { contents.cookies }
+        set { contents.cookies = newValue }
+    }
     /// How large an answer may be.
-    public var limits = HTTPLimits()
+    public var limits: HTTPLimits {
+        get { contents.limits }
+        set { contents.limits = newValue }
+    }
     /// The texts of errors.
-    public var errorMessages = ErrorMessages()
+    public var errorMessages: ErrorMessages {
+        get { contents.errorMessages }
+        set { contents.errorMessages = newValue }
+    }
     /// The HTTP statuses that mean that the login has expired; 401 by default.
-    public var loginExpiredStatuses: Set<Int> = [401]
+    public var loginExpiredStatuses: Set<Int> {
+        get { contents.loginExpiredStatuses }
+        set { contents.loginExpiredStatuses = newValue }
+    }
     /// Signs in again when the login has expired; retained.
     ///
     /// Without one, such a load fails with `loginExpired`.
-    public var reloginHandler: (any ReloginHandler)?
+    public var reloginHandler: (any ReloginHandler)? {
+        get { contents.reloginHandler }
+        set { contents.reloginHandler = newValue }
+    }
     /// How long ``reloginHandler`` may take before its waiters fail; 60 s by default.
     ///
     /// Its task is cancelled then. A handler that ignores the cancel stays in memory until it returns, and is not called again
     /// before.
-    public var reloginTimeout: Duration = .seconds(60)
+    public var reloginTimeout: Duration {
+        get { contents.reloginTimeout }
+        set { contents.reloginTimeout = newValue }
+    }
     /// When a load that failed is sent again; twice by default, where that does no harm.
     ///
     /// A request's own wins.
-    public var retryPolicy = RetryPolicy()
+    public var retryPolicy: RetryPolicy {
+        get { contents.retryPolicy }
+        set { contents.retryPolicy = newValue }
+    }
     /// Makes JSON of parameters: sorted keys, ISO 8601 dates.
     ///
     /// Change its settings before the first load; copies of the service share it until one is given another.
-    public var encoder: JSONEncoder
+    public var encoder: JSONEncoder {
+        get { contents.encoder }
+        set { contents.encoder = newValue }
+    }
     /// Reads answers: ISO 8601 dates.
     ///
     /// Change its settings before the first load; copies of the service share it until one is given another.
-    public var decoder: JSONDecoder
+    public var decoder: JSONDecoder {
+        get { contents.decoder }
+        set { contents.decoder = newValue }
+    }
     let login = LoginSession()
     let retryBudget = RetryBudget()
 
@@ -77,13 +158,7 @@ public struct APIService: Sendable {
     ///
     /// - Parameter baseURL: An absolute `http` or `https` URL.
     public init(baseURL: URL) {
-        self.baseURL = baseURL
-        queueHost = baseURL.queueHost
-        encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        encoder.dateEncodingStrategy = .iso8601
-        decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .iso8601
+        contents = Contents(baseURL: baseURL)
     }
 }
 
@@ -98,7 +173,7 @@ extension APIService {
             throw error
         } catch {
             let reason = "the service could not adapt the request"
-            throw APIError(.invalidRequest, service: self, reason: reason, underlying: error)
+            throw APIError(.invalidRequest, messages: errorMessages, reason: reason, underlying: error)
         }
         return request
     }

@@ -80,7 +80,7 @@ final class LoginSession: Sendable {
         let work = Task(priority: .userInitiated) { await relogin(run, service, clock) }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
-            let error = APIError(.loginExpired, service: service, reason: state.withLock(\.delay))
+            let error = APIError(.loginExpired, messages: service.errorMessages, reason: state.withLock(\.delay))
             await finish(run, of: service, with: .failure(error))
             // Not before: the error of a handler that ends because of it would be reported instead.
             work.cancel()
@@ -125,13 +125,13 @@ final class LoginSession: Sendable {
             try await ReloginScope.$current.withValue(scope) { try await service.reloginHandler?.relogin() }
             return .success(())
         } catch {
-            return .failure(APIError(.loginExpired, service: service, underlying: error))
+            return .failure(APIError(.loginExpired, messages: service.errorMessages, underlying: error))
         }
     }
 
     private static func tooManyLogins(_ service: APIService) -> APIError {
         let limit = "\(LoginState.maxStarts) logins in \(LoginState.startWindow.components.seconds) s"
-        return APIError(.loginExpired, service: service, reason: "\(limit) did not help")
+        return APIError(.loginExpired, messages: service.errorMessages, reason: "\(limit) did not help")
     }
 
     /// Ends a relogin, unless it has ended; the handler is notified of an expired session before the waiters are.

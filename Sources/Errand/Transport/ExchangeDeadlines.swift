@@ -51,10 +51,9 @@ struct ExchangeDeadlines {
         return TransportError(.timeout, reason)
     }
 
-    /// Restarts the timeout; called for each transferred byte.
-    mutating func restartTimeout() {
-        guard timeout != nil else { return }
-        lastActivity = MonotonicClock.now
+    /// Restarts the timeout at `now`; called for each transferred byte.
+    mutating func restartTimeout(at now: MonotonicClock.Instant) {
+        lastActivity = now
     }
 
     /// Shortens the timeout to at most `limit` nanoseconds, and restarts it.
@@ -102,7 +101,7 @@ final class ExchangeTimer: Sendable {
     ///
     /// The timer itself is not moved: when it fires, it is scheduled for the new instant.
     func restartTimeout() {
-        state.withLock { $0.deadlines.restartTimeout() }
+        state.withLock { $0.deadlines.restartTimeout(at: MonotonicClock.now) }
     }
 
     /// Stops the timer.

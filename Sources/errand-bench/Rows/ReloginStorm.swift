@@ -6,8 +6,8 @@ import Synchronization
 /// Many loads that are all under way when their login expires, over a transport that answers at once.
 struct ReloginStorm: Workload {
     func run(_ order: Order) async throws -> Measurement {
-        let account = StormAccount()
         let network = StormNetwork(expected: order.requests)
+        let account = StormAccount(network)
         var service = Scripted.service
         service.reloginHandler = account
         service.commonHeaders = { ["X-Token": account.token] }
@@ -15,6 +15,7 @@ struct ReloginStorm: Workload {
         let proxy = APIProxy(service: service, transport: network.transport, queueLimits: limits)
         let witness = StormWitness(order.requests)
         let requests = (0..<order.requests).map { _ in GoodsListRequest(delegate: witness, proxy: proxy) }
+        let before = Memory.now
         let meter = Meter()
         for request in requests { request.loadData() }
         await witness.allEnded()
@@ -26,7 +27,7 @@ struct ReloginStorm: Workload {
             "requests": Double(order.requests), "logins": Double(account.logins), "replays": Double(network.replays),
             "endings": Double(added.count), "failures": Double(witness.failures), "seconds": seconds,
             "p50_added_ms": added[added.count / 2], "p99_added_ms": added[added.count * 99 / 100],
-            "peak_rss_mb": Memory.peak,
+            "bytes_each": (account.memory - before) * 1e6 / Double(order.requests), "peak_rss_mb": Memory.peak,
         ]
     }
 }
@@ -36,12 +37,15 @@ private final class StormNetwork: Sendable {
     private let expected: Int
     private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
     private let replayed = Atomic<Int>(0)
+    private let refused = Atomic<Int>(0)
 
     init(expected: Int) {
         self.expected = expected
     }
 
     var replays: Int { replayed.load(ordering: .relaxed) }
+    /// Whether all requests with the old token are refused.
+    var hasRefusedAll: Bool { refused.load(ordering: .relaxed) == expected }
 
     var transport: ScriptedTransport {
         ScriptedTransport(keepsRequests: false) { [self] request in
@@ -50,6 +54,7 @@ private final class StormNetwork: Sendable {
                 return Scripted.goods
             }
             await withCheckedContinuation { arrive($0) }
+            refused.add(1, ordering: .relaxed)
             return .status(401)
         }
     }
@@ -63,16 +68,27 @@ private final class StormNetwork: Sendable {
     }
 }
 
-/// Signs in at once.
+/// Signs in when all loads wait for it.
 @MainActor private final class StormAccount: ReloginHandler {
     private(set) var logins = 0
     private(set) var signedIn = ContinuousClock.now
+    /// The memory of the process while all loads wait, in MB.
+    private(set) var memory = 0.0
+    private let network: StormNetwork
     private let current = Mutex("old")
+
+    init(_ network: StormNetwork) {
+        self.network = network
+    }
 
     nonisolated var token: String { current.withLock { $0 } }
 
     func relogin() async throws {
         logins += 1
+        while !network.hasRefusedAll { try await Task.sleep(for: .milliseconds(5)) }
+        // The last refusal is on its way from the transport to the load.
+        try await Task.sleep(for: .milliseconds(100))
+        memory = Memory.now
         current.withLock { $0 = "new" }
         signedIn = .now
     }

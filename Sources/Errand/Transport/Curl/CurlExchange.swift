@@ -131,7 +131,7 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Performs one step of the exchange; `false` when it failed.
     private func perform(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {
-        deadlines.restartTimeout()
+        if let alarm { deadlines.restartTimeout(at: alarm.now) }
         do throws(TransportError) {
             try step(self)
             checkForEarlyAnswer()

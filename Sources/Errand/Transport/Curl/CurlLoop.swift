@@ -78,6 +78,7 @@ final class CurlLoop: @unchecked Sendable {
 
     /// Runs one turn; `false` when the loop is stopped.
     private func runTurn() -> Bool {
+        alarm.beginTurn()
         guard processInbox() else { return false }
         CurlLibrary.performWork {
             let postponed = backlog.beginTurn()

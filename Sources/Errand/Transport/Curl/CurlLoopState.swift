@@ -25,9 +25,16 @@ final class CurlHost {
     var nextConnection: MonotonicClock.Instant = 0
 }
 
-/// The next instant at which a loop has to check its deadlines; used only on the loop's thread.
+/// The clock of a loop, and the next instant at which it has to check its deadlines; used only on the loop's thread.
 final class CurlAlarm {
+    /// When the current turn of the loop started, for what happens in it.
+    private(set) var now = MonotonicClock.now
     private(set) var next = MonotonicClock.Instant.max
+
+    /// Starts a turn.
+    func beginTurn() {
+        now = MonotonicClock.now
+    }
 
     /// Moves the alarm to `instant` if that is earlier.
     func set(_ instant: MonotonicClock.Instant) {
