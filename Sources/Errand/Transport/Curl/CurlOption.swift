@@ -111,6 +111,8 @@ enum CurlValue {
 enum CurlMultiOption: Int32 {
     /// How many connections are kept open without a transfer (`CURLMOPT_MAXCONNECTS`).
     case maxConnects = 6
+    /// How many threads look up names, since 8.20 (`CURLMOPT_RESOLVE_THREADS_MAX`).
+    case resolveThreadsMax = 20
 }
 
 /// A number that libcurl reports for a transfer (`CURLINFO`), by its number in libcurl's ABI.
