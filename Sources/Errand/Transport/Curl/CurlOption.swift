@@ -123,5 +123,7 @@ struct CurlInfo {
     static let osErrno = CurlInfo(number: 0x20_0000 + 25)
     /// The HTTP version of the answer, 0 for none (`CURLINFO_HTTP_VERSION`).
     static let httpVersion = CurlInfo(number: 0x20_0000 + 46)
+    /// 1 if the connection leads to a proxy server, since 8.7 (`CURLINFO_USED_PROXY`).
+    static let usedProxy = CurlInfo(number: 0x20_0000 + 66)
 }
 #endif

@@ -144,11 +144,15 @@ private let seekFunction: CurlSeekFunction = { context, offset, origin in
 
 /// Called before the request is sent on a connection.
 private let prereqFunction: CurlPrereqFunction = { context, _, _, _, _ in
-    exchange(context)?.beginAttempt() == true ? 0 : 1
+    handle(context)?.beginAttempt() == true ? 0 : 1
 }
 
 private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
+    handle(context)?.exchange
+}
+
+private func handle(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
     guard let context else { return nil }
-    return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue().exchange
+    return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
 }
 #endif
