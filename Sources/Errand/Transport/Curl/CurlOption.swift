@@ -55,6 +55,7 @@ extension CurlOption where Value == String {
     static var caPath: Self { Self("CAPATH", 10097) }
     static var customRequest: Self { Self("CUSTOMREQUEST", 10036) }
     static var keyPasswd: Self { Self("KEYPASSWD", 10026) }
+    static var noProxy: Self { Self("NOPROXY", 10177) }
     static var pinnedPublicKey: Self { Self("PINNEDPUBLICKEY", 10230) }
     static var proxy: Self { Self("PROXY", 10004) }
     static var requestTarget: Self { Self("REQUEST_TARGET", 10266) }

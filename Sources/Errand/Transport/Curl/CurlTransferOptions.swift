@@ -39,7 +39,10 @@ extension CurlEasy {
         switch configuration.proxy {
         case .environment: break
         case .none: try setRequired(.proxy, to: "")
-        case .url(let url): try setRequired(.proxy, to: url.absoluteString)
+        case .url(let url):
+            try setRequired(.proxy, to: url.absoluteString)
+            // Without it, libcurl applies the environment's exclusions to this proxy as well.
+            try setRequired(.noProxy, to: "")
         }
         try setRequired(.unixSocketPath, to: configuration.unixSocketPath)
         try apply(configuration.tls)

@@ -47,6 +47,19 @@ struct CurlProxyTests {
         }
     }
 
+    @Test func `The environment excludes no host from a proxy of the configuration`() async {
+        await #expect(processExitsWith: .success) {
+            let proxy = try FixtureServer.start { _ in .text("proxied") }
+            setenv("no_proxy", "*", 1)
+            var configuration = TransportConfiguration()
+            configuration.proxy = .url(proxy.baseURL)
+            let transport = try CurlTransport(configuration)
+            let response = try await transport.send(HTTPRequest(.get, URL("http://127.0.0.1:1/%2e")))
+            #expect(response.body == Data("proxied".utf8))
+            #expect(try await proxy.takeRequest().target == "http://127.0.0.1:1/%2e")
+        }
+    }
+
     @Test func `The head of a proxy's tunnel is not part of the answer`() async throws {
         let proxy = try FixtureServer.start { _ in
             .raw("HTTP/1.1 407 Proxy Authentication Required\r\nX-Proxy: 1\r\nContent-Length: 0\r\n\r\n")
