@@ -100,6 +100,28 @@ struct CurlRepetitionTests {
         #expect(server.requests.count { $0.text == "order" } == refused.count + 1)
     }
 
+    @Test(
+        .fault(11),
+        arguments: [HTTP2Server.Treatment.refusal, .departure],
+        [(HTTPMethod.get, nil, 2), (.post, TransportError.Kind.connectionLost, 1)]
+    )
+    func `Without a body, only an idempotent request is repeated when its stream was refused`(
+        _ treatment: HTTP2Server.Treatment,
+        _ expected: (method: HTTPMethod, ending: TransportError.Kind?, count: Int)
+    ) async throws {
+        let turns = Counter()
+        let server = try HTTP2Server(authority) { request in
+            guard request.text.isEmpty else { return request.text == "wait" ? .silence : .answer("ok") }
+            return turns.next() == 1 ? treatment : .answer("ok")
+        }
+        #expect(await ending(.put, "first", to: server) == nil)
+        try await whileOneWaits(on: server) {
+            let request = HTTPRequest(expected.method, server.url("/"))
+            #expect(await transport.ending(of: request) == expected.ending)
+        }
+        #expect(server.requests.count { $0.text.isEmpty } == expected.count)
+    }
+
     @Test(.fault(11)) func `Many refused, lost and answered requests send no POST twice`() async throws {
         let random = Mutex(SplitMix(seed: 11))
         let server = try HTTP2Server(authority) { _ in
