@@ -66,18 +66,42 @@ extension JSONValue: Decodable {
     /// Decodes any JSON value.
     ///
     /// Fast in any part of an answer that a service's `JSONDecoder` decodes. With another decoder, a `custom` key strategy or
-    /// JSON5, each type of value has to be tried, which with `JSONDecoder` takes time that grows with the square of the
-    /// depth; ``init(json:)`` has no such cost.
+    /// JSON5, each type of value has to be tried, which takes several times as long as ``init(json:)``.
     public init(from decoder: any Decoder) throws {
         if let value = try JSONDocument.value(for: decoder) {
             self = value
+            return
+        }
+        let depth = JSONKind.depth ?? decoder.codingPath.count
+        if depth >= JSONKind.leastDepth, let kind = JSONKind(of: decoder) {
+            self = try Self.value(kind, in: decoder, depth: depth)
         } else if let value = try Self.scalar(in: decoder.singleValueContainer()) {
             self = value
         } else if let elements = try? decoder.unkeyedContainer() {
-            self = .array(try Self.elements(of: elements))
+            self = try Self.array(elements, depth: depth)
         } else {
-            // As a dictionary, whose names no key strategy changes.
-            self = .object(try decoder.singleValueContainer().decode([String: JSONValue].self))
+            self = try Self.object(in: decoder, depth: depth)
+        }
+    }
+
+    private static func value(_ kind: JSONKind, in decoder: any Decoder, depth: Int) throws -> JSONValue {
+        switch kind {
+        case .array: return try array(decoder.unkeyedContainer(), depth: depth)
+        case .object: return try object(in: decoder, depth: depth)
+        case .string: return .string(try decoder.singleValueContainer().decode(String.self))
+        case .bool: return .bool(try decoder.singleValueContainer().decode(Bool.self))
+        case .number: return try number(in: decoder.singleValueContainer())
+        }
+    }
+
+    private static func array(_ container: any UnkeyedDecodingContainer, depth: Int) throws -> JSONValue {
+        try JSONKind.$depth.withValue(depth + 1) { .array(try elements(of: container)) }
+    }
+
+    private static func object(in decoder: any Decoder, depth: Int) throws -> JSONValue {
+        // As a dictionary, whose names no key strategy changes.
+        try JSONKind.$depth.withValue(depth + 1) {
+            .object(try decoder.singleValueContainer().decode([String: JSONValue].self))
         }
     }
 
@@ -94,7 +118,19 @@ extension JSONValue: Decodable {
         if let value = try? container.decode(Int64.self) { return .int(value) }
         if let value = try? container.decode(String.self) { return .string(value) }
         if let value = try? container.decode(Bool.self) { return .bool(value) }
-        guard let value = try? container.decode(Double.self) else { return nil }
+        return (try? container.decode(Double.self)).map { fraction($0, in: container) }
+    }
+
+    /// Decodes a number, in an order in which attempts rarely fail.
+    private static func number(in container: any SingleValueDecodingContainer) throws -> JSONValue {
+        let value = try container.decode(Double.self)
+        let mayBeInteger = value == value.rounded() && value.magnitude <= 0x1p63
+        if mayBeInteger, let integer = try? container.decode(Int64.self) { return .int(integer) }
+        return fraction(value, in: container)
+    }
+
+    /// Returns a number that is not an integer, whose nearest double is `value`.
+    private static func fraction(_ value: Double, in container: any SingleValueDecodingContainer) -> JSONValue {
         guard let exact = try? container.decode(Decimal.self), exact != Decimal(string: "\(value)") else {
             return .double(value)
         }

@@ -82,26 +82,33 @@ struct DownloadEndingTests {
     }
 
     @Test(.fault(93), arguments: TransportKind.survivingCutHeads)
-    func `Cancelled at random instants, it ends once, in agreement with its file`(_ kind: TransportKind) async throws {
-        let server = try FixtureServer.start { .bytes(Array(($0.query ?? "").utf8)) }
+    func `Cancelled by another thread while its bytes arrive, it ends once, in agreement with its file`(
+        _ kind: TransportKind
+    ) async throws {
+        let bodies = (0..<300).map { "round=\(1_000 + $0)" }
+        let server = try FixtureServer.start { request in
+            let body = request.query ?? ""
+            let steps = body.flatMap { [Answer.Step.write("\($0)"), .wait(.microseconds(100))] }
+            return Answer(status: 200, headers: ["Content-Length": "\(body.utf8.count)"], steps: steps)
+        }
         let transport = try kind.make()
-        var random = SplitMix(seed: 93)
         var (text, successes) = ("old", 0)
-        for round in 0..<300 {
-            let request = request(transport) { $0.baseURL = server.baseURL }
+        for (round, body) in bodies.enumerated() {
+            // After the last byte, the cancel competes with the ending.
+            let instant = CountedTransport(transport, bytes: round % (body.utf8.count + 2))
+            let request = request(instant) { $0.baseURL = server.baseURL }
             let witness = DownloadScene.Witness(folder)
-            request.reform = { _ in ["round": round] }
+            request.reform = { _ in ["round": 1_000 + round] }
             let id = request.loadData(indicator: witness)
-            let delay = UInt32.random(in: 0...3_000, using: &random)
             Thread { [proxy = request.proxy] in
-                usleep(delay)
+                instant.wait()
                 proxy.cancelRequest(id)
             }.start()
             while witness.seen.isEmpty { await Task.yield() }
-            if request.response != nil { (text, successes) = ("round=\(round)", successes + 1) }
+            if request.response != nil { (text, successes) = (body, successes + 1) }
             #expect(witness.seen == [["cookies.txt": text]])
         }
-        #expect(successes < 300)
+        #expect(successes < bodies.count)
         #expect(folder.contents == ["cookies.txt": text])
     }
 
@@ -250,5 +257,29 @@ struct DownloadEndingTests {
         }
         #expect(early?.type == .storage)
         #expect(early?.reason?.hasPrefix("file ") == true)
+    }
+}
+
+/// A transport with an instant for which a thread waits: when a number of bytes has arrived, or when it returns.
+private struct CountedTransport: HTTPTransport {
+    private let base: any HTTPTransport
+    private let bytes: Int
+    private let instant = DispatchSemaphore(value: 0)
+
+    init(_ base: any HTTPTransport, bytes: Int) {
+        (self.base, self.bytes) = (base, bytes)
+    }
+
+    /// Waits for the instant.
+    func wait() { instant.wait() }
+
+    func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(TransportError) -> HTTPResponse
+    {
+        defer { instant.signal() }
+        if bytes == 0 { instant.signal() }
+        return try await base.send(request) { [instant, bytes] report in
+            if report.direction == .download, report.completedBytes >= bytes { instant.signal() }
+            progress?(report)
+        }
     }
 }

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 
-/// The server's side of TLS, implemented by the machine's OpenSSL, which is loaded at run time.
+/// The server's side of TLS, implemented by OpenSSL, which is found at run time.
 // The context is not changed after its creation, and OpenSSL counts its references atomically.
 final class TLSServer: @unchecked Sendable {
     private static let library = OpenSSL()
@@ -104,7 +104,7 @@ private struct OpenSSL {
     let write: @convention(c) (Pointer, UnsafeRawPointer?, Int32) -> Int32
 
     init?() {
-        guard let library = dlopen("libssl.so.3", RTLD_NOW) ?? dlopen("libssl.so.1.1", RTLD_NOW) else { return nil }
+        guard let library = Self.library() else { return nil }
         func bind<Function>(_ name: String) -> Function {
             unsafeBitCast(dlsym(library, name), to: Function.self)
         }
@@ -120,6 +120,15 @@ private struct OpenSSL {
         accept = bind("SSL_accept")
         read = bind("SSL_read")
         write = bind("SSL_write")
+    }
+
+    /// Returns the OpenSSL that libcurl has brought into the process, or else the machine's.
+    ///
+    /// A second one would be linked with the libcrypto of the first, which may be of another version.
+    private static func library() -> UnsafeMutableRawPointer? {
+        let process = dlopen(nil, RTLD_NOW)
+        if dlsym(process, "TLS_server_method") != nil { return process }
+        return dlopen("libssl.so.3", RTLD_NOW) ?? dlopen("libssl.so.1.1", RTLD_NOW)
     }
 
     /// Selects the protocol when the client offers it.

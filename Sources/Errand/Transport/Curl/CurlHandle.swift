@@ -17,6 +17,8 @@ final class CurlHandle {
     /// wait.
     private(set) var connectionWaitEnd = MonotonicClock.Instant.max
     private let identity: ClientIdentity?
+    /// Whether the target depends on the connection, which may lead to a proxy server.
+    private var awaitsTarget = false
     private static let errorCapacity = 256
     /// How long an exchange waits for a connection that another one opens, and the next one after that, in nanoseconds.
     ///
@@ -57,7 +59,9 @@ final class CurlHandle {
         isConnecting.pointee = false
         easy.apply(exchange)
         easy.set(.httpVersion, to: httpVersion(for: exchange))
-        easy.set(.requestTarget, to: requestTarget(of: exchange))
+        let target = requestTarget(of: exchange)
+        easy.set(.requestTarget, to: target)
+        awaitsTarget = target == nil && CurlLibrary.reportsUsedProxy
         let waits = mayWaitForConnection(exchange)
         easy.set(.pipeWait, to: waits ? 1 : 0)
         connectionWaitEnd = waits ? MonotonicClock.now + Self.connectionDelay : .max
@@ -79,9 +83,17 @@ final class CurlHandle {
     /// Returns the target for the request line, which replaces the path from the URL: libcurl 8.23 changes the case of
     /// percent-encoded bytes there, which breaks signatures.
     ///
-    /// `nil` where an HTTP proxy may need the whole URL, which libcurl sends unchanged.
+    /// `nil` where an HTTP proxy may need the whole URL, which libcurl sends unchanged; see ``beginAttempt()``.
     private func requestTarget(of exchange: CurlExchange) -> String? {
         exchange.isSecure || !proxy.mayForwardRequests ? exchange.target : nil
+    }
+
+    /// Called before the request is sent on a connection; `false` ends the exchange.
+    func beginAttempt() -> Bool {
+        guard let exchange, exchange.beginAttempt() else { return false }
+        // The environment may exclude the host from the proxy. Before 8.7, libcurl does not report that, and keeps the path.
+        if awaitsTarget, easy.number(.usedProxy) == 0 { easy.set(.requestTarget, to: exchange.target) }
+        return true
     }
 
     /// Returns whether the request may wait for a connection that another one opens, which may carry both over HTTP/2.

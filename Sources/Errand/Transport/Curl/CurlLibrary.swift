@@ -14,6 +14,9 @@ enum CurlLibrary {
     /// The version as 0xXXYYZZ.
     static var versionNumber: UInt32 { curlrt_version_number() }
 
+    /// Whether ``CurlInfo/usedProxy`` is known.
+    static let reportsUsedProxy = versionNumber >= 0x08_0700
+
     /// Returns libcurl's number of an option; -1 when it has no option of that name.
     static func optionNumber(named name: String) -> Int32 {
         curlrt_option_number(name)

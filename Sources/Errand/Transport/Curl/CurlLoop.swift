@@ -32,6 +32,8 @@ final class CurlLoop: @unchecked Sendable {
         self.configuration = configuration
         self.caBundle = caBundle
         multi.set(.maxConnects, to: configuration.connections)
+        // A thread for each lookup, as before 8.20: a lookup that hangs keeps its thread, even after a cancel.
+        multi.set(.resolveThreadsMax, to: Int(Int32.max))
         Thread { self.run() }.start()
     }
 

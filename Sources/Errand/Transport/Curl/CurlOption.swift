@@ -55,6 +55,7 @@ extension CurlOption where Value == String {
     static var caPath: Self { Self("CAPATH", 10097) }
     static var customRequest: Self { Self("CUSTOMREQUEST", 10036) }
     static var keyPasswd: Self { Self("KEYPASSWD", 10026) }
+    static var noProxy: Self { Self("NOPROXY", 10177) }
     static var pinnedPublicKey: Self { Self("PINNEDPUBLICKEY", 10230) }
     static var proxy: Self { Self("PROXY", 10004) }
     static var requestTarget: Self { Self("REQUEST_TARGET", 10266) }
@@ -111,6 +112,8 @@ enum CurlValue {
 enum CurlMultiOption: Int32 {
     /// How many connections are kept open without a transfer (`CURLMOPT_MAXCONNECTS`).
     case maxConnects = 6
+    /// How many threads look up names, since 8.20 (`CURLMOPT_RESOLVE_THREADS_MAX`).
+    case resolveThreadsMax = 20
 }
 
 /// A number that libcurl reports for a transfer (`CURLINFO`), by its number in libcurl's ABI.
@@ -121,5 +124,7 @@ struct CurlInfo {
     static let osErrno = CurlInfo(number: 0x20_0000 + 25)
     /// The HTTP version of the answer, 0 for none (`CURLINFO_HTTP_VERSION`).
     static let httpVersion = CurlInfo(number: 0x20_0000 + 46)
+    /// 1 if the connection leads to a proxy server, since 8.7 (`CURLINFO_USED_PROXY`).
+    static let usedProxy = CurlInfo(number: 0x20_0000 + 66)
 }
 #endif

@@ -39,7 +39,10 @@ extension CurlEasy {
         switch configuration.proxy {
         case .environment: break
         case .none: try setRequired(.proxy, to: "")
-        case .url(let url): try setRequired(.proxy, to: url.absoluteString)
+        case .url(let url):
+            try setRequired(.proxy, to: url.absoluteString)
+            // Without it, libcurl applies the environment's exclusions to this proxy as well.
+            try setRequired(.noProxy, to: "")
         }
         try setRequired(.unixSocketPath, to: configuration.unixSocketPath)
         try apply(configuration.tls)
@@ -144,11 +147,15 @@ private let seekFunction: CurlSeekFunction = { context, offset, origin in
 
 /// Called before the request is sent on a connection.
 private let prereqFunction: CurlPrereqFunction = { context, _, _, _, _ in
-    exchange(context)?.beginAttempt() == true ? 0 : 1
+    handle(context)?.beginAttempt() == true ? 0 : 1
 }
 
 private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
+    handle(context)?.exchange
+}
+
+private func handle(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
     guard let context else { return nil }
-    return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue().exchange
+    return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
 }
 #endif

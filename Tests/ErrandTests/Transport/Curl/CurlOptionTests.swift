@@ -40,8 +40,8 @@ struct CurlOptionTests {
     ].map(pair)
     private static let sizes = [CurlOption<Int64>.inFileSizeLarge, .postFieldSizeLarge].map(pair)
     private static let texts = [
-        CurlOption<String>.acceptEncoding, .caInfo, .caPath, .customRequest, .keyPasswd, .pinnedPublicKey, .proxy,
-        .requestTarget, .sslCert, .sslCertType, .sslKey, .unixSocketPath, .url,
+        CurlOption<String>.acceptEncoding, .caInfo, .caPath, .customRequest, .keyPasswd, .noProxy, .pinnedPublicKey,
+        .proxy, .requestTarget, .sslCert, .sslCertType, .sslKey, .unixSocketPath, .url,
     ].map(pair)
     private static let pointers = [
         CurlOption<UnsafeRawPointer>.errorBuffer, .headerData, .httpHeader, .postFields, .prereqData, .private,

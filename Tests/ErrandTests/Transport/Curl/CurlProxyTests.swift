@@ -38,8 +38,25 @@ struct CurlProxyTests {
             let transport = try CurlTransport()
             _ = try await transport.send(HTTPRequest(.get, URL("http://api.example/a?x=%2e")))
             #expect(try await proxy.takeRequest().target == "http://api.example/a?x=%2e")
-            _ = try await transport.send(HTTPRequest(.get, server.url("/a?x=%2e")))
-            #expect(try await server.takeRequest().target == "/a?x=%2e")
+            for path in ["/a?x=%2e", "/%2e%c3%bC/a/../b?x=%2e&y", "/?", "/a/./b//c"] {
+                _ = try await transport.send(HTTPRequest(.get, URL("http://127.0.0.1:\(server.port)\(path)")))
+                #expect(try await server.takeRequest().target == path)
+            }
+            _ = try await transport.send(HTTPRequest(.get, URL("http://api.example/%2e")))
+            #expect(try await proxy.takeRequest().target == "http://api.example/%2e")
+        }
+    }
+
+    @Test func `The environment excludes no host from a proxy of the configuration`() async {
+        await #expect(processExitsWith: .success) {
+            let proxy = try FixtureServer.start { _ in .text("proxied") }
+            setenv("no_proxy", "*", 1)
+            var configuration = TransportConfiguration()
+            configuration.proxy = .url(proxy.baseURL)
+            let transport = try CurlTransport(configuration)
+            let response = try await transport.send(HTTPRequest(.get, URL("http://127.0.0.1:1/%2e")))
+            #expect(response.body == Data("proxied".utf8))
+            #expect(try await proxy.takeRequest().target == "http://127.0.0.1:1/%2e")
         }
     }
 

@@ -66,31 +66,60 @@ struct CurlRepetitionTests {
         }
     }
 
-    @Test(.fault(11), arguments: [HTTP2Server.Treatment.refusal, .departure])
-    func `A POST whose stream was refused is lost, and sent once`(_ treatment: HTTP2Server.Treatment) async throws {
+    @Test(.fault(11), arguments: [HTTP2Server.Treatment.refusal, .departure], [HTTPMethod.post, .patch])
+    func `A request that is not idempotent, and whose stream was refused, is lost and sent once`(
+        _ treatment: HTTP2Server.Treatment,
+        _ method: HTTPMethod
+    ) async throws {
         let server = try server(treatment)
         #expect(await ending(.put, "", to: server) == nil)
         try await whileOneWaits(on: server) {
-            #expect(await ending(.post, "order", to: server) == .connectionLost)
+            #expect(await ending(method, "order", to: server) == .connectionLost)
         }
         #expect(server.requests.count { $0.text == "order" } == 1)
+        // On another connection after a GOAWAY.
+        #expect(await ending(method, "order", to: server) == nil)
+        #expect(server.requests.count { $0.text == "order" } == 2)
     }
 
     // libcurl 7.88 repeats a request once after a GOAWAY.
     @Test(
         .fault(11),
-        arguments: [(HTTP2Server.Treatment.refusal, 1), (.refusal, 2), (.refusal, 3), (.refusal, 4), (.departure, 1)]
+        arguments: [(HTTP2Server.Treatment.refusal, 1), (.refusal, 2), (.refusal, 3), (.refusal, 4), (.departure, 1)],
+        [HTTPMethod.get, .put, .delete]
     )
     func `An idempotent request is repeated as often as its stream is refused`(
-        _ treatment: HTTP2Server.Treatment,
-        _ refusals: Int
+        _ refused: (treatment: HTTP2Server.Treatment, count: Int),
+        _ method: HTTPMethod
     ) async throws {
-        let server = try server(treatment, count: refusals)
+        let server = try server(refused.treatment, count: refused.count)
         #expect(await ending(.put, "", to: server) == nil)
         try await whileOneWaits(on: server) {
-            #expect(await ending(.put, "order", to: server) == nil)
+            #expect(await ending(method, "order", to: server) == nil)
         }
-        #expect(server.requests.count { $0.text == "order" } == refusals + 1)
+        #expect(server.requests.count { $0.text == "order" } == refused.count + 1)
+    }
+
+    @Test(
+        .fault(11),
+        arguments: [HTTP2Server.Treatment.refusal, .departure],
+        [(HTTPMethod.get, nil, 2), (.post, TransportError.Kind.connectionLost, 1)]
+    )
+    func `Without a body, only an idempotent request is repeated when its stream was refused`(
+        _ treatment: HTTP2Server.Treatment,
+        _ expected: (method: HTTPMethod, ending: TransportError.Kind?, count: Int)
+    ) async throws {
+        let turns = Counter()
+        let server = try HTTP2Server(authority) { request in
+            guard request.text.isEmpty else { return request.text == "wait" ? .silence : .answer("ok") }
+            return turns.next() == 1 ? treatment : .answer("ok")
+        }
+        #expect(await ending(.put, "first", to: server) == nil)
+        try await whileOneWaits(on: server) {
+            let request = HTTPRequest(expected.method, server.url("/"))
+            #expect(await transport.ending(of: request) == expected.ending)
+        }
+        #expect(server.requests.count { $0.text.isEmpty } == expected.count)
     }
 
     @Test(.fault(11)) func `Many refused, lost and answered requests send no POST twice`() async throws {
