@@ -95,7 +95,9 @@ extension PageAPIRequest: Pager {
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.invalidRequest, messages: service?.errorMessages, reason: "maxPages must be at least 1")
         }
-        if let reason = list.blockedReason(for: part) { throw APIError(.decoding, messages: service?.errorMessages, reason: reason) }
+        if let reason = list.blockedReason(for: part) {
+            throw APIError(.decoding, messages: service?.errorMessages, reason: reason)
+        }
         do throws(PageStrategyError) {
             return RequestDraft.Addition(params: try strategy.params(at: position), link: position.link)
         } catch {

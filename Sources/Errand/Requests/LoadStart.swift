@@ -73,7 +73,8 @@ extension APIManager {
         let options = LoadOptions(of: self, load.loginRole)
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {
-            throw APIError(.invalidRequest, messages: prepared.errorMessages, reason: "the validator refused the parameters")
+            let reason = "the validator refused the parameters"
+            throw APIError(.invalidRequest, messages: prepared.errorMessages, reason: reason)
         }
         return APICall(
             id: load.id,
