@@ -173,5 +173,7 @@ private struct RetryState {
 
 extension HTTPRequest {
     /// Whether several loads may share its answer.
-    fileprivate var isShareable: Bool { [.get, .head].contains(method) && destination == .memory }
+    fileprivate var isShareable: Bool {
+        [.get, .head].contains(method) && destination == .memory && redirectPolicy.decision == nil
+    }
 }

@@ -161,6 +161,8 @@ private struct SharedExchange {
         let timeout: Duration?
         let deadline: Duration?
         let limits: HTTPLimits
+        /// `nil` when no redirect is followed.
+        let redirectLimit: Int?
         let login: ObjectIdentifier
         let cookies: ObjectIdentifier
         let generation: Int
@@ -174,6 +176,7 @@ private struct SharedExchange {
             timeout = request.timeout
             deadline = request.deadline
             limits = request.limits
+            redirectLimit = request.redirectPolicy.isFollowing ? request.redirectPolicy.limit : nil
             login = ObjectIdentifier(call.service.login)
             cookies = ObjectIdentifier(call.cookies)
             self.generation = generation

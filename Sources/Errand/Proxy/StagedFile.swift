@@ -52,7 +52,7 @@ final class StagedFile: Sendable {
     ///
     /// - Throws: ``TransportError/Kind/storage``; the target is as before then.
     func commit() throws(TransportError) {
-        let error = freeingLater(target) {
+        let error = freeingBlocksLater(target) {
             state.withLock { state -> SystemError? in
                 let error = rename(url.path, target.path) == 0 ? nil : SystemError.last("rename")
                 removeFolder()

@@ -92,6 +92,8 @@ public import Observation
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }
+    /// Which redirects are followed; `nil`, the default, is the service's policy.
+    open var redirectPolicy: RedirectPolicy? { nil }
     /// What happens to loads when this object is released; they are cancelled by default.
     open var releasePolicy: ReleasePolicy { .cancel }
     /// Whether this request signs in; false by default.

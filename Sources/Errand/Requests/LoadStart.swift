@@ -62,6 +62,7 @@ extension APIManager {
         draft.headers = headers
         draft.serializer = requestSerializer
         draft.timeout = timeout
+        draft.redirectPolicy = redirectPolicy
         draft.idempotencyKey = idempotencyKey
         draft.form = try form(for: draft)
         let serializer = responseSerializer
