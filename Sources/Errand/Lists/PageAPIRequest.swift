@@ -15,6 +15,8 @@ import Observation
 /// - the server names a next page that it has named before (`decoding`),
 /// - four pages in a row have the same bytes; with ``itemID``, if three in a row have no new item (`decoding`), or
 /// - a hundred pages in a row have no item (`decoding`).
+///
+/// In a module with the default isolation `MainActor`, declare pages and items `nonisolated struct`.
 @MainActor open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
 where Page.Item: Sendable {
     /// The type to which an answer is decoded.

@@ -210,8 +210,13 @@ extension APIProxy: CookieJarOwner {
     }
 
     /// Cancels those of `ids` whose loads end with the object that began them.
-    func ownerIsReleased(_ ids: [RequestID]) {
-        context.cancel(context.loads.claim(ids) { $0.endsWithOwner })
+    ///
+    /// - Returns: The loads that this call has cancelled, oldest first.
+    func ownerIsReleased(_ ids: [RequestID]) -> [ActiveRequest] {
+        guard !ids.isEmpty else { return [] }
+        let loads = context.loads.claim(ids) { $0.endsWithOwner }
+        context.cancel(loads)
+        return loads.map(\.summary)
     }
 
     /// Whether the load has not ended.

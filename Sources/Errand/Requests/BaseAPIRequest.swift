@@ -8,11 +8,21 @@ public import Observation
 /// Keep the request in a property of the screen. When a request is released, its loads are cancelled and its delegate is not
 /// called, unless ``releasePolicy`` is `finish`. A local variable is not enough: Swift releases an object after its last
 /// use, in optimized builds often before the end of the scope. An `async` call such as `value()` retains its request.
+///
+/// A load does not retain its request, because a weak delegate gives no notice when the screen is released: the request
+/// would live until the answer, and the loads of a closed screen would not be cancelled. A request that is released while it
+/// loads and whose delegate still exists is a mistake of the app. It is reported on standard error, and on Apple's platforms
+/// as a fault in the unified log, in every build, once for each class.
 @MainActor @Observable open class BaseAPIRequest {
     /// Receives the endings of loads.
     ///
     /// Not retained.
-    @ObservationIgnored public weak var delegate: (any APIManagerCallbackDelegate)?
+    public var delegate: (any APIManagerCallbackDelegate)? {
+        get { weakDelegate }
+        set { weakDelegate = newValue }
+    }
+    // Used on the main actor, and in `deinit`, which is not isolated and runs when no other code has a reference.
+    @ObservationIgnored private nonisolated(unsafe) weak var weakDelegate: (any APIManagerCallbackDelegate)?
     /// Supplies the parameters.
     ///
     /// Not retained.
@@ -55,13 +65,15 @@ public import Observation
         paramSource: (any APIManagerParamSource)? = nil,
         proxy: APIProxy = .shared
     ) {
-        self.delegate = delegate
+        weakDelegate = delegate
         self.paramSource = paramSource
         self.proxy = proxy
     }
 
     deinit {
-        proxy.ownerIsReleased(_loads)
+        let cancelled = proxy.ownerIsReleased(_loads)
+        guard let path = cancelled.first?.path, weakDelegate != nil else { return }
+        FaultLog.reportRelease(of: type(of: self), path: path)
     }
 
     // MARK: Hooks

@@ -48,8 +48,12 @@ extension BaseAPIRequest {
     }
 
     /// Returns how the load ends; cancelling the task cancels the load.
+    ///
+    /// Retains the request until then.
     func ending(of id: RequestID) async -> Result<any Sendable, APIError> {
-        await withTaskCancellationHandler {
+        // The optimizer may otherwise release the request after its last use, which is before the ending.
+        defer { withExtendedLifetime(self) {} }
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { waiters.append(LoadWaiter(id: id, continuation: $0)) }
         } onCancel: { [proxy] in
             proxy.cancelRequest(id)
