@@ -72,9 +72,7 @@ extension APIManager {
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self, load.loginRole)
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
-        guard validator?.request(self, accepts: draft.params) != false else {
-            throw APIError(.invalidRequest, messages: prepared.errorMessages, reason: "the validator refused the parameters")
-        }
+        try validate(draft.params, prepared.errorMessages)
         return APICall(
             id: load.id,
             service: prepared,
@@ -84,6 +82,15 @@ extension APIManager {
             options: options,
             progress: reportsProgress ? load.progressHandler : nil
         )
+    }
+
+    private func validate(_ params: APIParams?, _ messages: ErrorMessages) throws(APIError) {
+        do throws(APIError) {
+            guard try validator?.request(self, accepts: params) == false else { return }
+        } catch {
+            throw error.worded(by: messages)
+        }
+        throw APIError(.invalidRequest, messages: messages, reason: "the validator refused the parameters")
     }
 
     /// The parts of an upload; `nil` where there is none.
@@ -112,10 +119,12 @@ extension APIManager {
         }
         // An account that is changed after this changes nothing about the load.
         let cookies = proxy.jar(for: service)
+        if let envelope { service.envelope = envelope }
         // A refused sign-in is a wrong password, not an expired login.
         if isLoginRequest {
             service.loginExpiredStatuses = []
             service.envelope?.loginExpiredCodes = []
+            service.failureReader = service.failureReader?.ofLoginRequest
         }
         return (service, cookies)
     }
@@ -144,5 +153,6 @@ extension LoadOptions {
         priority = request.priority
         self.loginRole = loginRole
         coalescesIdentical = request.coalescesIdentical
+        acceptedStatuses = request.acceptedStatuses
     }
 }
