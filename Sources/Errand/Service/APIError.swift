@@ -45,6 +45,8 @@ public struct APIError: Error, Sendable {
         var isWorded = false
         var reason: String?
         let code: ServerCode?
+        // Not the message of an answer that is a success for the server.
+        var serverMessage: String?
         var fieldMessages: [String: [String]] = [:]
         var method: HTTPMethod?
         var path: String?
@@ -95,6 +97,7 @@ public struct APIError: Error, Sendable {
             type: type,
             message: type.message,
             code: failure.code,
+            serverMessage: failure.message,
             fieldMessages: failure.fieldMessages,
             response: response.having(ServerStatement(code: failure.code, message: failure.message))
         )
@@ -135,7 +138,7 @@ extension APIError {
     func worded(by messages: ErrorMessages?) -> APIError {
         guard let messages, !contents.isWorded else { return self }
         var error = self
-        let server = response?.serverMessage
+        let server = contents.serverMessage
         error.contents.message = messages.message(for: type, status: status, code: code, server: server)
         if let text = messages.localize?(error) { error.contents.message = text }
         error.contents.isWorded = true

@@ -67,6 +67,9 @@ struct SerializerCompositionTests {
         #expect(value == Shelf(names: ["a", "b"], total: 57))
         #expect(shelf.serverCode == 200)
         #expect(shelf.serverMessage == "ok")
+        let unreadable = request(PriceRequest.self, answer)
+        #expect(await unreadable.outcome() == .decoding)
+        #expect(unreadable.error?.message == "The server's answer could not be understood.")
         let refused = request(ShelfRequest.self, .json(#"{"errcode":5}"#))
         let error = await #expect(throws: APIError.self) { try await refused.value() }
         #expect(error?.code == 5)
@@ -119,6 +122,20 @@ private final class ShelfRequest: SampleRequest, APIManager {
                 guard !goods.isEmpty else { throw APIError(.invalidAnswer, message: "an empty shelf") }
                 return Shelf(names: goods.map(\.name), total: total)
             }
+    }
+}
+
+private final class PriceRequest: SampleRequest, APIManager {
+    struct Unreadable: Error {}
+
+    var responseSerializer: ResponseSerializer<Int> {
+        ResponseSerializer<[Goods]>.json.map { _ in throw Unreadable() }
+    }
+
+    /// Returns the type of the error of one load.
+    func outcome() async -> APIErrorType? {
+        _ = try? await value()
+        return errorType
     }
 }
 

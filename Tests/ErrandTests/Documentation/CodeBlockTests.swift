@@ -10,7 +10,7 @@ import Testing
 struct CodeBlockTests {
     @Test(arguments: [
         "README.md", "Sources/Errand/Errand.docc/GettingStarted.md", "Sources/Errand/Errand.docc/Testing.md",
-        "Sources/Errand/Errand.docc/Lists.md",
+        "Sources/Errand/Errand.docc/Lists.md", "Sources/Errand/Errand.docc/Answers.md",
     ])
     func `The Swift blocks of a document compile as one program`(_ document: String) async throws {
         let blocks = try swiftBlocks(of: document)
