@@ -48,7 +48,8 @@ public struct FailureReader: Sendable {
 extension FailureReader {
     /// Problem details (RFC 9457): `detail`, or else `title`, is the message, and `type` is the code unless it is `about:blank`.
     ///
-    /// Only for `application/problem+json`. An `errors` object has the messages of fields.
+    /// Only for `application/problem+json`. An `errors` member has the messages of fields: an object, or an array of objects with
+    /// `detail` and `pointer`.
     public static let problemDetails = FailureReader { response in
         guard response.isProblem else { return nil }
         let problem = try JSONValue(json: response.body)
@@ -56,7 +57,7 @@ extension FailureReader {
         return ServerFailure(
             code: code == "about:blank" ? nil : ServerCode(json: problem["type"]),
             message: problem["detail"]?.string ?? problem["title"]?.string,
-            fieldMessages: FieldMessages(problem["errors"] ?? .null).byField
+            fieldMessages: FieldMessages(errors: problem["errors"]).byField
         )
     }
 

@@ -10,6 +10,18 @@ struct FieldMessages {
         add(json, at: "")
     }
 
+    /// Creates those of the `errors` of problem details: an object, or an array as in RFC 9457 section 3, whose elements have a
+    /// `detail` and a `pointer` such as `#/items/0/name`.
+    init(errors json: JSONValue?) {
+        if case .object? = json { add(json ?? .null, at: "") }
+        guard case .array(let errors)? = json else { return }
+        for error in errors {
+            guard let detail = error["detail"]?.string else { continue }
+            let path = (error["pointer"]?.string ?? "").split(separator: "/").drop { $0 == "#" }
+            byField[path.isEmpty ? Self.wholeForm : path.joined(separator: "."), default: []].append(detail)
+        }
+    }
+
     /// All messages: those of the whole form, then those of the fields by name, each in a line.
     var text: String {
         let fields = byField.keys.filter { $0 != Self.wholeForm }.sorted()

@@ -65,6 +65,9 @@ struct FailureReaderTests {
         let failure = await error(blank, status: 404, contentType: "application/problem+json") { _ in }
         #expect(failure?.message == "Not Found")
         #expect(failure?.code == nil)
+        let pointers = ##"{"errors":[{"detail":"old","pointer":"#/items/0/age"},{"detail":"no"},{"pointer":"/a"}]}"##
+        let many = await error(pointers, contentType: "application/problem+json") { _ in }
+        #expect(many?.fieldMessages == ["items.0.age": ["old"], "non_field_errors": ["no"]])
         let other = await error(body) { _ in }
         #expect(other?.code == nil)
     }
