@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A validator says why it refuses", .timeLimit(.minutes(10)))
+@MainActor @Suite("Validators that refuse with an error", .timeLimit(.minutes(10)))
 struct ValidatorTests {
     /// Refuses with errors.
     private final class Critic: APIManagerValidator {

@@ -102,7 +102,7 @@ struct FailureReaderTests {
         #expect(cancelled?.type == .http)
     }
 
-    @Test func `A 2xx answer is read only by a reader that asks for it`() async {
+    @Test func `A 2xx answer is read only by a reader for 2xx answers`() async {
         let body = #"{"error":{"code":-32600,"message":"no"}}"#
         let read: @Sendable (APIResponse) throws -> ServerFailure? = { response in
             let error = try JSONValue(json: response.body)["error"]
