@@ -1,27 +1,37 @@
 import Foundation
 
 extension APIService {
-    /// Returns the failure for a status other than 2xx, with the code and message of an envelope in the body; or `nil`.
-    func failure(of response: APIResponse) -> APIError? {
-        guard !response.isSuccess else { return nil }
+    /// Returns the failure of an answer, with the code and message in its body: for a status that is neither 2xx nor in
+    /// `statuses`, and for a 2xx in which ``failureReader`` finds a failure; or `nil`.
+    func failure(of response: APIResponse, accepting statuses: Set<Int> = []) -> APIError? {
+        guard response.isSuccess || !statuses.contains(response.status) else { return nil }
+        let failure = failureReader?.failure(in: response)
+        guard !response.isSuccess else { return failure.map { error(.server, $0, response) } }
+        if let failure { return error(.http, failure, response) }
         let head = envelope.flatMap { try? decoder.decode(EnvelopeHead.self, from: response.body, configuration: $0) }
-        let isExpired =
-            loginExpiredStatuses.contains(response.status)
-            || head.map { envelope?.loginExpiredCodes.contains($0.code) == true } == true
-        return error(isExpired ? .loginExpired : .http, head: head, response: response)
+        return error(.http, ServerFailure(head?.statement), response)
     }
 
     /// Returns the value in the JSON of an answer: under the envelope's data key, or the whole if there is no envelope.
     ///
+    /// An optional is `nil` if the status is not 2xx. `response` receives the code and message of the envelope.
+    ///
     /// - Throws: ``APIError`` for the envelope's code, for an answer that is not JSON, and for a missing value under the data
     ///   key; `DecodingError` for JSON of another shape.
-    func value<Value: Decodable>(of response: APIResponse, as type: Value.Type) throws -> Value {
-        guard !response.body.isEmpty else { return try valueOfNothing() }
-        guard let envelope else { return try decode(response) { try $0.singleValueContainer().decode(type) } }
+    func value<Value: Decodable>(of response: inout APIResponse, as type: Value.Type) throws -> Value {
+        let isRefusal = !response.isSuccess && Value.self is any OptionalValue.Type
+        guard !response.body.isEmpty, !isRefusal else { return try valueOfNothing() }
+        guard let envelope, !envelope.isWholeBody else {
+            return try decode(response) { try $0.singleValueContainer().decode(type) }
+        }
         switch try decode(response, with: { try EnvelopeContent<Value>(from: $0, configuration: envelope) }) {
-        case .success(let value): return value
-        case .successWithoutData(let error): return try valueWithoutData(in: envelope, error: error)
-        case .failure(let head): throw businessError(head: head, envelope: envelope, response: response)
+        case .success(let value, let statement):
+            response = response.having(statement)
+            return value
+        case .successWithoutData(let error, let statement):
+            response = response.having(statement)
+            return try valueWithoutData(in: envelope, error: error)
+        case .failure(let statement): throw error(.server, ServerFailure(statement), response)
         }
     }
 
@@ -52,8 +62,8 @@ extension APIService {
 
     /// Returns the value of an envelope without data: `nil` for an optional, and the value of a type of size 0.
     private func valueWithoutData<Value: Decodable>(in envelope: Envelope, error: DecodingError) throws -> Value {
-        guard Value.self is any ExpressibleByNilLiteral.Type || MemoryLayout<Value>.size == 0 else {
-            let reason = "the envelope has no \(envelope.dataKey) to decode \(Value.self) from"
+        guard Value.self is any OptionalValue.Type || MemoryLayout<Value>.size == 0 else {
+            let reason = "the envelope has no \(envelope.dataKey ?? "data") to decode \(Value.self) from"
             throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
         }
         return try decodeNull()
@@ -63,25 +73,38 @@ extension APIService {
         try decoder.decode(Value.self, from: Data("null".utf8))
     }
 
-    /// Throws the failure in the envelope of a JSON answer, if there is one.
-    func checkEnvelope(of response: APIResponse) throws(APIError) {
-        guard let envelope, response.isJSON else { return }
+    /// Throws the failure in the envelope of a JSON answer with a 2xx status, if there is one.
+    ///
+    /// `response` receives the code and message of the envelope.
+    func checkEnvelope(of response: inout APIResponse) throws(APIError) {
+        guard let envelope, !envelope.isWholeBody, response.isSuccess, response.isJSON else { return }
         guard
             let head = try? decoder.decode(EnvelopeHead.self, from: response.body, configuration: envelope),
-            !envelope.successCodes.contains(head.code)
+            let isSuccess = head.isSuccess
         else { return }
-        throw businessError(head: head, envelope: envelope, response: response)
+        guard isSuccess else { throw error(.server, ServerFailure(head.statement), response) }
+        response = response.having(head.statement)
     }
 
-    private func businessError(head: EnvelopeHead, envelope: Envelope, response: APIResponse) -> APIError {
-        let isExpired = envelope.loginExpiredCodes.contains(head.code)
-        return error(isExpired ? .loginExpired : .server, head: head, response: response)
-    }
-
-    private func error(_ type: APIErrorType, head: EnvelopeHead?, response: APIResponse) -> APIError {
-        APIError(type, messages: errorMessages, serverMessage: head?.message, code: head?.code, response: response)
+    private func error(_ type: APIErrorType, _ failure: ServerFailure, _ response: APIResponse) -> APIError {
+        let isExpired =
+            !response.isSuccess && loginExpiredStatuses.contains(response.status)
+            || failure.code.map { envelope?.loginExpiredCodes.contains($0) == true } == true
+        let ownType = failure.type == .cancelled ? nil : failure.type
+        let type = ownType ?? (isExpired ? .loginExpired : type)
+        return APIError(type, messages: errorMessages, failure: failure, response: response)
     }
 }
+
+extension ServerFailure {
+    fileprivate init(_ statement: ServerStatement?) {
+        self.init(code: statement?.code, message: statement?.message)
+    }
+}
+
+/// An optional, whatever it wraps.
+private protocol OptionalValue {}
+extension Optional: OptionalValue {}
 
 extension APIResponse {
     /// Describes an answer that should be JSON and is not, for an error.

@@ -4,34 +4,87 @@ public import Foundation
 public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// Where the serializer reads the body.
     let source: BodySource
-    let serialize: @Sendable (APIResponse, APIService) throws -> Value
+    /// Returns the value, and writes the server's code and message into the answer.
+    private let serialize: @Sendable (inout APIResponse, APIService) throws -> Value
 
-    init(from source: BodySource, _ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
+    init(from source: BodySource, _ serialize: @escaping @Sendable (inout APIResponse, APIService) throws -> Value) {
         self.source = source
         self.serialize = serialize
     }
 
     /// Creates a serializer.
     ///
-    /// - Parameter serialize: Called once for each 2xx answer, off the main actor. An error that is not an ``APIError``
-    ///   becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still temporary: read it, but use
-    ///   ``BaseAPIRequest/destination`` in the value.
+    /// - Parameter serialize: Called once for each answer with an accepted status, off the main actor. An error that is not an
+    ///   ``APIError`` becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still temporary: read it,
+    ///   but use ``BaseAPIRequest/destination`` in the value.
     public init(_ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
-        self.init(from: .either, serialize)
+        self.init(from: .either) { response, service in try serialize(response, service) }
     }
 
-    /// Returns the value of `response`.
+    /// Returns the value of `response`, whatever its status: for another serializer that uses this one, and for tests.
     ///
-    /// - Throws: `loginExpired`, `http`, `server` or `decoding`.
-    func value(of response: APIResponse, from service: APIService) throws(APIError) -> Value {
-        if let failure = service.failure(of: response) { throw failure }
+    /// - Throws: `server` or `loginExpired` for the code of an envelope, `decoding`, or what a serializer of the app throws.
+    public func value(of response: APIResponse, from service: APIService) throws(APIError) -> Value {
+        var response = response
+        return try value(of: &response, from: service)
+    }
+
+    /// Returns the value of `response`, which receives the server's code and message.
+    ///
+    /// - Throws: `http`, `loginExpired`, `server` or `decoding`, or what a serializer of the app throws.
+    func value(
+        of response: inout APIResponse,
+        from service: APIService,
+        accepting statuses: Set<Int>
+    ) throws(APIError) -> Value {
+        if let failure = service.failure(of: response, accepting: statuses) { throw failure }
+        return try value(of: &response, from: service)
+    }
+
+    private func value(of response: inout APIResponse, from service: APIService) throws(APIError) -> Value {
         do {
-            return try serialize(response, service)
+            return try serialize(&response, service)
         } catch let error as APIError {
             throw error.answered(by: response)
         } catch {
             throw APIError(.decoding, messages: service.errorMessages, response: response, underlying: error)
         }
+    }
+}
+
+extension ResponseSerializer {
+    /// A serializer that changes the value of this one with `transform`.
+    ///
+    /// `transform` is called once for each value, off the main actor; its errors are treated as those of a serializer.
+    public func map<NewValue: Sendable>(
+        _ transform: @escaping @Sendable (Value) throws -> NewValue
+    ) -> ResponseSerializer<NewValue> {
+        ResponseSerializer<NewValue>(from: source) { [serialize] in try transform(serialize(&$0, $1)) }
+    }
+
+    /// A serializer of both values, of which one may be read from the headers.
+    ///
+    /// ```swift
+    /// let total = ResponseSerializer { response, _ in Int(response.headers["X-Total"] ?? "") }
+    /// let goods = ResponseSerializer<[Goods]>.json.combined(with: total)
+    /// ```
+    public func combined<Other: Sendable>(with other: ResponseSerializer<Other>) -> ResponseSerializer<(Value, Other)> {
+        ResponseSerializer<(Value, Other)>(from: source == .either ? other.source : source) { [serialize] in
+            (try serialize(&$0, $1), try other.serialize(&$0, $1))
+        }
+    }
+
+    /// A serializer that uses the one that `choose` returns for an answer, for instance by its status.
+    ///
+    /// `choose` is called once for each answer, off the main actor. If it returns one that reads a file, the request needs a
+    /// ``BaseAPIRequest/destination``.
+    public static func choosing(_ choose: @escaping @Sendable (APIResponse) throws -> ResponseSerializer) -> Self {
+        Self(from: .either) { try choose($0).serialize(&$0, $1) }
+    }
+
+    /// A serializer of the same value for every answer, for ``choosing(_:)``.
+    public static func constant(_ value: Value) -> Self {
+        Self { _, _ in value }
     }
 }
 
@@ -78,7 +131,7 @@ extension ResponseSerializer {
     private static var anyJSON: Self {
         Self(from: .memory) { response, service in
             guard let type = Value.self as? any Decodable.Type,
-                let value = try service.value(of: response, as: type) as? Value
+                let value = try service.value(of: &response, as: type) as? Value
             else {
                 let reason = "\(Value.self) is not Decodable: return a responseSerializer"
                 throw APIError(.decoding, messages: service.errorMessages, reason: reason)
@@ -91,7 +144,7 @@ extension ResponseSerializer {
 extension ResponseSerializer where Value: Decodable {
     /// JSON, inside the service's envelope if there is one.
     public static var json: Self {
-        Self(from: .memory) { try $1.value(of: $0, as: Value.self) }
+        Self(from: .memory) { try $1.value(of: &$0, as: Value.self) }
     }
 }
 
@@ -100,7 +153,7 @@ extension ResponseSerializer<String> {
     public static var text: Self {
         Self(from: .memory) { response, service in
             guard response.isJSON, service.envelope != nil else { return response.text }
-            return try service.value(of: response, as: String.self)
+            return try service.value(of: &response, as: String.self)
         }
     }
 }
@@ -109,7 +162,7 @@ extension ResponseSerializer<Data> {
     /// The body, unchanged; a JSON answer whose envelope contains a failure fails.
     public static var data: Self {
         Self(from: .memory) { response, service in
-            try service.checkEnvelope(of: response)
+            try service.checkEnvelope(of: &response)
             return response.body
         }
     }
@@ -119,7 +172,7 @@ extension ResponseSerializer<DownloadedFile> {
     /// The file that ``BaseAPIRequest/destination`` names, or else a new one in the temporary folder.
     public static var file: Self {
         Self(from: .file) { response, service in
-            try service.checkEnvelope(of: response)
+            try service.checkEnvelope(of: &response)
             guard let url = response.file else {
                 throw APIError(.decoding, messages: service.errorMessages, reason: "the answer is not in a file")
             }
@@ -131,8 +184,8 @@ extension ResponseSerializer<DownloadedFile> {
 extension ResponseSerializer<Void> {
     /// Nothing; a JSON answer whose envelope contains a failure fails.
     public static var nothing: Self {
-        Self { response, service in
-            try service.checkEnvelope(of: response)
+        Self(from: .either) { response, service in
+            try service.checkEnvelope(of: &response)
         }
     }
 }

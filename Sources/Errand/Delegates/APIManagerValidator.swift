@@ -6,7 +6,9 @@
     ///
     /// Called once for each load, on the main actor, after ``BaseAPIRequest/reformParams(_:)`` and before anything is sent.
     /// If it returns false, the load fails with `invalidRequest`. True by default.
-    func request(_ request: BaseAPIRequest, accepts params: APIParams?) -> Bool
+    ///
+    /// - Throws: Instead of false, why the load fails: an error with the type and the message that the screen shows.
+    func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws(APIError) -> Bool
 
     /// Returns whether this decoded answer is valid.
     ///
@@ -18,7 +20,13 @@
     ///   - content: The decoded answer, an ``APIManager/Response``.
     ///   - response: The raw answer.
     /// - Returns: Whether the load succeeds.
-    func request(_ request: BaseAPIRequest, accepts content: any Sendable, in response: APIResponse) -> Bool
+    /// - Throws: Instead of false, why the load fails: an error with the type and the message that the screen shows, which is
+    ///   given the answer.
+    func request(
+        _ request: BaseAPIRequest,
+        accepts content: any Sendable,
+        in response: APIResponse
+    ) throws(APIError) -> Bool
 }
 
 extension APIManagerValidator {

@@ -68,6 +68,8 @@ struct LoadOptions: Sendable {
     var priority: RequestPriority
     var loginRole: LoginRole
     var coalescesIdentical: Bool
+    /// What is a success besides 2xx.
+    var acceptedStatuses: Set<Int> = []
 }
 
 /// A decoded answer and the raw one.

@@ -22,8 +22,9 @@ struct LoadRunner<Value: Sendable> {
         while true {
             let generation = try await loginGeneration()
             do throws(APIError) {
-                let response = try await response(in: generation)
-                let value = try call.serializer.value(of: response, from: call.service)
+                var response = try await response(in: generation)
+                let statuses = call.options.acceptedStatuses
+                let value = try call.serializer.value(of: &response, from: call.service, accepting: statuses)
                 if call.loginRole == .signIn { call.service.login.didSignIn() }
                 return APIAnswer(value: value, response: response)
             } catch {
@@ -73,7 +74,10 @@ struct LoadRunner<Value: Sendable> {
             context: context
         )
         let response = try await exchange.send(request, progress: call.progress)
-        if let refusal = response.shortJSON { try call.service.checkEnvelope(of: refusal) }
+        if var refusal = response.shortJSON {
+            if let failure = call.service.failure(of: refusal) { throw failure }
+            try call.service.checkEnvelope(of: &refusal)
+        }
         return response
     }
 
@@ -158,7 +162,7 @@ extension LoadContext {
                     }
                 )
             } catch {
-                result = .failure(error)
+                result = .failure(error.worded(by: call.service.errorMessages))
             }
             delivery.deliver { ended(result) }
         }

@@ -139,9 +139,4 @@ extension APIResponse {
 
     /// This answer without its file.
     var withoutFile: APIResponse { file == nil ? self : having(body: body) }
-
-    fileprivate func having(body: Data = Data(), file: URL? = nil) -> APIResponse {
-        let answer = HTTPResponse(status: status, headers: headers, body: body, file: file)
-        return APIResponse(answer, url: url, redirects: redirects, duration: duration)
-    }
 }

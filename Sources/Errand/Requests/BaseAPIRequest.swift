@@ -82,6 +82,15 @@ public import Observation
     ///
     /// Return a stored value or a copy of one: a new service shares its login with no other.
     open var service: APIService? { nil }
+    /// The wrapper of this request's answers; `nil`, the default, is the service's envelope.
+    ///
+    /// ``Envelope/wholeBody`` is none.
+    open var envelope: Envelope? { nil }
+    /// The statuses besides 2xx with which a load succeeds, such as 304 or 404; none by default.
+    ///
+    /// An optional ``APIManager/Response`` is `nil` for such an answer, `Void` ignores its body, and any other type is decoded
+    /// from its body as usual; ``ResponseSerializer/choosing(_:)`` distinguishes the statuses.
+    open var acceptedStatuses: Set<Int> { [] }
     /// The headers of this request, which replace the service's headers of the same name; none by default.
     open var headers: HTTPHeaders { [:] }
     /// The longest silence: how long no byte may move in either direction; `nil`, the default, is the service's timeout.
@@ -145,6 +154,13 @@ public import Observation
 }
 
 extension BaseAPIRequest {
+    /// What kind of failure the newest ended load was; `nil` after a success.
+    public var errorType: APIErrorType? { error?.type }
+    /// The business code of ``rawResponse``, of a success as well; `nil` where there is none.
+    public var serverCode: ServerCode? { rawResponse?.serverCode }
+    /// The server's message in ``rawResponse``, of a success as well; `nil` where there is none.
+    public var serverMessage: String? { rawResponse?.serverMessage }
+
     /// Whether a load has begun and not ended.
     public var isLoading: Bool { !loads.isEmpty }
 

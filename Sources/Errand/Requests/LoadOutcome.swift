@@ -18,8 +18,12 @@ extension APIManager {
         switch result {
         case .success(let answer):
             interceptor?.request(self, didReceive: answer.response)
-            guard validator?.request(self, accepts: answer.value, in: answer.response) != false else {
-                return .failure(APIError(.invalidAnswer, messages: messages, response: answer.response))
+            do throws(APIError) {
+                guard try validator?.request(self, accepts: answer.value, in: answer.response) != false else {
+                    throw APIError(.invalidAnswer, response: answer.response)
+                }
+            } catch {
+                return .failure(error.answered(by: answer.response).worded(by: messages))
             }
             return .success(reformData(answer.value))
         case .failure(let error):

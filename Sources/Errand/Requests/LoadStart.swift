@@ -73,10 +73,7 @@ extension APIManager {
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self, load.loginRole)
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
-        guard validator?.request(self, accepts: draft.params) != false else {
-            let reason = "the validator refused the parameters"
-            throw APIError(.invalidRequest, messages: prepared.errorMessages, reason: reason)
-        }
+        try validate(draft.params, prepared.errorMessages)
         return APICall(
             id: load.id,
             service: prepared,
@@ -86,6 +83,15 @@ extension APIManager {
             options: options,
             progress: reportsProgress ? load.progressHandler : nil
         )
+    }
+
+    private func validate(_ params: APIParams?, _ messages: ErrorMessages) throws(APIError) {
+        do throws(APIError) {
+            guard try validator?.request(self, accepts: params) == false else { return }
+        } catch {
+            throw error.worded(by: messages)
+        }
+        throw APIError(.invalidRequest, messages: messages, reason: "the validator refused the parameters")
     }
 
     /// The parts of an upload; `nil` where there is none.
@@ -114,10 +120,12 @@ extension APIManager {
         }
         // An account that is changed after this changes nothing about the load.
         let cookies = proxy.jar(for: service)
+        if let envelope { service.envelope = envelope }
         // A refused sign-in is a wrong password, not an expired login.
         if isLoginRequest {
             service.loginExpiredStatuses = []
             service.envelope?.loginExpiredCodes = []
+            service.failureReader = service.failureReader?.ofLoginRequest
         }
         return (service, cookies)
     }
@@ -146,5 +154,6 @@ extension LoadOptions {
         priority = request.priority
         self.loginRole = loginRole
         coalescesIdentical = request.coalescesIdentical
+        acceptedStatuses = request.acceptedStatuses
     }
 }

@@ -12,7 +12,7 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case loginExpired
     /// The server refused with a business code.
     case server
-    /// The server answered with a status that is not 2xx.
+    /// The server answered with a status that is neither 2xx nor one of ``BaseAPIRequest/acceptedStatuses``.
     case http
     /// The validator refused the answer.
     case invalidAnswer
@@ -40,9 +40,14 @@ public enum APIErrorType: String, Sendable, CaseIterable {
 public struct APIError: Error, Sendable {
     private struct Contents: Sendable {
         let type: APIErrorType
-        let message: String
+        var message: String
+        // Whether the message is that of an app, or of the service's messages.
+        var isWorded = false
         var reason: String?
-        let code: Int?
+        let code: ServerCode?
+        // Not the message of an answer that is a success for the server.
+        var serverMessage: String?
+        var fieldMessages: [String: [String]] = [:]
         var method: HTTPMethod?
         var path: String?
         var response: APIResponse?
@@ -58,8 +63,10 @@ public struct APIError: Error, Sendable {
     public var message: String { contents.message }
     /// What happened, for the developer, where there is more to say than the type does.
     public var reason: String? { contents.reason }
-    /// The server's business code, where there was an envelope.
-    public var code: Int? { contents.code }
+    /// The server's business code, where there was one in an ``Envelope`` or for a ``FailureReader``.
+    public var code: ServerCode? { contents.code }
+    /// The server's messages for the fields of a form, by the name of the field; see ``ServerFailure/fieldMessages``.
+    public var fieldMessages: [String: [String]] { contents.fieldMessages }
     /// The method of the request that failed; `nil` for an error that no load has made.
     public var method: HTTPMethod? { contents.method }
     /// The path of the request that failed, with `{name}` for its parameters and without a query; `nil` for an error that no
@@ -76,20 +83,25 @@ public struct APIError: Error, Sendable {
     init(
         _ type: APIErrorType,
         messages: ErrorMessages?,
-        serverMessage: String? = nil,
         reason: String? = nil,
-        code: Int? = nil,
         response: APIResponse? = nil,
         underlying: (any Error)? = nil
     ) {
+        self.init(type, message: nil, reason: reason, response: response, underlying: underlying)
+        self = worded(by: messages)
+    }
+
+    /// Creates the error of a load that a server has refused.
+    init(_ type: APIErrorType, messages: ErrorMessages, failure: ServerFailure, response: APIResponse) {
         contents = Contents(
             type: type,
-            message: (messages ?? ErrorMessages()).message(for: type, code: code, server: serverMessage),
-            reason: reason,
-            code: code,
-            response: response,
-            underlying: underlying
+            message: type.message,
+            code: failure.code,
+            serverMessage: failure.message,
+            fieldMessages: failure.fieldMessages,
+            response: response.having(ServerStatement(code: failure.code, message: failure.message))
         )
+        self = worded(by: messages)
     }
 }
 
@@ -98,7 +110,7 @@ extension APIError {
     ///
     /// - Parameters:
     ///   - type: What kind of failure it is.
-    ///   - message: The text for the user; the library's English text for the type by default.
+    ///   - message: The text for the user; the service's text for the error by default.
     ///   - reason: What happened, for the developer; free of secrets.
     ///   - code: The server's business code; none by default.
     ///   - response: The answer; none by default, and what a ``ResponseSerializer`` throws is given its answer.
@@ -107,19 +119,30 @@ extension APIError {
         _ type: APIErrorType,
         message: String? = nil,
         reason: String? = nil,
-        code: Int? = nil,
+        code: ServerCode? = nil,
         response: APIResponse? = nil,
         underlying: (any Error)? = nil
     ) {
-        self.init(
-            type,
-            messages: nil,
-            serverMessage: message,
+        contents = Contents(
+            type: type,
+            message: message ?? type.message,
+            isWorded: message != nil,
             reason: reason,
             code: code,
             response: response,
             underlying: underlying
         )
+    }
+
+    /// This error with the text that `messages` have for it, unless an app has made it with a message.
+    func worded(by messages: ErrorMessages?) -> APIError {
+        guard let messages, !contents.isWorded else { return self }
+        var error = self
+        let server = contents.serverMessage
+        error.contents.message = messages.message(for: type, status: status, code: code, server: server)
+        if let text = messages.localize?(error) { error.contents.message = text }
+        error.contents.isWorded = true
+        return error
     }
 
     /// This error as that of a load.

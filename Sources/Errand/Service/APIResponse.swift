@@ -18,6 +18,13 @@ public struct APIResponse: Sendable {
     public let redirects: [URL]
     /// The time from sending to the last byte of the answer, redirects included.
     public let duration: Duration
+    // Boxed, because an asynchronous function reserves memory for each answer that it may return.
+    private var statement: Boxed<ServerStatement>?
+
+    /// The business code in the body, of a success as well; `nil` where there is none, and before the body is decoded.
+    public var serverCode: ServerCode? { statement?.wrappedValue.code }
+    /// The server's message in the body, of a success as well; `nil` where there is none, and before the body is decoded.
+    public var serverMessage: String? { statement?.wrappedValue.message }
 
     /// Creates an answer from that of a transport, for example in a test of a validator or a strategy.
     ///
@@ -36,6 +43,20 @@ public struct APIResponse: Sendable {
         self.duration = duration
     }
 
+    /// This answer with the code and message that were read in it.
+    func having(_ statement: ServerStatement?) -> APIResponse {
+        var response = self
+        response.statement = statement.map(Boxed.init)
+        return response
+    }
+
+    /// This answer with its body elsewhere.
+    func having(body: Data = Data(), file: URL? = nil) -> APIResponse {
+        let answer = HTTPResponse(status: status, headers: headers, body: body, file: file)
+        let response = APIResponse(answer, url: url, redirects: redirects, duration: duration)
+        return response.having(statement?.wrappedValue)
+    }
+
     /// The body decoded as UTF-8, with U+FFFD for invalid bytes.
     public var text: String {
         String(decoding: body, as: UTF8.self)
@@ -46,9 +67,15 @@ public struct APIResponse: Sendable {
 
     /// Whether the `Content-Type` is JSON: `application/json` or a type that ends in `+json`.
     var isJSON: Bool {
-        guard let type = headers["Content-Type"]?.utf8.prefix(while: { $0 != UInt8(ascii: ";") }) else { return false }
-        let name = type.trimmingBlanks
-        return name.equalsIgnoringCase("application/json") || name.suffix(5).equalsIgnoringCase("+json")
+        hasMediaType { $0.equalsIgnoringCase("application/json") || $0.suffix(5).equalsIgnoringCase("+json") }
+    }
+
+    /// Whether the `Content-Type` is that of problem details in JSON (RFC 9457).
+    var isProblem: Bool { hasMediaType { $0.equalsIgnoringCase("application/problem+json") } }
+
+    private func hasMediaType(_ matches: (Substring.UTF8View) -> Bool) -> Bool {
+        let type = headers["Content-Type"]?.utf8.prefix { $0 != UInt8(ascii: ";") }
+        return type.map { matches($0.trimmingBlanks) } == true
     }
 }
 

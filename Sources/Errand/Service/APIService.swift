@@ -13,6 +13,7 @@ public struct APIService: Sendable {
         var commonParams: @Sendable () -> APIParams? = { nil }
         var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
         var envelope: Envelope? = Envelope()
+        var failureReader: FailureReader? = .problemDetails
         var timeout: Duration = .seconds(60)
         var deadline: Duration?
         var cookies: CookieJar?
@@ -74,9 +75,18 @@ public struct APIService: Sendable {
         set { contents.adapt = newValue }
     }
     /// The wrapper of every answer; `nil` decodes answers as a whole.
+    ///
+    /// A request's own wins.
     public var envelope: Envelope? {
         get { contents.envelope }
         set { contents.envelope = newValue }
+    }
+    /// Reads code and message of answers whose status is not accepted; RFC 9457 problem details by default, `nil` for none.
+    ///
+    /// Precedes the ``envelope``, which is read where this finds nothing.
+    public var failureReader: FailureReader? {
+        get { contents.failureReader }
+        set { contents.failureReader = newValue }
     }
     /// The longest silence: how long no byte may move in either direction, connecting included; 60 s by default.
     ///

@@ -1,23 +1,58 @@
 /// The texts that a service shows for errors, in the user's language.
 ///
-/// For one error the first of these counts: the text for its server code, the server's own message, the text for its
-/// type, the library's English text.
+/// For one error the first of these counts: what ``localize`` returns, the text for its server code, the server's own
+/// message, the text for its status, the text for its type, the library's English text. An error that an app makes with a
+/// message of its own keeps that.
 public struct ErrorMessages: Sendable {
-    /// Texts by the server's business code.
-    public var byCode: [Int: String]
-    /// Texts by the type of the error.
-    public var byType: [APIErrorType: String]
-
-    /// Creates texts; what is not given stays the server's or the library's.
-    public init(byCode: [Int: String] = [:], byType: [APIErrorType: String] = [:]) {
-        self.byCode = byCode
-        self.byType = byType
+    private struct Contents: Sendable {
+        var byCode: [ServerCode: String]
+        var byStatus: [Int: String]
+        var byType: [APIErrorType: String]
+        var localize: (@Sendable (APIError) -> String?)?
     }
 
-    func message(for type: APIErrorType, code: Int?, server: String?) -> String {
+    // Each load that waits has the messages.
+    @Boxed private var contents: Contents
+
+    /// Texts by the server's business code, a number, a string or a Boolean.
+    public var byCode: [ServerCode: String] {
+        get { contents.byCode }
+        set { contents.byCode = newValue }
+    }
+    /// Texts by HTTP status.
+    public var byStatus: [Int: String] {
+        get { contents.byStatus }
+        set { contents.byStatus = newValue }
+    }
+    /// Texts by the type of the error.
+    public var byType: [APIErrorType: String] {
+        get { contents.byType }
+        set { contents.byType = newValue }
+    }
+    /// Returns the text for an error, for instance from a string catalogue; `nil` for the usual one.
+    ///
+    /// The error has the usual text as its message, and no method and path yet. Called for every error of a load when it is
+    /// made, also for one after which the load is sent again; on any thread.
+    public var localize: (@Sendable (APIError) -> String?)? {
+        get { contents.localize }
+        set { contents.localize = newValue }
+    }
+
+    /// Creates texts; what is not given stays the server's or the library's.
+    public init(
+        byCode: [ServerCode: String] = [:],
+        byStatus: [Int: String] = [:],
+        byType: [APIErrorType: String] = [:],
+        localize: (@Sendable (APIError) -> String?)? = nil
+    ) {
+        contents = Contents(byCode: byCode, byStatus: byStatus, byType: byType, localize: localize)
+    }
+
+    /// Returns the text for an error, before ``localize``.
+    func message(for type: APIErrorType, status: Int?, code: ServerCode?, server: String?) -> String {
         // Some servers send an empty message along; a blank alert is of no use.
         let server = server.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
-        return code.flatMap { byCode[$0] } ?? server ?? byType[type] ?? type.message
+        return code.flatMap { byCode[$0] } ?? server ?? status.flatMap { byStatus[$0] } ?? byType[type] ?? type.message
     }
 }
 

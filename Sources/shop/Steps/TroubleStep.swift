@@ -17,7 +17,7 @@ extension APIError {
     fileprivate func expect(
         _ type: APIErrorType,
         status: Int?,
-        code: Int?,
+        code: ServerCode?,
         _ message: String
     ) throws(StepFailure) {
         let isRight = self.type == type && self.status == status && self.code == code && self.message == message

@@ -11,7 +11,7 @@ struct CodeBlockTests {
     @Test(
         arguments: [
             "README.md", "Sources/Errand/Errand.docc/GettingStarted.md", "Sources/Errand/Errand.docc/Testing.md",
-            "Sources/Errand/Errand.docc/Lists.md",
+            "Sources/Errand/Errand.docc/Lists.md", "Sources/Errand/Errand.docc/Answers.md",
         ],
         TypeChecker.Isolation.allCases
     )

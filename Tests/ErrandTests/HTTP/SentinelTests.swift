@@ -95,7 +95,11 @@ struct SentinelTests {
         var values = await sent(answer)
         values.merge(wire(answer)) { $1 }
         values.merge(parameters()) { $1 }
-        values["APIResponse"] = [response]
+        let statement = ServerStatement(code: "a s3cret", message: Self.secret)
+        values["APIResponse"] = [response, response.having(statement)]
+        let failure = ServerFailure(code: "a s3cret", message: Self.secret, fieldMessages: ["name": [Self.secret]])
+        values["ServerFailure"] = [failure]
+        values["ServerCode"] = ["a s3cret" as ServerCode]
         values["PageInfo"] = [page]
         values["PagePosition"] = [PagePosition.link(Self.url), PagePosition.cursor(Self.secret, parameter: "next")]
         values["CursorStrategy"] = [CursorStrategy(startCursor: Self.secret)]
@@ -137,8 +141,12 @@ struct SentinelTests {
         let chain = APIChain()
         let another = chain.add(list)
         try? await chain.run()
-        let errors = [failed.result?.error, APIError(.http, underlying: NSError(domain: "s3cret", code: 1))].compactMap
-        { $0 }
+        let failure = ServerFailure(code: "a s3cret", message: Self.secret, fieldMessages: ["name": [Self.secret]])
+        let refused = APIResponse(answer, url: Self.url)
+        let errors = [
+            failed.result?.error, APIError(.http, underlying: NSError(domain: "s3cret", code: 1)),
+            APIError(.http, messages: ErrorMessages(byType: [.http: "no"]), failure: failure, response: refused),
+        ].compactMap { $0 }
         return [
             "APIService": [service], "APIProxy": [proxy], "ScriptedTransport": [transport],
             "RequestRecorder": [recorder],
@@ -220,7 +228,8 @@ struct SentinelTests {
     private static let harmless: Set = [
         "APIErrorType", "CookieFileError", "CookieRefusal", "DefaultTransport", "Destination", "Direction",
         "DownloadedFile",
-        "Envelope", "ErrorMessages", "Event", "FailurePolicy", "Generation", "HTTPLimits", "HTTPMethod", "ItemID",
+        "Envelope", "ErrorMessages", "Event", "FailurePolicy", "FailureReader", "Generation", "HTTPLimits",
+        "HTTPMethod", "ItemID",
         "Kind",
         "LinkStrategy", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
         "PublicSuffixSource",

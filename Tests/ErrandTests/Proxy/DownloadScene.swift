@@ -144,7 +144,7 @@ final class DownloadRequest: SampleRequest, APIManager {
         ResponseSerializer { [checkpoint, refusal] response, service in
             checkpoint?.pass()
             if let refusal { throw refusal }
-            return try ResponseSerializer.file.serialize(response, service)
+            return try ResponseSerializer.file.value(of: response, from: service)
         }
     }
 

@@ -13,6 +13,8 @@ struct Goods: Codable, Equatable, Sendable {
     var path = "/goods"
     var method = HTTPMethod.post
     var ownService: APIService?
+    var ownEnvelope: Envelope?
+    var ownAcceptedStatuses: Set<Int> = []
     var ownHeaders: HTTPHeaders = [:]
     var ownTimeout: Duration?
     var ownDeadline: Duration?
@@ -36,6 +38,8 @@ struct Goods: Codable, Equatable, Sendable {
     }
 
     override var service: APIService? { ownService }
+    override var envelope: Envelope? { ownEnvelope }
+    override var acceptedStatuses: Set<Int> { ownAcceptedStatuses }
     override var headers: HTTPHeaders { ownHeaders }
     override var timeout: Duration? { ownTimeout }
     override var deadline: Duration? { ownDeadline }

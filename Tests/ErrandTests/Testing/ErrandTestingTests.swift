@@ -126,10 +126,10 @@ struct ErrandTestingTests {
         let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000))
         let answer = try HTTPResponse.envelope(visit, message: "a \"quoted\" text")
         let response = APIResponse(answer, url: URL("http://shop.test/"), redirects: [], duration: .zero)
-        #expect(try APIService.sample().value(of: response, as: Visit.self) == visit)
+        #expect(try ResponseSerializer<Visit>.json.value(of: response, from: .sample()) == visit)
         let refusal = try HTTPResponse.envelope(0, code: 5, message: "no")
         let refused = APIResponse(refusal, url: URL("http://shop.test/"), redirects: [], duration: .zero)
-        #expect(throws: APIError.self) { try APIService.sample().value(of: refused, as: Int.self) }
+        #expect(throws: APIError.self) { try ResponseSerializer<Int>.json.value(of: refused, from: .sample()) }
     }
 
     // MARK: The clock

@@ -1,0 +1,141 @@
+/// Reads the code and the message of a failure out of an answer's body, whatever its format.
+///
+/// ``APIService/failureReader`` has one: ``problemDetails`` by default, ``djangoREST``, ``keys(code:message:)``, one that an
+/// app writes, or several of them in turn with ``or(_:)``. What it returns precedes the code and message of an ``Envelope``.
+///
+/// ```swift
+/// service.failureReader = .djangoREST
+/// ```
+public struct FailureReader: Sendable {
+    private let readsSuccess: Bool
+    private let read: @Sendable (APIResponse) throws -> ServerFailure?
+
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - readsSuccess: Whether answers with a 2xx status are read as well, for a server that refuses with 200. Such a load
+    ///     fails with `server` if `read` returns a failure. False by default.
+    ///   - read: Returns the failure in an answer; `nil` if it contains none that is known. An error that it throws is
+    ///     like `nil`. Called off the main actor, once for each answer whose status is not accepted.
+    public init(readsSuccess: Bool = false, _ read: @escaping @Sendable (APIResponse) throws -> ServerFailure?) {
+        self.readsSuccess = readsSuccess
+        self.read = read
+    }
+
+    /// Returns the failure in `response`; `nil` if there is none that this reader knows.
+    public func failure(in response: APIResponse) -> ServerFailure? {
+        guard readsSuccess || !response.isSuccess else { return nil }
+        return try? read(response)
+    }
+
+    /// A reader that uses `other` where this one finds nothing.
+    public func or(_ other: FailureReader) -> FailureReader {
+        FailureReader(readsSuccess: readsSuccess || other.readsSuccess) { response in
+            failure(in: response) ?? other.failure(in: response)
+        }
+    }
+
+    /// A reader that never finds an expired login.
+    var ofLoginRequest: FailureReader {
+        FailureReader(readsSuccess: readsSuccess) { response in
+            var failure = failure(in: response)
+            if failure?.type == .loginExpired { failure?.type = nil }
+            return failure
+        }
+    }
+}
+
+extension FailureReader {
+    /// Problem details (RFC 9457): `detail`, or else `title`, is the message, and `type` is the code unless it is `about:blank`.
+    ///
+    /// Only for `application/problem+json`. An `errors` member has the messages of fields: an object, or an array of objects with
+    /// `detail` and `pointer`.
+    public static let problemDetails = FailureReader { response in
+        guard response.isProblem else { return nil }
+        let problem = try JSONValue(json: response.body)
+        let code = problem["type"]?.string
+        return ServerFailure(
+            code: code == "about:blank" ? nil : ServerCode(json: problem["type"]),
+            message: problem["detail"]?.string ?? problem["title"]?.string,
+            fieldMessages: FieldMessages(errors: problem["errors"]).byField
+        )
+    }
+
+    /// Django REST framework: `{"detail":"…"}`, with a `code` where there is one, and `{"field":["…"]}`.
+    ///
+    /// The message of the latter has a line for each text: those of `non_field_errors`, then those of the fields, in the order
+    /// of their names, as `field: text`.
+    public static let djangoREST = FailureReader { response in
+        let body = try JSONValue(json: response.body)
+        if let detail = body["detail"]?.string {
+            return ServerFailure(code: ServerCode(json: body["code"]), message: detail)
+        }
+        let messages = FieldMessages(body)
+        return messages.byField.isEmpty ? nil : ServerFailure(message: messages.text, fieldMessages: messages.byField)
+    }
+
+    /// JSON with a code and a message at paths such as `error.message` or `errors.0.message`.
+    ///
+    /// - Parameters:
+    ///   - code: The path of the code; none by default.
+    ///   - message: The path of the message.
+    /// - Returns: A reader that finds nothing where neither is there.
+    public static func keys(code: String? = nil, message: String) -> FailureReader {
+        FailureReader { response in
+            let body = try JSONValue(json: response.body)
+            let failure = ServerFailure(
+                code: code.flatMap { ServerCode(json: body.member(at: $0)) },
+                message: body.member(at: message)?.string
+            )
+            return failure.code == nil && failure.message == nil ? nil : failure
+        }
+    }
+}
+
+/// What a ``FailureReader`` finds in an answer.
+///
+/// Its description contains no text of the server.
+public struct ServerFailure: Sendable {
+    /// The business code.
+    public var code: ServerCode?
+    /// The message that is meant for the user; see ``ErrorMessages`` for what is shown.
+    public var message: String?
+    /// The messages for the fields of a form, by the name of the field; a nested one is `address.street` or `items.0.name`.
+    public var fieldMessages: [String: [String]]
+    /// The type of the error, such as `loginExpired`, which starts a relogin; `nil` for what follows from status and code.
+    ///
+    /// `cancelled` is like `nil`.
+    public var type: APIErrorType?
+
+    /// Creates a failure.
+    public init(
+        code: ServerCode? = nil,
+        message: String? = nil,
+        fieldMessages: [String: [String]] = [:],
+        type: APIErrorType? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.fieldMessages = fieldMessages
+        self.type = type
+    }
+}
+
+extension ServerFailure: CustomStringConvertible, CustomReflectable {
+    /// The type and the code; no text of the server.
+    public var description: String {
+        (["ServerFailure"] + [type?.rawValue, code.map { "code \($0)" }].compactMap { $0 }).joined(separator: ", ")
+    }
+
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["failure": description]) }
+}
+
+extension JSONValue {
+    /// Returns the value at a path of names and indices; `nil` if there is none.
+    fileprivate func member(at path: String) -> JSONValue? {
+        path.split(separator: ".").reduce(self) { value, name in
+            value?[String(name)] ?? Int(name).flatMap { value?[$0] }
+        }
+    }
+}

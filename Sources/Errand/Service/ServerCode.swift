@@ -1,0 +1,101 @@
+/// A business code of a server: a number, a string or a Boolean.
+///
+/// A literal is a code: `error.code == 5001`, `envelope.successCodes = ["OK", 0, true]`. A string that is written as an
+/// integer, such as `"200"`, is the same code as the number; `"00200"` is not.
+public struct ServerCode: Sendable, Hashable {
+    private enum Value: Sendable, Hashable {
+        case number(Int)
+        case text(String)
+        case bool(Bool)
+    }
+
+    private let value: Value
+
+    /// Creates a code that is a number.
+    public init(_ number: Int) {
+        value = .number(number)
+    }
+
+    /// Creates a code that is a string, or a number if `text` is written as one.
+    public init(_ text: String) {
+        let number = Int(text).flatMap { String($0) == text ? $0 : nil }
+        value = number.map(Value.number) ?? .text(text)
+    }
+
+    /// Creates a code that is a Boolean.
+    public init(_ flag: Bool) {
+        value = .bool(flag)
+    }
+
+    /// The number; `nil` for any other code.
+    public var number: Int? {
+        guard case .number(let number) = value else { return nil }
+        return number
+    }
+
+    /// The code as text, whichever kind it is.
+    public var text: String {
+        switch value {
+        case .number(let number): String(number)
+        case .text(let text): text
+        case .bool(let flag): String(flag)
+        }
+    }
+}
+
+extension ServerCode: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral {
+    /// Creates a code that is a number.
+    public init(integerLiteral value: Int) { self.init(value) }
+    /// Creates a code that is a string, or a number if the literal is written as one.
+    public init(stringLiteral value: String) { self.init(value) }
+    /// Creates a code that is a Boolean.
+    public init(booleanLiteral value: Bool) { self.init(value) }
+}
+
+extension ServerCode: Decodable {
+    /// Decodes a number, a string or a Boolean.
+    ///
+    /// - Throws: `DecodingError` for any other value.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        do {
+            self.init(try container.decode(Int.self))
+        } catch {
+            if let text = try? container.decode(String.self) {
+                self.init(text)
+            } else if let flag = try? container.decode(Bool.self) {
+                self.init(flag)
+            } else if let number = try? container.decode(Double.self) {
+                self.init("\(number)")
+            } else {
+                throw error
+            }
+        }
+    }
+}
+
+extension ServerCode {
+    /// Creates the code that a JSON value is; `nil` for `null`, arrays and objects.
+    init?(json: JSONValue?) {
+        switch json {
+        case .int(let number): self.init(String(number))
+        case .double(let number): self.init("\(number)")
+        case .decimal(let number): self.init("\(number)")
+        case .string(let text): self.init(text)
+        case .bool(let flag): self.init(flag)
+        case .null, .array, .object, nil: return nil
+        }
+    }
+}
+
+extension ServerCode: CustomStringConvertible, CustomReflectable {
+    /// The code for logs: `*` for a text that is no identifier or URL without a query, or longer than 64 characters.
+    public var description: String {
+        guard case .text(let text) = value else { return self.text }
+        let isName = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "_-.:/".utf8.contains($0) }
+        return isName && text.utf8.count <= 64 ? text : "*"
+    }
+
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["code": description]) }
+}

@@ -1,0 +1,68 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Validators that refuse with an error", .timeLimit(.minutes(10)))
+struct ValidatorTests {
+    /// Refuses with errors.
+    private final class Critic: APIManagerValidator {
+        var paramsError: APIError?
+        var answerError: APIError?
+
+        func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws(APIError) -> Bool {
+            if let paramsError { throw paramsError }
+            return true
+        }
+
+        func request(
+            _ request: BaseAPIRequest,
+            accepts content: any Sendable,
+            in response: APIResponse
+        ) throws(APIError) -> Bool {
+            if let answerError { throw answerError }
+            return true
+        }
+    }
+
+    private let critic = Critic()
+    private let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+
+    private func request() -> GoodsRequest {
+        let service = APIService.sample {
+            $0.errorMessages.byType = [.invalidRequest: "for the request", .invalidAnswer: "for the answer"]
+        }
+        let request = GoodsRequest(proxy: APIProxy(fake: transport, service: service))
+        request.validator = critic
+        return request
+    }
+
+    @Test func `An error about the parameters is that of the load, and nothing is sent`() async {
+        let request = request()
+        critic.paramsError = APIError(.server, message: "name is missing", code: "E1")
+        #expect(await request.outcome() == .server)
+        #expect(request.error?.message == "name is missing")
+        #expect(request.error?.code == "E1")
+        #expect(request.error?.path == "/goods")
+        critic.paramsError = APIError(.invalidRequest)
+        #expect(await request.outcome() == .invalidRequest)
+        #expect(request.error?.message == "for the request")
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `An error about the answer is that of the load, and has the answer`() async {
+        let request = request()
+        critic.answerError = APIError(.server, message: "sold out", reason: "no goods")
+        #expect(await request.outcome() == .server)
+        #expect(request.error?.message == "sold out")
+        #expect(request.error?.description == "server, POST /goods, HTTP 200, no goods")
+        #expect(request.error?.response?.status == 200)
+        #expect(request.response == nil)
+        critic.answerError = APIError(.invalidAnswer)
+        #expect(await request.outcome() == .invalidAnswer)
+        #expect(request.error?.message == "for the answer")
+        critic.answerError = nil
+        #expect(await request.outcome() == nil)
+    }
+}
