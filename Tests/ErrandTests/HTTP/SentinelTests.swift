@@ -234,7 +234,8 @@ struct SentinelTests {
         "LinkStrategy", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
         "PublicSuffixSource",
         "Reachability", "ReachabilityStatus", "ReleasePolicy", "RequestID", "QueueLimits", "RequestPriority",
-        "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",
+        "ResponseSerializer", "RestartPolicy", "RedirectPolicy", "RetryPolicy",
+        "SameSite", "SessionCookies", "Source", "SystemClock",
         "TransferProgress", "TransportCapacity", "URLSessionTransport", "CurlTransport", "Version",
     ]
 
