@@ -7,7 +7,10 @@ public import Observation
 ///
 /// Keep the request in a property of the screen. When a request is released, its loads are cancelled and its delegate is not
 /// called, unless ``releasePolicy`` is `finish`. A local variable is not enough: Swift releases an object after its last
-/// use, in optimized builds often before the end of the scope. An `async` call such as `value()` retains its request.
+/// use, in optimized builds often before the end of the scope. An `async` call such as `value()` and a `loadData` with a
+/// closure retain their request until the load has ended.
+///
+/// Requests are equal if they are the same object, so a delegate of several can `switch` over the one that it receives.
 @MainActor @Observable open class BaseAPIRequest {
     /// Receives the endings of loads.
     ///
@@ -40,6 +43,7 @@ public import Observation
     @ObservationIgnored var newestEnding: RequestID?
     @ObservationIgnored var newestAnswer: RequestID?
     @ObservationIgnored var newestSuccess: RequestID?
+    @ObservationIgnored var newestParams: NewestParams?
     @ObservationIgnored var waiters: [LoadWaiter] = []
     // The loads of whose endings only their waiters are notified, and not the delegate.
     @ObservationIgnored var silentLoads: Set<RequestID> = []
@@ -150,6 +154,22 @@ extension BaseAPIRequest {
         for id in loads { cancelRequest(id) }
     }
 
+    /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.
+    ///
+    /// The parameters and parts are those that the newest load was given, or received from its param source, which is not
+    /// asked again; the hooks are. Where no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and
+    /// the delegate receives the ending.
+    ///
+    /// A ``PageAPIRequest`` loads the page that has failed, as ``APIManager/retry()`` does; where none has, it reloads the list
+    /// with the parameters of its newest reload. It asks its param source for each page, unless that reload was given its
+    /// parameters.
+    ///
+    /// - Returns: The load's ID; `nil` if the class does not adopt ``APIManager``, and so cannot load.
+    @discardableResult
+    public func loadAgain() -> RequestID? {
+        (self as? any APIManager)?.beginAgain()
+    }
+
     /// Joins a load that runs; unless the ending is for a caller alone, the delegate is notified as well.
     func join(_ id: RequestID, notifiesDelegate: Bool) -> RequestID {
         if notifiesDelegate { silentLoads.remove(id) }
@@ -161,6 +181,14 @@ extension BaseAPIRequest {
         guard let index = loads.firstIndex(of: id) else { return }
         loads.remove(at: index)
     }
+}
+
+extension BaseAPIRequest: Hashable {
+    /// Whether both are the same object.
+    public nonisolated static func == (lhs: BaseAPIRequest, rhs: BaseAPIRequest) -> Bool { lhs === rhs }
+
+    /// Hashes the identity of the object.
+    public nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension BaseAPIRequest: CustomReflectable {

@@ -5,6 +5,7 @@ import Foundation
     typealias Answer = APIAnswer<Manager.Response>
 
     let id = RequestID.next()
+    let params: LoadParams
     let loginRole: LoginRole
     private let method: HTTPMethod
     private let path: String
@@ -16,8 +17,15 @@ import Foundation
     /// A file that the library has named, and that the app cannot find once the request is released.
     var temporaryFile: URL?
 
-    init(of manager: Manager, draft: RequestDraft, role: LoginRole, indicator: (any LoadingIndicator)?) {
+    init(
+        of manager: Manager,
+        draft: RequestDraft,
+        params: LoadParams,
+        role: LoginRole,
+        indicator: (any LoadingIndicator)?
+    ) {
         self.manager = manager
+        self.params = params
         loginRole = role
         (method, path) = (draft.method, draft.path)
         proxy = manager.proxy
@@ -105,14 +113,16 @@ import Foundation
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
         let notifyObserver = manager.record(id, outcome, response)
-        if let part = manager.pager?.followUp { _ = manager.begin(loading: part) }
+        if let part = manager.pager?.followUp { _ = manager.begin(loading: part, params: nil) }
         indicator?.hideLoading()
         notifyObserver?()
-        notify(manager, outcome.ending)
+        notify(manager, of: outcome)
     }
 
-    private func notify(_ manager: Manager, _ ending: APIEnding) {
+    private func notify(_ manager: Manager, of outcome: Result<any Sendable, APIError>) {
+        let (waiters, ending) = (manager.takeWaiters(of: id), outcome.ending)
         if manager.silentLoads.remove(id) == nil { manager.notifyDelegate(ending) }
+        for waiter in waiters { waiter.ended(outcome) }
         manager.interceptor?.request(manager, didEnd: ending)
     }
 }

@@ -131,6 +131,16 @@ struct SentinelTests {
         let proxy = APIProxy(service: service, transport: transport)
         let recorder = RequestRecorder(params: ["password": Self.secret])
         let list = Secrets(delegate: recorder, paramSource: recorder, proxy: proxy)
+        let ready = APIRequest<String>(
+            Self.url.absoluteString,
+            method: .post,
+            params: ["password": Self.secret],
+            headers: Self.headers,
+            requestSerializer: .raw(.data(Self.bytes), contentType: "text/plain"),
+            service: service,
+            proxy: proxy
+        )
+        _ = try? await ready.value(params: ["token": Self.secret])
         let batch = APIBatch()
         let (outcome, failed) = (batch.add(list), batch.add(TextRequest(proxy: proxy)))
         try? await batch.run()
@@ -143,6 +153,7 @@ struct SentinelTests {
             "APIService": [service], "APIProxy": [proxy], "ScriptedTransport": [transport],
             "RequestRecorder": [recorder],
             "BaseAPIRequest": [TextRequest(proxy: proxy)], "PageAPIRequest": [list], "PageSequence": [list.pages],
+            "APIRequest": [ready], "APIRequestOptions": [APIRequestOptions(idempotencyKey: { Self.secret })],
             "Iterator": [list.pages.makeAsyncIterator()], "APIOutcome": [outcome, failed, another],
             "APIGroup": [batch as APIGroup], "APIBatch": [batch], "APIChain": [chain], "APIError": errors,
             "APIEnding": errors.map(APIEnding.failure), "PageLoadState": errors.map(PageLoadState.failed),
