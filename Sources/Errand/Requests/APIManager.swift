@@ -119,18 +119,28 @@ extension APIManager {
     /// The load is like any other, but the caller receives its ending instead of the delegate. Cancelling the task cancels
     /// the load. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the caller waits for that one.
     ///
+    /// - Parameter progress: Called on the main actor while bytes are transferred, any number of times, never after the
+    ///   ending; with the newest report only, if the main actor is busy. Not called for a load that ran before. None by default.
+    /// - Returns: The answer.
     /// - Throws: Why the load failed; `cancelled` when it was cancelled.
-    public func value() async throws(APIError) -> Response {
-        try await value(from: .paramSource)
+    public func value(
+        progress: (@MainActor (TransferProgress) -> Void)? = nil
+    ) async throws(APIError) -> Response {
+        try await value(from: .paramSource, progress: progress)
     }
 
     /// Loads with these parameters, without asking the param source, and returns the answer.
     ///
-    /// - Parameter params: The parameters, as of ``loadData(params:indicator:message:)``; `nil` sends none.
+    /// - Parameters:
+    ///   - params: The parameters, as of ``loadData(params:indicator:message:)``; `nil` sends none.
+    ///   - progress: Called as by ``value(progress:)``; none by default.
     /// - Returns: The answer.
     /// - Throws: Why the load failed; `cancelled` when it was cancelled.
-    public func value(params: APIParams?) async throws(APIError) -> Response {
-        try await value(from: .given(params))
+    public func value(
+        params: APIParams?,
+        progress: (@MainActor (TransferProgress) -> Void)? = nil
+    ) async throws(APIError) -> Response {
+        try await value(from: .given(params), progress: progress)
     }
 }
 
@@ -144,10 +154,11 @@ extension APIManager {
     /// Loads and returns the answer; calls `whenBegun` with the ID of the load.
     func value(
         from params: LoadParams,
+        progress: (@MainActor (TransferProgress) -> Void)? = nil,
         whenBegun: (RequestID) -> Void = { _ in }
     ) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let id = begin(params: params, notifiesDelegate: false)
+        let id = begin(params: params, notifiesDelegate: false, progress: progress)
         whenBegun(id)
         return try Self.answer(in: await ending(of: id)).get()
     }

@@ -35,6 +35,10 @@ public import Observation
     public internal(set) var rawResponse: APIResponse?
     /// Why the newest ended load failed; `nil` after a success.
     public internal(set) var error: APIError?
+    /// The newest progress of the newest load that has reported any; `nil` from the beginning of a load until its first report.
+    ///
+    /// Loads report progress if ``reportsProgress`` is true, or if their caller receives it.
+    public internal(set) var progress: TransferProgress?
     // The newest decoded answer, kept without its type because a class that is not generic has to store it.
     var content: (any Sendable)?
     // The loads that have begun and not ended, in that order.
@@ -118,7 +122,7 @@ public import Observation
     /// The exchange has the place in the queue and the deadline of its first load, and is cancelled with its last load. Each
     /// load keeps its ID and its ending.
     open var coalescesIdentical: Bool { false }
-    /// Whether the delegate receives the progress of transfers; false by default.
+    /// Whether ``progress`` and the delegate receive the progress of transfers; false by default.
     open var reportsProgress: Bool { false }
 
     /// Returns the parameters to send, from those of the param source; returns them unchanged by default.

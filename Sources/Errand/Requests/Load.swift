@@ -16,6 +16,9 @@ import Foundation
     private weak var manager: Manager?
     /// A file that the library has named, and that the app cannot find once the request is released.
     var temporaryFile: URL?
+    /// Receives the progress; `nil` for none.
+    var progress: (@MainActor (TransferProgress) -> Void)?
+    var notifiesDelegateOfProgress = false
 
     init(
         of manager: Manager,
@@ -58,9 +61,10 @@ import Foundation
         proxy.deliver { self.inScope { self.didFinish(.failure(error), messages: nil) } }
     }
 
-    /// Takes progress from the transport's thread to the delegate.
-    var progressHandler: TransferProgress.Handler {
-        { [proxy, id] progress in
+    /// Delivers progress from the transport's thread on the main actor; `nil` when no receiver is there.
+    var progressHandler: TransferProgress.Handler? {
+        guard notifiesDelegateOfProgress || progress != nil else { return nil }
+        return { [proxy, id] progress in
             proxy.context.delivery.deliver(progress, of: id) { progress in
                 guard proxy.isActive(id) else { return }
                 self.inScope { self.didMake(progress) }
@@ -74,6 +78,9 @@ import Foundation
 
     private func didMake(_ progress: TransferProgress) {
         guard let manager else { return }
+        if manager.loads.last == id { manager.progress = progress }
+        self.progress?(progress)
+        guard notifiesDelegateOfProgress, proxy.isActive(id) else { return }
         manager.delegate?.managerCallAPI(manager, didMake: progress)
     }
 

@@ -9,7 +9,8 @@ extension APIManager {
         params: LoadParams? = .paramSource,
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil,
-        notifiesDelegate: Bool = true
+        notifiesDelegate: Bool = true,
+        progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) -> RequestID {
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, service ?? proxy.defaultService)
@@ -25,6 +26,7 @@ extension APIManager {
         }
         let params = params ?? pager?.params(of: part) ?? .paramSource
         let load = Load(of: self, draft: draft, params: params, role: role, indicator: indicator)
+        load.progress = progress
         loads.append(load.id)
         if !notifiesDelegate { silentLoads.insert(load.id) }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
@@ -33,6 +35,7 @@ extension APIManager {
         let page = Result { () throws(APIError) in
             try pager?.loadWillBegin(load.id, of: part, params: params, from: service)
         }
+        if self.progress != nil { self.progress = nil }
         indicator?.showLoading(message)
         send(load, draft, page, to: service)
         return load.id
@@ -77,6 +80,7 @@ extension APIManager {
         if let page = try page.get() { draft.add(page) }
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self, load.loginRole)
+        load.notifiesDelegateOfProgress = reportsProgress
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {
             throw APIError(.invalidRequest, messages: prepared.errorMessages, reason: "the validator refused the parameters")
@@ -88,7 +92,7 @@ extension APIManager {
             draft: draft,
             serializer: serializer,
             options: options,
-            progress: reportsProgress ? load.progressHandler : nil
+            progress: load.progressHandler
         )
     }
 
