@@ -13,7 +13,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     public let path: String
     /// The request method.
     public let method: HTTPMethod
-    /// Makes a ``Response`` of an answer.
+    /// Makes the value of an answer.
     public let responseSerializer: ResponseSerializer<Response>
     /// The parameters of every load.
     private let ownParams: APIParams?
@@ -31,7 +31,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     ///   - timeout: The longest silence; `nil` is the service's. See ``BaseAPIRequest/timeout``.
     ///   - deadline: How long a load may take; `nil` is the service's. See ``BaseAPIRequest/deadline``.
     ///   - requestSerializer: How parameters are encoded as a body.
-    ///   - responseSerializer: Makes a ``Response`` of an answer; by its type by default.
+    ///   - responseSerializer: Makes the value of an answer; by its type by default.
     ///   - destination: Where the body of a 2xx answer is stored; see ``BaseAPIRequest/destination``.
     ///   - service: The backend; `nil` is the proxy's ``APIProxy/defaultService``.
     ///   - options: Priority, retries and everything else.

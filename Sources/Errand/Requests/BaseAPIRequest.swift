@@ -122,7 +122,7 @@ public import Observation
     /// The exchange has the place in the queue and the deadline of its first load, and is cancelled with its last load. Each
     /// load keeps its ID and its ending.
     open var coalescesIdentical: Bool { false }
-    /// Whether ``progress`` and the delegate receive the progress of transfers; false by default.
+    /// Whether ``BaseAPIRequest/progress`` and the delegate receive the progress of transfers; false by default.
     open var reportsProgress: Bool { false }
 
     /// Returns the parameters to send, from those of the param source; returns them unchanged by default.
@@ -161,7 +161,7 @@ extension BaseAPIRequest {
     /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.
     ///
     /// The parameters and parts are those that the newest load was given, or received from its param source, which is not
-    /// asked again; the hooks are. Where no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and
+    /// asked again; the hooks are. The request retains them until its next load. Where no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and
     /// the delegate receives the ending.
     ///
     /// A ``PageAPIRequest`` loads the page that has failed, as ``APIManager/retry()`` does; where none has, it reloads the list
