@@ -222,23 +222,27 @@ int curlrt_easy_set_prereq(curlrt_easy *easy, int option, curlrt_prereq_function
 
 int curlrt_easy_resume(curlrt_easy *easy) { return curl.easy_pause(easy, pause_cont); }
 
-static int open_socket(void *is_connecting, int purpose, socket_address *wanted) {
+static int open_socket(void *context, int purpose, socket_address *wanted) {
     (void)purpose;
-    *(bool *)is_connecting = true;
+    uint8_t *connecting = context;
+    if (*connecting == curlrt_connecting_abandoned) return -1;
+    *connecting = curlrt_connecting_socket;
     return socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol);
 }
 
-static int start_resolver(void *resolver, void *reserved, void *is_connecting) {
+static int start_resolver(void *resolver, void *reserved, void *context) {
     (void)resolver;
     (void)reserved;
-    *(bool *)is_connecting = true;
+    uint8_t *connecting = context;
+    if (*connecting == curlrt_connecting_abandoned) return 1;
+    *connecting = curlrt_connecting_lookup;
     return 0;
 }
 
-void curlrt_easy_observe_connecting(curlrt_easy *easy, bool *is_connecting) {
-    curl.easy_setopt(easy, option_opensocketdata, is_connecting);
+void curlrt_easy_observe_connecting(curlrt_easy *easy, uint8_t *connecting) {
+    curl.easy_setopt(easy, option_opensocketdata, connecting);
     curl.easy_setopt(easy, option_opensocketfunction, open_socket);
-    curl.easy_setopt(easy, option_resolver_start_data, is_connecting);
+    curl.easy_setopt(easy, option_resolver_start_data, connecting);
     curl.easy_setopt(easy, option_resolver_start_function, start_resolver);
 }
 

@@ -62,10 +62,19 @@ int curlrt_easy_set_prereq(curlrt_easy *easy, int option, curlrt_prereq_function
 /// Continues a paused transfer; calls its write function at once when libcurl has stored bytes for it.
 int curlrt_easy_resume(curlrt_easy *easy);
 
-/// Sets `*is_connecting` whenever `easy` starts a name lookup or opens a socket, and makes its sockets close-on-exec.
+enum {
+    /// The transfer's last step to connect was the start of a name lookup.
+    curlrt_connecting_lookup = 1,
+    /// The transfer's last step to connect was a socket.
+    curlrt_connecting_socket = 2,
+    /// Set by the caller: the transfer may not continue to connect.
+    curlrt_connecting_abandoned = 3,
+};
+
+/// Sets `*connecting` whenever `easy` starts a name lookup or opens a socket, and makes its sockets close-on-exec.
 ///
-/// `is_connecting` must stay valid until `easy` is freed.
-void curlrt_easy_observe_connecting(curlrt_easy *easy, bool *is_connecting);
+/// `connecting` must stay valid until `easy` is freed.
+void curlrt_easy_observe_connecting(curlrt_easy *easy, uint8_t *connecting);
 
 /// Returns a number that libcurl reports for a transfer (`CURLINFO`); 0 when it does not.
 long curlrt_easy_number(curlrt_easy *easy, int info);

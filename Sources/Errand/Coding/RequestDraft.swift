@@ -21,6 +21,7 @@ struct RequestDraft: Sendable {
     var form: MultipartForm?
     var destination: HTTPRequest.Destination = .memory
     var timeout: Duration?
+    var redirectPolicy: RedirectPolicy?
     var idempotencyKey: String?
 
     /// Whether the request may be sent twice.
@@ -38,6 +39,7 @@ struct RequestDraft: Sendable {
         request.destination = destination
         request.timeout = timeout ?? service.timeout
         request.limits = service.limits
+        request.redirectPolicy = redirectPolicy ?? service.redirectPolicy
         return request
     }
 

@@ -28,6 +28,10 @@ public struct HTTPRequest: Sendable {
     public var deadline: Duration?
     /// The largest answer that is accepted.
     public var limits = HTTPLimits()
+    /// Which redirects are followed; at most 20 by default.
+    ///
+    /// A transport follows none; a proxy does.
+    public var redirectPolicy = RedirectPolicy.follow
 
     /// Creates a request.
     public init(_ method: HTTPMethod = .get, _ url: URL, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {

@@ -1,10 +1,8 @@
 import Foundation
 
 extension HTTPRequest {
-    /// The most redirects that one exchange follows.
-    static let redirectLimit = 20
-
-    /// Returns the request that `response` redirects this one to; `nil` when it is no redirect.
+    /// Returns the request that `response` redirects this one to; `nil` when it is not a redirect, or the policy does not
+    /// follow it.
     ///
     /// The method changes as in RFC 9110 section 15.4: 303 becomes GET, and so does POST on 301 and 302; 307 and 308 keep
     /// method and body. Without its body, a request also loses the headers that describe the body. Another origin (RFC 6454)
@@ -13,7 +11,12 @@ extension HTTPRequest {
     /// - Throws: ``TransportError/Kind/security`` for a refused target, ``TransportError/Kind/badResponse`` for a target that
     ///   is not a URL.
     func redirected(by response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
-        guard [301, 302, 303, 307, 308].contains(response.status),
+        guard let next = try target(of: response) else { return nil }
+        return redirectPolicy.decision?(response, next) == false ? nil : next
+    }
+
+    private func target(of response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
+        guard redirectPolicy.isFollowing, [301, 302, 303, 307, 308].contains(response.status),
             let location = response.headers.fields(named: "Location").first
         else { return nil }
         var next = self
@@ -27,7 +30,7 @@ extension HTTPRequest {
 
     private func target(of location: HTTPField) throws(TransportError) -> URL {
         guard let target = URLReference(location.bytes)?.resolved(against: url) else {
-            throw TransportError(.badResponse, "a redirect's Location is no URL")
+            throw TransportError(.badResponse, "a redirect's Location is not a URL")
         }
         guard target.scheme == "https" || target.scheme == "http" else { throw refusal(of: target, "leaves HTTP") }
         guard target.scheme == "https" || url.scheme?.lowercased() != "https" else {

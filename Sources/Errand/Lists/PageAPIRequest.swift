@@ -15,6 +15,8 @@ import Observation
 /// - the server names a next page that it has named before (`decoding`),
 /// - four pages in a row have the same bytes; with ``itemID``, if three in a row have no new item (`decoding`), or
 /// - a hundred pages in a row have no item (`decoding`).
+///
+/// In a module with the default isolation `MainActor`, declare pages and items `nonisolated struct`.
 @MainActor open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
 where Page.Item: Sendable {
     /// The type to which an answer is decoded.
@@ -98,7 +100,9 @@ extension PageAPIRequest: Pager {
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.invalidRequest, messages: service?.errorMessages, reason: "maxPages must be at least 1")
         }
-        if let reason = list.blockedReason(for: part) { throw APIError(.decoding, messages: service?.errorMessages, reason: reason) }
+        if let reason = list.blockedReason(for: part) {
+            throw APIError(.decoding, messages: service?.errorMessages, reason: reason)
+        }
         do throws(PageStrategyError) {
             return RequestDraft.Addition(params: try strategy.params(at: position), link: position.link)
         } catch {

@@ -34,6 +34,8 @@ extension Array: PageResponse where Element: Decodable {
 }
 
 /// A page in a common format: `{"list":[…],"totalPage":7,"totalRow":137}`, or with `total_count`.
+///
+/// In a module with the default isolation `MainActor`, declare the items `nonisolated struct`.
 public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
     private enum CodingKeys: String, CodingKey {
         case list, totalPage, totalRow, totalCount, snakeTotalCount = "total_count"

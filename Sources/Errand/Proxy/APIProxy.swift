@@ -98,8 +98,8 @@ public final class APIProxy: Sendable {
     ///
     /// - Parameters:
     ///   - request: What to send.
-    ///   - progress: Called on any thread while bytes move; never once `send` has returned, save that of a call that is
-    ///     cancelled the last report may just be on its way.
+    ///   - progress: Called on any thread while bytes move; not after `send` has returned, except that one report may
+    ///     follow a cancellation.
     /// - Returns: The answer, whatever its status.
     /// - Throws: ``APIError`` when there is no complete answer, `cancelled` when it was cancelled.
     public func send(
@@ -127,11 +127,11 @@ public final class APIProxy: Sendable {
 
     /// Ends a session on this side: for signing out, and before another account signs in.
     ///
-    /// Call this on the main actor, and forget the credentials that the service's common headers read right after it, before
-    /// anything else has a turn there: no load is sent in between, because all have ended and none can begin.
+    /// Call this on the main actor, and remove the credentials that the service's common headers read right after it, before the
+    /// main actor runs other code: no load is sent in between, because all have ended and none can begin.
     ///
     /// Every load of the service that has begun ends as cancelled, wherever it is: queued, under way, in a back-off, waiting
-    /// for a relogin. A relogin that runs is cancelled and counts no more, and ``ReloginHandler/sessionDidExpire(_:)`` is not
+    /// for a relogin. A relogin that runs is cancelled and its outcome is ignored, and ``ReloginHandler/sessionDidExpire(_:)`` is not
     /// called for it. The cookies are cleared, also in their file, and a late answer restores none. Loads that
     /// begin afterwards are part of the next session.
     ///
@@ -143,7 +143,7 @@ public final class APIProxy: Sendable {
         let jar = jar(for: service ?? defaultService)
         jar.clearInMemory()
         endSession(of: service)
-        // Once more, for a load of the old session whose turn came in between, and then the disk, which takes its time.
+        // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
         jar.clear()
     }
 
@@ -210,8 +210,13 @@ extension APIProxy: CookieJarOwner {
     }
 
     /// Cancels those of `ids` whose loads end with the object that began them.
-    func ownerIsReleased(_ ids: [RequestID]) {
-        context.cancel(context.loads.claim(ids) { $0.endsWithOwner })
+    ///
+    /// - Returns: The loads that this call has cancelled, oldest first.
+    func ownerIsReleased(_ ids: [RequestID]) -> [ActiveRequest] {
+        guard !ids.isEmpty else { return [] }
+        let loads = context.loads.claim(ids) { $0.endsWithOwner }
+        context.cancel(loads)
+        return loads.map(\.summary)
     }
 
     /// Whether the load has not ended.

@@ -41,8 +41,8 @@ struct Exchange: Sendable {
                     return APIResponse(response, url: hop.url, redirects: redirects, duration: duration)
                 }
                 redirects.append(hop.url)
-                guard redirects.count <= HTTPRequest.redirectLimit else {
-                    throw TransportError(.badResponse, "more than \(HTTPRequest.redirectLimit) redirects")
+                guard redirects.count <= request.redirectPolicy.limit else {
+                    throw TransportError(.badResponse, "more than \(request.redirectPolicy.limit) redirects")
                 }
                 hop = try next.within(request.deadline, after: context.clock.uptime - start)
             }

@@ -17,7 +17,7 @@ final class LoadContext: Sendable {
         self.clock = clock
     }
 
-    /// Begins the work of a load when its turn comes, away from the caller's actor, unless the load was cancelled.
+    /// Begins the work of a load when it is admitted, away from the caller's actor, unless the load was cancelled.
     ///
     /// The work has the admission and must release it.
     func start(_ id: RequestID, in lane: QueueLane?, _ work: @escaping @Sendable (QueueSlot) async -> Void) {

@@ -33,7 +33,7 @@ struct LoadRunner<Value: Sendable> {
         }
     }
 
-    /// Returns the generation of the login to send with, once no relogin runs; a load that waits for one lets others go first.
+    /// Returns the generation of the login to send with, when no relogin runs; a load that waits for one releases its place in the queue.
     private mutating func loginGeneration() async throws(APIError) -> Int {
         let login = call.service.login
         guard call.renewsLogin else { return login.generation }
@@ -114,7 +114,7 @@ struct LoadRunner<Value: Sendable> {
 
     private mutating func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
         let clock = context.clock
-        guard retry.count < policy.maxRetries, call.draft.isRepeatable, policy.mayMend(error) else { throw error }
+        guard retry.count < policy.maxRetries, call.draft.isRepeatable, policy.isRetryable(error) else { throw error }
         guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
         let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
         let delay = max(policy.delay(before: retry.count), serverDelay ?? .zero)
@@ -173,5 +173,7 @@ private struct RetryState {
 
 extension HTTPRequest {
     /// Whether several loads may share its answer.
-    fileprivate var isShareable: Bool { [.get, .head].contains(method) && destination == .memory }
+    fileprivate var isShareable: Bool {
+        [.get, .head].contains(method) && destination == .memory && redirectPolicy.decision == nil
+    }
 }

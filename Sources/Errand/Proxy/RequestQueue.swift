@@ -13,7 +13,7 @@ final class RequestQueue: Sendable {
     /// The number of requests that wait.
     var waitingCount: Int { state.withLock(\.waitingCount) }
 
-    /// Admits a request at once, or calls `start` when its turn comes.
+    /// Admits a request at once, or calls `start` when it is admitted.
     ///
     /// - Returns: The number to pass to ``remove(_:at:)``; `nil` when the request is admitted, and `start` is not called.
     func enter(_ lane: QueueLane, start: @escaping @Sendable () -> Void) -> UInt64? {

@@ -1,8 +1,8 @@
 /// The state of a ``RequestQueue``.
 ///
-/// Requests wait for a host only while that host or the whole is at its limit, so that no later request overtakes.
+/// Requests wait for a host only while that host or the whole is at its limit, so that the order is kept.
 struct RequestQueueState {
-    /// What happens when the turn of a waiting request comes.
+    /// What happens when a waiting request is admitted.
     enum Waiter: Sendable {
         /// Starts a load, which has no task before: most waiters are of this kind, which costs little memory.
         case start(@Sendable () -> Void)

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The exchanges that several loads share, because they ask for the same.
+/// The exchanges that loads with identical requests share.
 final class SharedExchanges: Sendable {
     private let exchanges = Mutex<[SharedExchange.Key: SharedExchange]>([:])
 
@@ -11,7 +11,7 @@ final class SharedExchanges: Sendable {
     /// The number of loads that share an exchange.
     var memberCount: Int { exchanges.withLock { $0.values.reduce(0) { $0 + $1.members.count } } }
 
-    /// Returns the answer to a load from the exchange for the same, which the first such load begins.
+    /// Returns the answer to a load from the exchange of its identical requests, which the first load begins.
     func response<Value>(
         to request: HTTPRequest,
         of call: APICall<Value>,
@@ -56,15 +56,15 @@ final class SharedExchanges: Sendable {
                 try await slot.acquire()
                 defer { slot.release() }
                 admit(key, number)
-                guard !removeIfUnwanted(key, number, isActive) else { throw APIError(.cancelled) }
+                guard !removeIfCancelled(key, number, isActive) else { throw APIError(.cancelled) }
                 outcome = .success(try await send { self.report($0, key, number) })
             } catch {
                 outcome = .failure(error)
             }
             remove(key, number)?.resumeAll(returning: outcome)
         }
-        let isWanted = exchanges.withLock { $0[key]?.setTask(task, of: number) }
-        if isWanted != true { task.cancel() }
+        let isCurrent = exchanges.withLock { $0[key]?.setTask(task, of: number) }
+        if isCurrent != true { task.cancel() }
     }
 
     /// Adds a load.
@@ -95,7 +95,7 @@ final class SharedExchanges: Sendable {
     /// Removes an exchange all of whose loads have been cancelled, so that no load joins it.
     ///
     /// - Returns: Whether the exchange is not to be sent.
-    private func removeIfUnwanted(
+    private func removeIfCancelled(
         _ key: SharedExchange.Key,
         _ number: RequestID,
         _ isActive: (Set<RequestID>) -> Bool
@@ -161,6 +161,8 @@ private struct SharedExchange {
         let timeout: Duration?
         let deadline: Duration?
         let limits: HTTPLimits
+        /// `nil` when no redirect is followed.
+        let redirectLimit: Int?
         let login: ObjectIdentifier
         let cookies: ObjectIdentifier
         let generation: Int
@@ -174,6 +176,7 @@ private struct SharedExchange {
             timeout = request.timeout
             deadline = request.deadline
             limits = request.limits
+            redirectLimit = request.redirectPolicy.isFollowing ? request.redirectPolicy.limit : nil
             login = ObjectIdentifier(call.service.login)
             cookies = ObjectIdentifier(call.cookies)
             self.generation = generation

@@ -52,7 +52,7 @@ final class StagedFile: Sendable {
     ///
     /// - Throws: ``TransportError/Kind/storage``; the target is as before then.
     func commit() throws(TransportError) {
-        let error = freeingLater(target) {
+        let error = freeingBlocksLater(target) {
             state.withLock { state -> SystemError? in
                 let error = rename(url.path, target.path) == 0 ? nil : SystemError.last("rename")
                 removeFolder()
@@ -65,7 +65,7 @@ final class StagedFile: Sendable {
 
     /// Removes the folder and all that is in it.
     func remove() {
-        freeingLater(url) {
+        freeingBlocksLater(url) {
             state.withLock { state in
                 if case .made = state { removeFolder() }
                 state = .removed
@@ -82,9 +82,9 @@ final class StagedFile: Sendable {
         }
     }
 
-    /// Calls `body`, which takes the name of the file at `url` away; the file's blocks are freed on another thread, since
-    /// those of a large file take long, and the caller may be the main actor.
-    private func freeingLater<Result>(_ url: URL, _ body: () -> Result) -> Result {
+    /// Calls `body`, which unlinks the file at `url`; the file's blocks are freed on another thread, because that takes long
+    /// for a large file, and the caller may be the main actor.
+    private func freeingBlocksLater<Result>(_ url: URL, _ body: () -> Result) -> Result {
         let descriptor = open(url.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         defer { if descriptor >= 0 { DispatchQueue(label: "errand.file").async { close(descriptor) } } }
         return body()
@@ -94,7 +94,7 @@ final class StagedFile: Sendable {
 extension StagedFile {
     /// Ends the file as its load ends, and returns the ending: a success moves the file to its target, or fails if it cannot.
     ///
-    /// To be called by the owner of the load's ending, when no cancel can take effect any more.
+    /// To be called by the owner of the load's ending, when the load can no longer be cancelled.
     func end<Value>(with ending: Result<Value, APIError>, messages: ErrorMessages?) -> Result<Value, APIError> {
         do throws(APIError) {
             let value = try ending.get()
@@ -126,13 +126,13 @@ extension APIError {
 }
 
 extension APIResponse {
-    /// No refusal is longer.
-    private static let longestRefusal = 1 << 20
+    /// The size of the largest envelope that is looked for in a file.
+    private static let longestEnvelope = 1 << 20
 
-    /// This answer with its body in memory, where its file may hold an envelope instead of what was asked for.
+    /// This answer with its body in memory, if its file is short JSON, which may be an envelope with a failure.
     var shortJSON: APIResponse? {
         guard let file, isJSON, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
-            size <= Self.longestRefusal, let body = try? Data(contentsOf: file)
+            size <= Self.longestEnvelope, let body = try? Data(contentsOf: file)
         else { return nil }
         return having(body: body)
     }

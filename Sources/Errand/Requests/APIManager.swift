@@ -1,6 +1,9 @@
 /// What a ``BaseAPIRequest`` subclass adopts to become loadable: path, method and the type of the answer.
 @MainActor public protocol APIManager: BaseAPIRequest {
     /// What an answer is decoded to: any `Decodable`, `String`, `Data`, ``JSONValue``, ``DownloadedFile``, or `Void`.
+    ///
+    /// Answers are decoded off the main actor. In a module with the default isolation `MainActor`, as that of a new app
+    /// project, declare the types of an answer `nonisolated struct`.
     associatedtype Response: Sendable
 
     /// The path below the service's base URL, or an absolute URL of the same origin (scheme, host and port) as that.
@@ -183,6 +186,19 @@ extension APIManager {
             return .success(response)
         }
     }
+}
+
+extension APIManager {
+    /// Unavailable, with the message of the compiler for a ``Response`` without a serializer.
+    ///
+    /// The compiler chooses this default where no other one fits: for a type that is not `Decodable`, and for one whose
+    /// conformance is isolated to the main actor, as in a module with that default isolation (SE-0466, SE-0470).
+    @available(
+        *,
+        unavailable,
+        message: "Response must be Decodable off the main actor: declare a 'nonisolated struct' or a responseSerializer"
+    )
+    public var responseSerializer: ResponseSerializer<Response> { .automatic }
 }
 
 extension APIManager where Response: Decodable {

@@ -87,6 +87,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     public override var deadline: Duration? { hooks.deadline }
     public override var requestSerializer: RequestSerializer { hooks.requestSerializer }
     public override var destination: HTTPRequest.Destination { hooks.destination }
+    public override var redirectPolicy: RedirectPolicy? { hooks.options.redirectPolicy }
     public override var restartPolicy: RestartPolicy { hooks.options.restartPolicy }
     public override var releasePolicy: ReleasePolicy { hooks.options.releasePolicy }
     public override var isLoginRequest: Bool { hooks.options.isLoginRequest }
@@ -119,6 +120,8 @@ public struct APIRequestOptions: Sendable {
     ///
     /// Called once for each load, on the main actor; see ``BaseAPIRequest/idempotencyKey``.
     public var idempotencyKey: (@MainActor @Sendable () -> String?)?
+    /// Which redirects are followed; `nil`, the default, is the service's policy.
+    public var redirectPolicy: RedirectPolicy?
     /// What to do when a load begins while another runs; the other is cancelled by default.
     public var restartPolicy: RestartPolicy
     /// What happens to loads when the request is released; they are cancelled by default.
@@ -134,6 +137,7 @@ public struct APIRequestOptions: Sendable {
         retryPolicy: RetryPolicy? = nil,
         coalescesIdentical: Bool = false,
         idempotencyKey: (@MainActor @Sendable () -> String?)? = nil,
+        redirectPolicy: RedirectPolicy? = nil,
         restartPolicy: RestartPolicy = .cancelPrevious,
         releasePolicy: ReleasePolicy = .cancel,
         isLoginRequest: Bool = false,
@@ -143,6 +147,7 @@ public struct APIRequestOptions: Sendable {
         self.retryPolicy = retryPolicy
         self.coalescesIdentical = coalescesIdentical
         self.idempotencyKey = idempotencyKey
+        self.redirectPolicy = redirectPolicy
         self.restartPolicy = restartPolicy
         self.releasePolicy = releasePolicy
         self.isLoginRequest = isLoginRequest

@@ -10,12 +10,22 @@ public import Observation
 /// use, in optimized builds often before the end of the scope. An `async` call such as `value()` and a `loadData` with a
 /// closure retain their request until the load has ended.
 ///
+/// A load does not retain its request, because a weak delegate gives no notice when the screen is released: the request
+/// would live until the answer, and the loads of a closed screen would not be cancelled. A request that is released while it
+/// loads and whose delegate still exists is a mistake of the app. It is reported on standard error, and on Apple's platforms
+/// as a fault in the unified log, in every build, once for each class.
+///
 /// Requests are equal if they are the same object, so a delegate of several can `switch` over the one that it receives.
 @MainActor @Observable open class BaseAPIRequest {
     /// Receives the endings of loads.
     ///
     /// Not retained.
-    @ObservationIgnored public weak var delegate: (any APIManagerCallbackDelegate)?
+    public var delegate: (any APIManagerCallbackDelegate)? {
+        get { weakDelegate }
+        set { weakDelegate = newValue }
+    }
+    // Used on the main actor, and in `deinit`, which is not isolated and runs when no other code has a reference.
+    @ObservationIgnored private nonisolated(unsafe) weak var weakDelegate: (any APIManagerCallbackDelegate)?
     /// Supplies the parameters.
     ///
     /// Not retained.
@@ -63,13 +73,15 @@ public import Observation
         paramSource: (any APIManagerParamSource)? = nil,
         proxy: APIProxy = .shared
     ) {
-        self.delegate = delegate
+        weakDelegate = delegate
         self.paramSource = paramSource
         self.proxy = proxy
     }
 
     deinit {
-        proxy.ownerIsReleased(_loads)
+        let cancelled = proxy.ownerIsReleased(_loads)
+        guard let path = cancelled.first?.path, weakDelegate != nil else { return }
+        FaultLog.reportRelease(of: type(of: self), path: path)
     }
 
     // MARK: Hooks
@@ -100,6 +112,8 @@ public import Observation
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }
+    /// Which redirects are followed; `nil`, the default, is the service's policy.
+    open var redirectPolicy: RedirectPolicy? { nil }
     /// What happens to loads when this object is released; they are cancelled by default.
     open var releasePolicy: ReleasePolicy { .cancel }
     /// Whether this request signs in; false by default.

@@ -56,6 +56,8 @@ extension BaseAPIRequest {
     }
 
     /// Returns how the load ends; cancelling the task cancels the load.
+    ///
+    /// Retains the request until then.
     func ending(of id: RequestID) async -> Result<any Sendable, APIError> {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in wait(for: id) { waiter.resume(returning: $0) } }

@@ -71,6 +71,7 @@ extension APIManager {
         draft.headers = headers
         draft.serializer = requestSerializer
         draft.timeout = timeout
+        draft.redirectPolicy = redirectPolicy
         draft.idempotencyKey = idempotencyKey
         draft.form = try form(for: load, draft)
         let serializer = responseSerializer
@@ -83,7 +84,8 @@ extension APIManager {
         load.notifiesDelegateOfProgress = reportsProgress
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard validator?.request(self, accepts: draft.params) != false else {
-            throw APIError(.invalidRequest, messages: prepared.errorMessages, reason: "the validator refused the parameters")
+            let reason = "the validator refused the parameters"
+            throw APIError(.invalidRequest, messages: prepared.errorMessages, reason: reason)
         }
         return APICall(
             id: load.id,

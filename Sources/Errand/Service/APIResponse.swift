@@ -1,25 +1,25 @@
 public import Foundation
 
-/// The answer to one load, after redirects: what came, as it came.
+/// The raw answer to one load, after redirects.
 public struct APIResponse: Sendable {
     /// The URL that answered, after all redirects.
     public let url: URL
     /// The HTTP status code.
     public let status: Int
-    /// The header lines in the order of the wire, duplicates kept.
+    /// The header lines in the order received, duplicates included.
     public let headers: HTTPHeaders
-    /// The decoded body; empty when it went to ``file``.
+    /// The decoded body; empty when it is stored in ``file``.
     public let body: Data
-    /// The file that holds the body, where the request named one and the status is 2xx.
+    /// The file with the body, if the request named one and the status is 2xx.
     ///
-    /// Until the load has ended as a success it is a temporary file beside the one that was named, which it replaces then.
+    /// A temporary file in the same folder until the load succeeds, which then replaces the named one.
     public let file: URL?
     /// The URLs that redirected, in their order.
     public let redirects: [URL]
     /// The time from sending to the last byte of the answer, redirects included.
     public let duration: Duration
 
-    /// Creates an answer of what a transport gave, for example in a test of a validator or a strategy.
+    /// Creates an answer from that of a transport, for example in a test of a validator or a strategy.
     ///
     /// - Parameters:
     ///   - response: The answer, redirects not followed.
@@ -36,15 +36,15 @@ public struct APIResponse: Sendable {
         self.duration = duration
     }
 
-    /// The body as text: UTF-8, with U+FFFD for what is not.
+    /// The body decoded as UTF-8, with U+FFFD for invalid bytes.
     public var text: String {
         String(decoding: body, as: UTF8.self)
     }
 
-    /// Whether the status says that the request was understood and accepted.
+    /// Whether the status is 2xx.
     public var isSuccess: Bool { (200..<300).contains(status) }
 
-    /// Whether the answer calls itself JSON: `application/json` or a type that ends in `+json`.
+    /// Whether the `Content-Type` is JSON: `application/json` or a type that ends in `+json`.
     var isJSON: Bool {
         guard let type = headers["Content-Type"]?.utf8.prefix(while: { $0 != UInt8(ascii: ";") }) else { return false }
         let name = type.trimmingBlanks
@@ -53,7 +53,7 @@ public struct APIResponse: Sendable {
 }
 
 extension APIResponse: CustomStringConvertible, CustomReflectable {
-    /// The status and the size; nothing of the contents.
+    /// The status and the size, without the contents.
     public var description: String { "HTTP \(status), \(body.count) bytes" }
 
     /// The description alone, so that `dump` prints no more than `print`.

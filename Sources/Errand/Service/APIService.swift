@@ -17,6 +17,7 @@ public struct APIService: Sendable {
         var deadline: Duration?
         var cookies: CookieJar?
         var limits = HTTPLimits()
+        var redirectPolicy = RedirectPolicy.follow
         var errorMessages = ErrorMessages()
         var loginExpiredStatuses: Set<Int> = [401]
         var reloginHandler: (any ReloginHandler)?
@@ -104,6 +105,13 @@ public struct APIService: Sendable {
     public var limits: HTTPLimits {
         get { contents.limits }
         set { contents.limits = newValue }
+    }
+    /// Which redirects are followed; at most 20 by default.
+    ///
+    /// A request's value takes precedence.
+    public var redirectPolicy: RedirectPolicy {
+        get { contents.redirectPolicy }
+        set { contents.redirectPolicy = newValue }
     }
     /// The texts of errors.
     public var errorMessages: ErrorMessages {

@@ -24,7 +24,7 @@ final class ReloginScope: Sendable {
         hasEnded.store(true, ordering: .relaxed)
     }
 
-    /// Whether the current task runs in a handler, of whatever session.
+    /// Whether the current task runs in a handler of any session.
     static var isOpen: Bool { current?.innermostOpen != nil }
 
     /// Whether the current task runs in a handler of `login`.
@@ -44,7 +44,7 @@ final class ReloginScope: Sendable {
     }
 }
 
-/// What a load has to do with signing in.
+/// The role of a load in signing in.
 enum LoginRole: Sendable {
     /// Nothing: it waits for a relogin, and may start one.
     case none

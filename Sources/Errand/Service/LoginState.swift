@@ -8,9 +8,9 @@ struct LoginState {
         var hasOutcome = false
     }
 
-    /// More logins than this are a loop, not bad luck.
+    /// More relogins than this within ``startWindow`` are a loop.
     static let maxStarts = 5
-    /// The time in which they count.
+    /// The time in which relogins are counted.
     static let startWindow = Duration.seconds(30)
 
     private(set) var generation = 0
@@ -21,7 +21,7 @@ struct LoginState {
     var newcomers: Set<RequestID> = []
     /// The relogins that wait until the handler returns from an earlier one.
     var turns: [Int: CheckedContinuation<Bool, Never>] = [:]
-    /// Whether the screen knows that the session is over.
+    /// Whether `sessionDidExpire` has been called for the session.
     var hasSessionExpired = false
     private var run: Run?
     private var lastRun = 0
@@ -52,7 +52,7 @@ struct LoginState {
         return exchange(&outcome, with: .success(()))
     }
 
-    /// Forgets the session with all its relogins.
+    /// Resets the session with all its relogins.
     ///
     /// - Returns: The former outcome.
     mutating func reset() -> LoginSession.Outcome {
@@ -77,7 +77,7 @@ struct LoginState {
         return next
     }
 
-    /// Whether the handler may be called for a relogin: it still counts, and nothing was decided without it.
+    /// Returns whether the handler may be called for a relogin: it is the current one and has no outcome.
     mutating func begin(_ number: Int) -> Bool {
         guard isCurrent(number), run?.hasOutcome == false else { return false }
         run?.hasBegun = true
@@ -92,7 +92,7 @@ struct LoginState {
             + "but begins in a detached task, must have isLoginRequest"
     }
 
-    /// Counts a login, unless there were too many of late.
+    /// Counts a login, unless there were too many recently.
     mutating func mayStart(at uptime: Duration) -> Bool {
         recentStarts.removeAll { uptime - $0 >= Self.startWindow }
         guard recentStarts.count < Self.maxStarts else { return false }

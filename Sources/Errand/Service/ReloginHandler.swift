@@ -2,7 +2,10 @@
 ///
 /// One relogin runs at a time for a service, however many requests need it. They wait for it, and so does every request
 /// that starts meanwhile; afterwards each of them is sent once more, with the headers, parameters and cookies of then.
-public protocol ReloginHandler: Sendable {
+///
+/// Both methods are called on the main actor, to which a class that adopts this protocol is isolated. Retained by
+/// ``APIService/reloginHandler``.
+@MainActor public protocol ReloginHandler: AnyObject, Sendable {
     /// Gets new credentials and stores them where the service's common headers or cookies read them.
     ///
     /// Called when a load needs it, at most 5 times in 30 s: a load that needs it once more fails at once. Calls never overlap. The
@@ -18,16 +21,16 @@ public protocol ReloginHandler: Sendable {
     /// The task is cancelled at the deadline and by ``APIProxy/logout(from:)``. The result is ignored then, but credentials
     /// that are stored then are used: check `Task.isCancelled` before storing them. An error becomes the underlying error of
     /// every waiting load's `loginExpired`.
-    @MainActor func relogin() async throws
+    func relogin() async throws
 
     /// Called when the session has expired and could not be renewed, before the loads that wait for it fail.
     ///
     /// The place to show the sign-in screen. Called once for each session: not again, however often a relogin fails, until
     /// a relogin or a login request has succeeded or the account has changed. Does nothing by default.
-    @MainActor func sessionDidExpire(_ error: APIError)
+    func sessionDidExpire(_ error: APIError)
 }
 
 extension ReloginHandler {
     /// Does nothing.
-    @MainActor public func sessionDidExpire(_ error: APIError) {}
+    public func sessionDidExpire(_ error: APIError) {}
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The name of one load: unique for the life of the process, never reused, never 0.
+/// The identifier of one load: unique for the life of the process, never reused, never 0.
 public struct RequestID: Hashable, Sendable {
     /// The number; a later load has a greater one.
     public let rawValue: UInt64
@@ -14,7 +14,7 @@ public struct RequestID: Hashable, Sendable {
 }
 
 extension RequestID: Comparable, CustomStringConvertible {
-    /// Whether `lhs` was minted before `rhs`.
+    /// Returns whether `lhs` was created before `rhs`.
     public static func < (lhs: RequestID, rhs: RequestID) -> Bool { lhs.rawValue < rhs.rawValue }
     /// The number.
     public var description: String { "\(rawValue)" }

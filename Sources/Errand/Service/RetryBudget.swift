@@ -31,7 +31,7 @@ final class RetryBudget: Sendable {
         }
     }
 
-    /// Counts a retry, if the policy has one left.
+    /// Counts a retry; returns whether the budget allows it.
     func takeRetry(of policy: RetryPolicy, at uptime: Duration) -> Bool {
         state.withLock { state in
             state.move(to: uptime.components.seconds / 30)

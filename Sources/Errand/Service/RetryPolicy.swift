@@ -3,7 +3,7 @@ import Foundation
 /// When a load that failed is sent again, and how long it waits before that.
 ///
 /// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2) or it has
-/// a ``BaseAPIRequest/idempotencyKey``. What a later try cannot mend is never tried again: a cancellation, a timeout, and the
+/// a ``BaseAPIRequest/idempotencyKey``. Failures that a retry cannot fix are not retried: a cancellation, a timeout, and the
 /// errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`, `server` and
 /// `storage`.
 public struct RetryPolicy: Sendable {
@@ -13,7 +13,7 @@ public struct RetryPolicy: Sendable {
     public var statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// How long the first wait may be; 200 ms by default.
     ///
-    /// Each further wait may be twice as long. The wait itself is drawn between nothing and that ("full jitter"), so that
+    /// Each further wait may be twice as long. Each wait is a random value from 0 to that length ("full jitter"), so that
     /// clients that failed together do not retry together.
     public var baseDelay: Duration = .milliseconds(200)
     /// How long any of these waits may be; 10 s by default.
@@ -24,13 +24,13 @@ public struct RetryPolicy: Sendable {
     public var maxRetryAfter: Duration = .seconds(60)
     /// How many retries there may be for each request of the service in the last minute; 0.1 by default.
     ///
-    /// A backend that is down is thereby spared a storm.
+    /// Prevents a storm of retries when a backend is down.
     public var budget = 0.1
-    /// How many retries in a minute are allowed whatever ``budget`` says; 10 by default.
+    /// How many retries in a minute are allowed independently of ``budget``; 10 by default.
     public var minRetriesPerMinute = 10
     /// Whether a load that finds no network waits for one before it is sent again; false by default.
     ///
-    /// It waits only while ``APIProxy/reachability`` says that there is none. Nothing was sent then, so any method may wait,
+    /// It waits only while ``APIProxy/reachability`` reports none. Nothing was sent then, so any method may wait,
     /// and it is not counted as a retry.
     public var waitsForConnectivity = false
     /// How long a load waits for a network before it fails with `noNetwork`; 60 s by default.
@@ -39,7 +39,7 @@ public struct RetryPolicy: Sendable {
     /// Creates the default policy.
     public init() {}
 
-    /// Nothing is ever sent again.
+    /// Sends no load again.
     public static let never: RetryPolicy = {
         var policy = RetryPolicy()
         policy.maxRetries = 0
@@ -48,26 +48,26 @@ public struct RetryPolicy: Sendable {
 }
 
 extension RetryPolicy {
-    /// Whether a later try may succeed.
-    func mayMend(_ error: APIError) -> Bool {
+    /// Whether a retry may succeed.
+    func isRetryable(_ error: APIError) -> Bool {
         switch error.type {
         case .http: error.status.map(statuses.contains) == true
-        case .transport, .noNetwork: (error.underlying as? TransportError)?.kind.mayPass == true
+        case .transport, .noNetwork: (error.underlying as? TransportError)?.kind.isTransient == true
         default: false
         }
     }
 
     /// How long to wait before retry number `retry`, from 0, before `Retry-After` is considered.
     func delay(before retry: Int) -> Duration {
-        // Not in durations, whose product of a long delay would be a number too large for them.
+        // In seconds, because multiplying a long `Duration` can overflow.
         let longest = min(baseDelay / .seconds(1) * Double(1 << min(max(retry, 0), 30)), maxDelay / .seconds(1))
         return .seconds(longest * Double.random(in: 0...1))
     }
 }
 
 extension TransportError.Kind {
-    /// Whether it is the connection that failed, and not the request or the answer.
-    fileprivate var mayPass: Bool {
+    /// Whether the connection failed, and not the request or the answer.
+    fileprivate var isTransient: Bool {
         [.cannotConnect, .connectionLost, .noNetwork, .hostNotFound].contains(self)
     }
 }

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// The time in which a proxy waits and by which it judges: deadlines, back-off, `Retry-After` and the age of cookies.
+/// The clock of a proxy: for deadlines, back-off, `Retry-After` and the age of cookies.
 ///
 /// Apps use ``SystemClock``; a test uses another one, such as `ManualClock` of ErrandTesting.
 public protocol APIClock: Sendable {
-    /// The time since some fixed moment; it never decreases, whatever happens to the date.
+    /// The time since a fixed moment; it never decreases, even if the date changes.
     var uptime: Duration { get }
 
-    /// The date of now.
+    /// The current date.
     var date: Date { get }
 
     /// Waits until `duration` has passed.
@@ -25,10 +25,10 @@ public struct SystemClock: APIClock {
     /// Creates the clock; all of them show the same time.
     public init() {}
 
-    /// The time since the clock was first asked, that of a sleeping machine included.
+    /// The time since the first use of the clock, including the time in which the machine sleeps.
     public var uptime: Duration { Self.start.duration(to: .now) }
 
-    /// The date of now.
+    /// The current date.
     public var date: Date { .now }
 
     /// Waits until `duration` has passed.

@@ -8,15 +8,22 @@ import Testing
     .enabled(if: TypeChecker.compiler != nil, "no swiftc")
 )
 struct CodeBlockTests {
-    @Test(arguments: [
-        "README.md", "Sources/Errand/Errand.docc/GettingStarted.md", "Sources/Errand/Errand.docc/Testing.md",
-        "Sources/Errand/Errand.docc/Lists.md",
-    ])
-    func `The Swift blocks of a document compile as one program`(_ document: String) async throws {
+    @Test(
+        arguments: [
+            "README.md", "Sources/Errand/Errand.docc/GettingStarted.md", "Sources/Errand/Errand.docc/Testing.md",
+            "Sources/Errand/Errand.docc/Lists.md",
+        ],
+        TypeChecker.Isolation.allCases
+    )
+    func `The Swift blocks of a document compile as one program, with and without isolation to the main actor`(
+        _ document: String,
+        _ isolation: TypeChecker.Isolation
+    ) async throws {
         let blocks = try swiftBlocks(of: document)
         #expect(!blocks.isEmpty)
         let prelude = try TypeChecker.text(of: "Tests/ErrandTests/Documentation/Prelude.txt")
-        let verdict = try await TypeChecker.check(([prelude] + blocks).joined(separator: "\n"))
+        let program = ([prelude] + blocks).joined(separator: "\n")
+        let verdict = try await TypeChecker.check(program, isolation: isolation)
         #expect(verdict.succeeded, "\(verdict.output)")
     }
 

@@ -235,7 +235,8 @@ struct SentinelTests {
         "Kind",
         "LinkStrategy", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
         "PublicSuffixSource",
-        "Reachability", "ReachabilityStatus", "ReleasePolicy", "RequestID", "QueueLimits", "RequestPriority",
+        "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy", "RequestID", "QueueLimits",
+        "RequestPriority",
         "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",
         "TransferProgress", "TransportCapacity", "URLSessionTransport", "CurlTransport", "Version",
     ]

@@ -49,6 +49,7 @@ struct APIRequestTests {
                 priority: .userInitiated,
                 retryPolicy: .never,
                 idempotencyKey: { "key" },
+                redirectPolicy: .refuse,
                 restartPolicy: .ignoreNew,
                 releasePolicy: .finish,
                 isLoginRequest: true,
@@ -65,6 +66,7 @@ struct APIRequestTests {
         #expect(sent.timeout == .seconds(7) && request.deadline == .seconds(70))
         #expect(request.priority == .userInitiated && request.retryPolicy?.maxRetries == 0)
         #expect(request.restartPolicy == .ignoreNew && request.releasePolicy == .finish)
+        #expect(request.redirectPolicy != nil)
         #expect(request.isLoginRequest && request.reportsProgress && !request.coalescesIdentical)
     }
 

@@ -40,4 +40,66 @@ struct MisuseTests {
         #expect(!verdict.succeeded)
         #expect(verdict.output.contains(complaint), "\(verdict.output)")
     }
+
+    // MARK: Isolation
+
+    private let isolated = """
+        import Errand
+        nonisolated struct Model: Decodable { let id: Int }
+        final class Right: BaseAPIRequest, APIManager {
+            typealias Response = [Model]
+            let path = "/right"
+            let method = HTTPMethod.get
+        }
+        final class Pages: PageAPIRequest<PageModel<Model>>, APIManager {
+            let path = "/pages"
+            let method = HTTPMethod.get
+        }
+        final class Account: ReloginHandler {
+            var token = ""
+            func relogin() async throws { token = "new" }
+        }
+        final class Screen: APIManagerParamSource, APIManagerCallbackDelegate {
+            private lazy var right = Right(delegate: self, paramSource: self)
+            func appear() { right.loadData() }
+            func params(for request: BaseAPIRequest) -> APIParams? { nil }
+            func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { print(right.response?.count ?? 0) }
+            func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {}
+        }
+        func load() async throws -> Int { try await Right().value().count }
+        """
+
+    @Test(arguments: TypeChecker.Isolation.allCases)
+    func `Requests, screens and relogin handlers need no isolation`(_ isolation: TypeChecker.Isolation) async throws {
+        // Without a default, an async function is isolated to no actor.
+        let source = isolation == .mainActor ? isolated : isolated.replacing("func load", with: "@MainActor func load")
+        let verdict = try await TypeChecker.check(source, isolation: isolation)
+        #expect(verdict.succeeded, "\(verdict.output)")
+    }
+
+    @Test(arguments: [
+        "Response must be Decodable off the main actor: declare a 'nonisolated struct' or a responseSerializer",
+        "main actor-isolated conformance of 'Model' to 'Decodable' cannot satisfy conformance requirement",
+        // A line of the documentation, which the compiler shows with its note.
+        "In a module with the default isolation `MainActor`, declare the items `nonisolated struct`.",
+    ])
+    func `The error for a model of the main actor says how to declare it`(_ complaint: String) async throws {
+        let source = isolated.replacing("nonisolated struct Model", with: "struct Model")
+        let verdict = try await TypeChecker.check(source, isolation: .mainActor)
+        #expect(!verdict.succeeded)
+        #expect(verdict.output.contains(complaint), "\(verdict.output)")
+    }
+
+    @Test func `The error for a response that is not Decodable says what it must be`() async throws {
+        let verdict = try await TypeChecker.check(right.replacing("[String]", with: "[any Sendable]"))
+        #expect(!verdict.succeeded)
+        #expect(verdict.output.contains("Response must be Decodable off the main actor"), "\(verdict.output)")
+    }
+
+    @Test func `A relogin handler that is a value does not compile`() async throws {
+        let source = isolated.replacing("final class Account", with: "struct Account")
+        let verdict = try await TypeChecker.check(source, isolation: .mainActor)
+        #expect(!verdict.succeeded)
+        #expect(verdict.output.contains("non-class type 'Account' cannot conform to class"), "\(verdict.output)")
+    }
 }

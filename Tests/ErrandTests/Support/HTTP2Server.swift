@@ -22,6 +22,8 @@ final class HTTP2Server: Sendable {
         case departure
         /// Ends the connection.
         case close
+        /// Ends the connection with a TCP reset.
+        case reset
     }
 
     /// One complete request.
@@ -100,13 +102,14 @@ final class HTTP2Server: Sendable {
             let connection = HTTP2Connection(stream)
             while let (stream, body) = connection.nextRequest() {
                 guard let self else { break }
-                guard self.treat(Request(connection: number, stream: stream, body: body), on: connection) else { break }
+                let request = Request(connection: number, stream: stream, body: body)
+                guard self.treat(request, on: connection, socket: socket) else { break }
             }
         }.start()
     }
 
     /// Returns whether the connection continues.
-    private func treat(_ request: Request, on connection: HTTP2Connection) -> Bool {
+    private func treat(_ request: Request, on connection: HTTP2Connection, socket: Int32) -> Bool {
         state.withLock { $0.requests.append(request) }
         switch plan(request) {
         case .answer(let text): connection.answer(request.stream, Array(text.utf8))
@@ -115,8 +118,17 @@ final class HTTP2Server: Sendable {
         case .refusal: connection.refuse(request.stream)
         case .departure: connection.leave(before: request.stream)
         case .close: return false
+        case .reset:
+            Self.discardUnsentBytes(of: socket)
+            return false
         }
         return true
+    }
+
+    /// Makes the kernel end a connection with a reset when the socket is closed.
+    private static func discardUnsentBytes(of socket: Int32) {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 }
 

@@ -9,6 +9,14 @@ struct TypeChecker {
         let output: String
     }
 
+    /// The isolation of declarations that name none.
+    enum Isolation: CaseIterable {
+        /// None, the default of the compiler and of packages.
+        case nonisolated
+        /// The main actor, with the other settings of new app projects.
+        case mainActor
+    }
+
     static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     private static let products = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -22,14 +30,14 @@ struct TypeChecker {
     }
 
     /// Type-checks `source` as a script.
-    static func check(_ source: String) async throws -> Verdict {
+    static func check(_ source: String, isolation: Isolation = .nonisolated) async throws -> Verdict {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(path: "main.swift")
         try Data(source.utf8).write(to: file)
         let compiler = try #require(compiler, "no swiftc")
         // The compiler does not remove its folders from the temporary folder.
         let ending = try await TestProgram(
-            [compiler] + arguments(for: file),
+            [compiler] + arguments(for: file) + isolation.arguments,
             environment: ["TMPDIR": folder.url.path],
             deadline: .seconds(110)
         ).ending()
@@ -42,5 +50,17 @@ struct TypeChecker {
             "-Xcc", "-fmodule-map-file=\(products.appending(path: "CurlRuntime.build/module.modulemap").path)",
             "-module-cache-path", products.appending(path: "ModuleCache").path,
         ]
+    }
+}
+
+extension TypeChecker.Isolation {
+    fileprivate var arguments: [String] {
+        switch self {
+        case .nonisolated: []
+        case .mainActor:
+            ["-default-isolation", "MainActor"]
+                + ["NonisolatedNonsendingByDefault", "InferIsolatedConformances", "MemberImportVisibility"]
+                .flatMap { ["-enable-upcoming-feature", $0] }
+        }
     }
 }

@@ -65,6 +65,12 @@ final class CurlExchange: @unchecked Sendable {
         deadlines = ExchangeDeadlines(request)
     }
 
+    /// The handle, while the exchange runs.
+    var handle: CurlHandle? {
+        guard case .running(let handle) = stage else { return nil }
+        return handle
+    }
+
     /// The next instant at which a deadline can pass.
     var nextDeadline: MonotonicClock.Instant { deadlines.next }
 

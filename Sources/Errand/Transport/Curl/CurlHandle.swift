@@ -9,7 +9,7 @@ final class CurlHandle {
     /// The current exchange.
     private(set) var exchange: CurlExchange?
     private let errorText: UnsafeMutablePointer<CChar>
-    private let isConnecting: UnsafeMutablePointer<Bool>
+    private let connecting: UnsafeMutablePointer<UInt8>
     /// Whether libcurl reports a connection before it sends a request on it (7.80).
     private let supportsPrereq: Bool
     private let proxy: TransportConfiguration.Proxy
@@ -38,9 +38,9 @@ final class CurlHandle {
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         proxy = configuration.proxy
-        isConnecting = .allocate(capacity: 1)
-        isConnecting.initialize(to: false)
-        easy.observeConnecting(isConnecting)
+        connecting = .allocate(capacity: 1)
+        connecting.initialize(to: 0)
+        easy.observeConnecting(connecting)
         supportsPrereq = easy.setCallbacks()
         try easy.apply(configuration, caBundle: caBundle)
         easy.setCallbackContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
@@ -49,14 +49,14 @@ final class CurlHandle {
     deinit {
         easy.free()
         errorText.deallocate()
-        isConnecting.deallocate()
+        connecting.deallocate()
     }
 
     /// Prepares the transfer of `exchange`.
     func begin(_ exchange: CurlExchange) {
         self.exchange = exchange
         errorText.pointee = 0
-        isConnecting.pointee = false
+        connecting.pointee = 0
         easy.apply(exchange)
         easy.set(.httpVersion, to: httpVersion(for: exchange))
         let target = requestTarget(of: exchange)
@@ -105,7 +105,7 @@ final class CurlHandle {
 
     /// Whether the exchange waits for a connection that another exchange opens.
     var isWaitingForConnection: Bool {
-        connectionWaitEnd != .max && exchange?.attempts == 0 && !isConnecting.pointee
+        connectionWaitEnd != .max && exchange?.attempts == 0 && connecting.pointee == 0
     }
 
     /// Sets the end of the wait; `.max` when there is nothing to wait for.
@@ -124,6 +124,16 @@ final class CurlHandle {
         exchange = nil
         easy.set(.httpHeader, to: nil)
         easy.set(.postFields, to: nil)
+    }
+
+    /// Whether the transfer looks up a name.
+    var isLookingUp: Bool { connecting.pointee == CurlConnecting.lookup }
+
+    /// Removes the exchange; the transfer ends, without a connection, when its lookup does.
+    func abandon() {
+        connecting.pointee = CurlConnecting.abandoned
+        easy.set(.connectTimeoutMS, to: Int(Int32.max))
+        end()
     }
 
     /// Returns whether the handle can be used for another exchange.

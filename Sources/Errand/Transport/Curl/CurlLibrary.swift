@@ -172,9 +172,10 @@ struct CurlEasy: Equatable {
         CurlCode(rawValue: curlrt_easy_resume(pointer))
     }
 
-    /// Sets `isConnecting` whenever the transfer starts a name lookup or opens a socket, and makes its sockets close-on-exec.
-    func observeConnecting(_ isConnecting: UnsafeMutablePointer<Bool>) {
-        curlrt_easy_observe_connecting(pointer, isConnecting)
+    /// Sets `connecting` to a ``CurlConnecting`` whenever the transfer starts a name lookup or opens a socket, and makes its
+    /// sockets close-on-exec.
+    func observeConnecting(_ connecting: UnsafeMutablePointer<UInt8>) {
+        curlrt_easy_observe_connecting(pointer, connecting)
     }
 }
 

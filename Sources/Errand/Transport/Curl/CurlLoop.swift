@@ -22,6 +22,8 @@ final class CurlLoop: @unchecked Sendable {
     private var idle: [CurlHandle] = []
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
+    /// The handles of ended exchanges whose name lookups have not ended.
+    private var abandoned: [CurlHandle] = []
     private let alarm = CurlAlarm()
     private let backlog = CurlBacklog()
 
@@ -142,7 +144,11 @@ final class CurlLoop: @unchecked Sendable {
         while let (easy, code) = multi.nextFinished() {
             guard let context = easy.privatePointer else { continue }
             let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
-            guard let exchange = handle.exchange else { continue }
+            guard let exchange = handle.exchange else {
+                multi.remove(easy)
+                abandoned.removeAll { $0 === handle }
+                continue
+            }
             code == .ok ? exchange.succeed() : exchange.fail(handle.error(code, of: exchange))
             remove(exchange, from: handle)
         }
@@ -181,8 +187,15 @@ final class CurlLoop: @unchecked Sendable {
             exchange.stage = .ended
         case .running(let handle):
             recordResult(exchange)
-            remove(exchange, from: handle)
+            handle.isLookingUp ? abandon(exchange, on: handle) : remove(exchange, from: handle)
         }
+    }
+
+    /// Ends an exchange whose name lookup continues: before 7.87, libcurl waits for that when it removes the transfer.
+    private func abandon(_ exchange: CurlExchange, on handle: CurlHandle) {
+        handle.abandon()
+        abandoned.append(handle)
+        stopRunning(exchange)
     }
 
     private func remove(_ exchange: CurlExchange, from handle: CurlHandle) {
@@ -192,6 +205,10 @@ final class CurlLoop: @unchecked Sendable {
         multi.remove(handle.easy)
         handle.end()
         if handle.isReusable(after: exchange) { idle.append(handle) }
+        stopRunning(exchange)
+    }
+
+    private func stopRunning(_ exchange: CurlExchange) {
         running.swapAt(exchange.index, running.count - 1)
         running[exchange.index].index = exchange.index
         running.removeLast()
@@ -223,16 +240,9 @@ final class CurlLoop: @unchecked Sendable {
         for exchange in running { end(exchange) { $0.fail(TransportError(.cancelled, "the transport was released")) } }
         // Breaks the cycle between the backlog and its exchanges.
         _ = backlog.beginTurn()
-        idle = []
+        abandoned.forEach { multi.remove($0.easy) }
+        (idle, abandoned) = ([], [])
         multi.free()
-    }
-}
-
-extension CurlExchange {
-    /// The handle of a running exchange.
-    fileprivate var handle: CurlHandle? {
-        guard case .running(let handle) = stage else { return nil }
-        return handle
     }
 }
 #endif

@@ -116,6 +116,13 @@ enum CurlMultiOption: Int32 {
     case resolveThreadsMax = 20
 }
 
+/// The last step of a transfer to connect, as `curlrt_easy_observe_connecting` reports it; 0 before the first one.
+enum CurlConnecting {
+    static let lookup: UInt8 = 1
+    /// Set for a transfer that may not continue to connect.
+    static let abandoned: UInt8 = 3
+}
+
 /// A number that libcurl reports for a transfer (`CURLINFO`), by its number in libcurl's ABI.
 struct CurlInfo {
     let number: Int32

@@ -1,0 +1,37 @@
+/// Which redirects are followed (RFC 9110 section 15.4).
+///
+/// A redirect that is not followed is the answer of the request, with its status and its `Location`. Whatever the policy, a
+/// redirect from `https` to `http` is never followed, and another origin receives no secret header and no body.
+public struct RedirectPolicy: Sendable {
+    /// Returns whether the answer's redirect to the given request is followed.
+    public typealias Decision = @Sendable (_ answer: HTTPResponse, _ next: HTTPRequest) -> Bool
+
+    /// The largest number of redirects of one request; one more fails it with ``TransportError/Kind/badResponse``.
+    let limit: Int
+    /// Whether redirects are followed at all.
+    let isFollowing: Bool
+    /// Decides about each redirect that is allowed; `nil` follows it.
+    let decision: Decision?
+
+    private init(limit: Int, isFollowing: Bool = true, decision: Decision? = nil) {
+        self.limit = max(0, limit)
+        self.isFollowing = isFollowing
+        self.decision = decision
+    }
+
+    /// Follows at most 20 redirects; the default.
+    public static let follow = follow(limit: 20)
+
+    /// Follows no redirect.
+    public static let refuse = RedirectPolicy(limit: 0, isFollowing: false)
+
+    /// Follows at most `limit` redirects.
+    public static func follow(limit: Int) -> RedirectPolicy { RedirectPolicy(limit: limit) }
+
+    /// Follows the redirects for which `decision` returns `true`, at most `limit` (20 by default).
+    ///
+    /// `decision` is called once for each redirect that may be followed, on any thread; it must not block.
+    public static func decide(limit: Int = 20, _ decision: @escaping Decision) -> RedirectPolicy {
+        RedirectPolicy(limit: limit, decision: decision)
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Synchronization
+
+#if canImport(os)
+import os
+#endif
+
+/// Reports mistakes of an app that no error can report: on standard error, and on Apple's platforms also as a fault in the
+/// unified log.
+///
+/// Each kind of mistake is reported once for each class, in every build. Called on any thread.
+enum FaultLog {
+    private static let reported = Mutex<Set<ObjectIdentifier>>([])
+
+    /// Reports that a request was released while it loaded and its delegate still existed; once for each class.
+    ///
+    /// - Parameters:
+    ///   - type: The class of the request.
+    ///   - path: The path of the load, without values of parameters.
+    static func reportRelease(of type: AnyClass, path: String) {
+        guard reported.withLock({ $0.insert(ObjectIdentifier(type)).inserted }) else { return }
+        report(
+            "\(type) was released while it loaded \(path): the load is cancelled, and its delegate is not notified. "
+                + "Keep the request in a property or await value(); before discarding it, call cancelAllRequests()."
+        )
+    }
+
+    /// Writes one line.
+    private static func report(_ text: String) {
+        #if canImport(os)
+        Logger(subsystem: "errand", category: "fault").fault("\(text, privacy: .public)")
+        #endif
+        // The error of a closed descriptor is of no use to the app.
+        try? FileHandle.standardError.write(contentsOf: Data("errand: fault: \(text)\n".utf8))
+    }
+}

@@ -1,0 +1,117 @@
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@Suite("A request, or its service, chooses which redirects are followed", .timeLimit(.minutes(10)))
+struct RedirectPolicyTests {
+    /// A network in which `/1` redirects to `/2` and so on, and `/4` answers.
+    private let network = ScriptedTransport { request in
+        guard let number = Int(request.url.path.dropFirst()), number < 4 else {
+            return .json(#"{"errcode":200,"data":[]}"#)
+        }
+        return HTTPResponse(status: 302, headers: ["Location": "/\(number + 1)"])
+    }
+
+    private var paths: [String] { network.requests.map(\.url.path) }
+
+    private func response(
+        to path: String = "/1",
+        _ policy: RedirectPolicy
+    ) async throws(APIError) -> APIResponse {
+        var request = HTTPRequest(.get, URL("http://shop.test\(path)"))
+        request.redirectPolicy = policy
+        return try await APIProxy(transport: network).send(request)
+    }
+
+    @Test func `A redirect that is refused is the answer`() async throws {
+        let response = try await response(.refuse)
+        #expect(response.status == 302)
+        #expect(response.headers["Location"] == "/2")
+        #expect(response.redirects.isEmpty)
+        #expect(paths == ["/1"])
+    }
+
+    @Test func `A refused redirect may lead anywhere, because nothing is sent there`() async throws {
+        let transport = ScriptedTransport { _ in
+            HTTPResponse(status: 302, headers: ["Location": "javascript:alert(1)"])
+        }
+        var request = HTTPRequest(.get, URL("https://shop.test/"))
+        request.redirectPolicy = .refuse
+        #expect(try await APIProxy(transport: transport).send(request).status == 302)
+    }
+
+    @Test func `A limit of redirects may be reached and not exceeded`() async throws {
+        #expect(try await response(.follow(limit: 3)).redirects.count == 3)
+        let error = await #expect(throws: APIError.self) { _ = try await response(.follow(limit: 2)) }
+        #expect(error?.type == .transport)
+        #expect(error?.reason == "more than 2 redirects")
+        #expect(paths == ["/1", "/2", "/3", "/4", "/1", "/2", "/3"])
+    }
+
+    @Test func `A decision is asked for each redirect, with the answer and the next request`() async throws {
+        let asked = Mutex<[String]>([])
+        let response = try await response(
+            .decide { answer, next in
+                asked.withLock { $0.append("\(answer.status) \(next.url.path)") }
+                return next.url.path != "/3"
+            }
+        )
+        #expect(asked.withLock(\.self) == ["302 /2", "302 /3"])
+        #expect(response.status == 302)
+        #expect(response.url.path == "/2")
+        #expect(paths == ["/1", "/2"])
+    }
+
+    @Test func `No decision allows a redirect from https to http`() async throws {
+        let transport = ScriptedTransport { _ in HTTPResponse(status: 302, headers: ["Location": "http://shop.test/"]) }
+        let error = await #expect(throws: APIError.self) {
+            var request = HTTPRequest(.get, URL("https://shop.test/"))
+            request.redirectPolicy = .decide { _, _ in true }
+            _ = try await APIProxy(transport: transport).send(request)
+        }
+        #expect(error?.type == .security)
+    }
+
+    @Test @MainActor func `A load has the policy of its request, or else of its service`() async throws {
+        var service = APIService(baseURL: URL("http://shop.test"))
+        service.redirectPolicy = .refuse
+        let proxy = APIProxy(service: service, transport: network)
+        let refusing = RedirectedRequest(nil, proxy: proxy)
+        let error = await #expect(throws: APIError.self) { _ = try await refusing.value() }
+        #expect(error?.status == 302)
+        let following = RedirectedRequest(.follow, proxy: proxy)
+        #expect(try await following.value().isEmpty)
+    }
+
+    @Test @MainActor func `Loads with different policies share no exchange`() async throws {
+        let proxy = APIProxy(service: APIService(baseURL: URL("http://shop.test")), transport: network)
+        let policies: [RedirectPolicy] = [.follow, .refuse, .follow(limit: 3), .decide { _, _ in true }]
+        let requests = policies.map { RedirectedRequest($0, proxy: proxy) }
+        let screen = RequestRecorder()
+        for request in requests {
+            request.delegate = screen
+            request.loadData()
+        }
+        for request in requests { await request.waitUntilIdle() }
+        #expect(paths.count { $0 == "/1" } == 4)
+        #expect(await screen.endings(4).count == 4)
+    }
+}
+
+private final class RedirectedRequest: BaseAPIRequest, APIManager {
+    typealias Response = [Int]
+    let path = "/1"
+    let method = HTTPMethod.get
+    private let policy: RedirectPolicy?
+
+    init(_ policy: RedirectPolicy?, proxy: APIProxy) {
+        self.policy = policy
+        super.init(proxy: proxy)
+    }
+
+    override var redirectPolicy: RedirectPolicy? { policy }
+    override var coalescesIdentical: Bool { true }
+}
