@@ -30,9 +30,10 @@ struct RequestDraft: Sendable {
     /// Returns the request for `service`, with its common headers and parameters of this moment.
     func request(for service: APIService) throws(APIError) -> HTTPRequest {
         var params = MergedParams(common: service.commonParams(), specific: params, encoder: service.encoder)
-        let path = try PathTemplate(path).filled(from: &params)
+        let template = PathTemplate(path)
+        let path = try template.filled(from: &params)
         let (body, contentType) = try serializer.body(of: params, form: form, method: method)
-        let url = try url(for: service, path: path, params: params)
+        let url = try url(for: service, path: path, isURL: template.isURL, params: params)
         let headers = headers(for: service, contentType: contentType)
         var request = HTTPRequest(method, url, headers: headers, body: body)
         request.destination = destination
@@ -60,9 +61,15 @@ struct RequestDraft: Sendable {
         return headers
     }
 
-    private func url(for service: APIService, path: String, params: MergedParams) throws(APIError) -> URL {
+    private func url(
+        for service: APIService,
+        path: String,
+        isURL: Bool,
+        params: MergedParams
+    ) throws(APIError) -> URL {
         if let link { return try service.url(following: link) }
-        return try service.url(path: path, query: serializer.encodesParamsInQuery(for: method) ? params.pairs() : [])
+        let query = serializer.encodesParamsInQuery(for: method) ? try params.pairs() : []
+        return isURL ? try service.url(absolute: path, query: query) : try service.url(path: path, query: query)
     }
 }
 
@@ -76,6 +83,25 @@ extension APIService {
             throw APIError(.security, messages: errorMessages, reason: reason)
         }
         return link
+    }
+
+    /// Returns an absolute URL with a query added, resolved by RFC 3986, if it has the service's origin.
+    ///
+    /// - Throws: `security`, with both origins and no other part of their URLs; `invalidRequest` for a malformed URL.
+    fileprivate func url(absolute text: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
+        guard let url = URLReference(text.utf8)?.resolved(against: baseURL) else {
+            throw APIError(.invalidRequest, reason: "the path is a malformed URL")
+        }
+        guard url.hasSameOrigin(as: baseURL) else {
+            let reason = "the path is a URL of \(url.originText), and the service's origin is \(baseURL.originText)"
+            throw APIError(.security, messages: errorMessages, reason: reason)
+        }
+        guard !query.isEmpty else { return url }
+        let separator = url.absoluteString.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        guard let complete = URL(verbatim: url.absoluteString + separator + FormEncoding.serialize(query)) else {
+            throw APIError(.invalidRequest, reason: "the path and its query make no URL")
+        }
+        return complete
     }
 }
 

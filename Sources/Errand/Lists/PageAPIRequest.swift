@@ -81,6 +81,8 @@ extension PageAPIRequest: Pager {
     var failedPart: ListPart? { list.failedPart }
     var followUp: ListPart? { list.followUp }
 
+    func params(of part: ListPart) -> LoadParams { list.params(of: part) }
+
     func decision(for part: ListPart) -> PageLoadDecision {
         list.decision(for: part, isActive: proxy.isActive)
     }
@@ -88,11 +90,12 @@ extension PageAPIRequest: Pager {
     func loadWillBegin(
         _ id: RequestID,
         of part: ListPart,
+        params: LoadParams,
         from service: APIService?
     ) throws(APIError) -> RequestDraft.Addition {
         // A load that one of these hooks begins is newer than this one.
         let (strategy, maxPages) = (strategy, maxPages)
-        let position = list.begin(part, id: id, strategy: strategy)
+        let position = list.begin(part, id: id, strategy: strategy, params: params)
         observation.recordChange()
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.invalidRequest, messages: service?.errorMessages, reason: "maxPages must be at least 1")

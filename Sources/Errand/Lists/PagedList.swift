@@ -8,6 +8,7 @@ struct PagedList<Item> {
         let id: RequestID
         let part: ListPart
         let position: PagePosition
+        let params: LoadParams
     }
 
     private(set) var loaded = LoadedPages<Item>()
@@ -17,6 +18,9 @@ struct PagedList<Item> {
     /// The part to load next, because of the pages received so far.
     private(set) var followUp: ListPart?
     private var pending: Pending?
+    // The parameters of the loaded pages, and those of the newest reload, which may have failed.
+    private var loadedParams = LoadParams.paramSource
+    private var reloadParams = LoadParams.paramSource
     private var refreshesAll = false
     // The pages that a refresh of all pages has received so far.
     private var staged = LoadedPages<Item>()
@@ -29,6 +33,11 @@ struct PagedList<Item> {
         return position == nil ? .skip : .begin(part)
     }
 
+    /// Returns the parameters of a part: a page that is added to the list has those of the loaded pages.
+    func params(of part: ListPart) -> LoadParams {
+        part == .first || loaded.pageCount == 0 ? reloadParams : loadedParams
+    }
+
     /// The part to load again after a failure: a refresh before the next page, and that before the previous one.
     var failedPart: ListPart? {
         if refreshState.error != nil { return refreshesAll ? .all : .first }
@@ -39,14 +48,20 @@ struct PagedList<Item> {
     /// Begins a load, which replaces the one that is pending.
     ///
     /// - Returns: The position of the page to request.
-    mutating func begin(_ part: ListPart, id: RequestID, strategy: any PageStrategy) -> PagePosition {
+    mutating func begin(
+        _ part: ListPart,
+        id: RequestID,
+        strategy: any PageStrategy,
+        params: LoadParams = .paramSource
+    ) -> PagePosition {
         let position = position(of: part) ?? strategy.start
         // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
         abandonPending()
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
-        pending = Pending(id: id, part: part, position: position)
+        pending = Pending(id: id, part: part, position: position, params: params)
+        if part == .first { reloadParams = params }
         setState(of: part, to: .loading)
         if part == .first || part == .all { refreshesAll = part == .all }
         if part == .all { staged = LoadedPages(replacing: loaded) }
@@ -82,6 +97,8 @@ struct PagedList<Item> {
         guard let received = pending, received.id == id else { return nil }
         pending = nil
         let info = PageInfo(page, at: received.position, in: response)
+        // A page that is added has those of the list already.
+        loadedParams = received.params
         switch received.part {
         case .first: return replace(with: page.items, info: info, rules: rules)
         case .all, .remaining: return stage(page.items, info: info, rules: rules)

@@ -27,7 +27,20 @@ extension APIManager where Self: PagedManager {
     /// - Returns: The load's ID.
     @discardableResult
     public func reload() -> RequestID {
-        refresh(.first)
+        refresh(.first, params: .paramSource)
+    }
+
+    /// Loads the first page with these parameters, without asking the param source; it then replaces the list.
+    ///
+    /// Once it has, the following pages, ``refreshAll()`` and ``retry()`` have the same parameters, until the next reload. After
+    /// a reload that fails or is cancelled, the pages of the list are loaded with the parameters that the list has, and
+    /// ``retry()`` reloads with these.
+    ///
+    /// - Parameter params: The parameters of the list; `nil` sends none but those of the page.
+    /// - Returns: The load's ID.
+    @discardableResult
+    public func reload(params: APIParams?) -> RequestID {
+        refresh(.first, params: .given(params))
     }
 
     /// Loads all loaded pages again, one after the other; they replace the list together when the last one has been received.
@@ -40,7 +53,7 @@ extension APIManager where Self: PagedManager {
     /// - Returns: The first load's ID.
     @discardableResult
     public func refreshAll() -> RequestID {
-        refresh(.all)
+        refresh(.all, params: nil)
     }
 
     /// Loads the page after the loaded ones; the first page if there is none yet.
@@ -69,12 +82,7 @@ extension APIManager where Self: PagedManager {
     /// - Returns: The load's ID; `nil` when nothing has failed.
     @discardableResult
     public func retry() -> RequestID? {
-        switch pager?.failedPart {
-        case nil: nil
-        case .first: reload()
-        case .all: refreshAll()
-        case let part?: load(part)
-        }
+        loadFailedPart()
     }
 
     /// Loads the page at an end of the list when a row near that end has become visible.
@@ -92,16 +100,31 @@ extension APIManager where Self: PagedManager {
         }
     }
 
-    private func refresh(_ part: ListPart) -> RequestID {
-        cancelAllRequests()
-        return begin(loading: part)
+}
+
+extension APIManager {
+    /// Loads the part of a list that has failed; `nil` when nothing has failed, and for a request without pages.
+    func loadFailedPart() -> RequestID? {
+        switch pager?.failedPart {
+        case nil: nil
+        case .first: refresh(.first, params: nil)
+        case .all: refresh(.all, params: nil)
+        case let part?: load(part)
+        }
     }
 
+    /// Begins a load of a part that replaces the list; `params` is `nil` for those of the list.
+    func refresh(_ part: ListPart, params: LoadParams?) -> RequestID {
+        cancelAllRequests()
+        return begin(loading: part, params: params)
+    }
+
+    /// Loads a part that is added to a list, unless it is loading or does not exist.
     @discardableResult
     func load(_ part: ListPart, notifiesDelegate: Bool = true) -> RequestID? {
         switch pager?.decision(for: part) ?? .begin(part) {
         case .join(let id): join(id, notifiesDelegate: notifiesDelegate)
-        case .begin(let part): begin(loading: part, notifiesDelegate: notifiesDelegate)
+        case .begin(let part): begin(loading: part, params: nil, notifiesDelegate: notifiesDelegate)
         case .skip: nil
         }
     }

@@ -6,7 +6,11 @@
     /// project, declare the types of an answer `nonisolated struct`.
     associatedtype Response: Sendable
 
-    /// The path below the service's base URL; `{name}` in it is replaced by a parameter, encoded as one segment.
+    /// The path below the service's base URL, or an absolute URL of the same origin (scheme, host and port) as that.
+    ///
+    /// `{name}` in it is replaced by a parameter, encoded as one segment. An absolute URL keeps its query, to which parameters
+    /// may be added; one of another origin fails the load with `security` before it is sent, because the service's headers
+    /// are for its origin alone.
     var path: String { get }
 
     /// The request method.
@@ -52,28 +56,135 @@ extension APIManager {
         begin(indicator: indicator, message: message)
     }
 
+    /// Begins a load with these parameters, without asking the param source.
+    ///
+    /// All hooks are asked as by ``loadData()``, ``BaseAPIRequest/reformParams(_:)`` with these parameters first; parts come
+    /// from ``BaseAPIRequest/appendParts(to:)`` alone. The same parameters are sent again by a retry and after a relogin. On
+    /// a ``PageAPIRequest`` this is ``APIManager/reload(params:)``.
+    ///
+    /// Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the parameters are ignored.
+    ///
+    /// - Parameters:
+    ///   - params: The parameters; `nil` sends none.
+    ///   - indicator: Shown now and hidden at the ending; none by default.
+    ///   - message: What the indicator says.
+    /// - Returns: The load's ID.
+    @discardableResult
+    public func loadData(
+        params: APIParams?,
+        indicator: (any LoadingIndicator)? = nil,
+        message: String? = nil
+    ) -> RequestID {
+        begin(params: .given(params), indicator: indicator, message: message)
+    }
+
+    /// Begins a load, as ``loadData()`` does, and passes its ending to a closure instead of the delegate.
+    ///
+    /// The request is retained until then, so it needs no property. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and
+    /// a load runs, the closure receives that one's ending.
+    ///
+    /// - Parameters:
+    ///   - indicator: Shown now and hidden at the ending; none by default.
+    ///   - message: What the indicator says.
+    ///   - completion: Called once, on the main actor, after this has returned: with the answer, with the error, or with
+    ///     `cancelled`. Retained until then.
+    /// - Returns: The load's ID.
+    @discardableResult
+    public func loadData(
+        indicator: (any LoadingIndicator)? = nil,
+        message: String? = nil,
+        completion: @escaping @MainActor (Result<Response, APIError>) -> Void
+    ) -> RequestID {
+        notify(completion, of: begin(indicator: indicator, message: message, notifiesDelegate: false))
+    }
+
+    /// Begins a load with these parameters, as ``loadData(params:indicator:message:)`` does, and passes its ending to a closure
+    /// instead of the delegate.
+    ///
+    /// - Parameters:
+    ///   - params: The parameters; `nil` sends none. The param source is not asked.
+    ///   - indicator: Shown now and hidden at the ending; none by default.
+    ///   - message: What the indicator says.
+    ///   - completion: Called once, as by ``loadData(indicator:message:completion:)``.
+    /// - Returns: The load's ID.
+    @discardableResult
+    public func loadData(
+        params: APIParams?,
+        indicator: (any LoadingIndicator)? = nil,
+        message: String? = nil,
+        completion: @escaping @MainActor (Result<Response, APIError>) -> Void
+    ) -> RequestID {
+        let id = begin(params: .given(params), indicator: indicator, message: message, notifiesDelegate: false)
+        return notify(completion, of: id)
+    }
+
     /// Loads and returns the answer.
     ///
     /// The load is like any other, but the caller receives its ending instead of the delegate. Cancelling the task cancels
     /// the load. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the caller waits for that one.
     ///
+    /// - Parameter progress: Called on the main actor while bytes are transferred, any number of times, never after the
+    ///   ending; with the newest report only, if the main actor is busy. Not called for a load that ran before. None by default.
+    /// - Returns: The answer.
     /// - Throws: Why the load failed; `cancelled` when it was cancelled.
-    public func value() async throws(APIError) -> Response {
-        try await value { _ in }
+    public func value(
+        progress: (@MainActor (TransferProgress) -> Void)? = nil
+    ) async throws(APIError) -> Response {
+        try await value(from: .paramSource, progress: progress)
+    }
+
+    /// Loads with these parameters, without asking the param source, and returns the answer.
+    ///
+    /// - Parameters:
+    ///   - params: The parameters, as of ``loadData(params:indicator:message:)``; `nil` sends none.
+    ///   - progress: Called as by ``value(progress:)``; none by default.
+    /// - Returns: The answer.
+    /// - Throws: Why the load failed; `cancelled` when it was cancelled.
+    public func value(
+        params: APIParams?,
+        progress: (@MainActor (TransferProgress) -> Void)? = nil
+    ) async throws(APIError) -> Response {
+        try await value(from: .given(params), progress: progress)
+    }
+}
+
+extension APIManager {
+    /// Begins the load that ``BaseAPIRequest/loadAgain()`` describes.
+    func beginAgain() -> RequestID {
+        guard pager != nil else { return begin(params: newestParams?.again ?? .paramSource) }
+        return loadFailedPart() ?? refresh(.first, params: nil)
     }
 
     /// Loads and returns the answer; calls `whenBegun` with the ID of the load.
-    func value(whenBegun: (RequestID) -> Void) async throws(APIError) -> Response {
+    func value(
+        from params: LoadParams,
+        progress: (@MainActor (TransferProgress) -> Void)? = nil,
+        whenBegun: (RequestID) -> Void = { _ in }
+    ) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let id = begin(notifiesDelegate: false)
+        let id = begin(params: params, notifiesDelegate: false, progress: progress)
         whenBegun(id)
-        let content = try await ending(of: id).get()
-        // Only where the caller has joined the load of a list's next page.
-        if let end = content as? EndOfList { throw end.error }
-        guard let response = content as? Response else {
-            preconditionFailure("A load of \(Self.self) ended with another type than \(Response.self)")
+        return try Self.answer(in: await ending(of: id)).get()
+    }
+
+    private func notify(
+        _ completion: @escaping @MainActor (Result<Response, APIError>) -> Void,
+        of id: RequestID
+    ) -> RequestID {
+        wait(for: id) { completion(Self.answer(in: $0)) }
+        return id
+    }
+
+    /// The answer in the outcome of a load.
+    private static func answer(in outcome: Result<any Sendable, APIError>) -> Result<Response, APIError> {
+        outcome.flatMap { content in
+            // Only where the caller has joined the load of a list's next page.
+            if let end = content as? EndOfList { return .failure(end.error) }
+            guard let response = content as? Response else {
+                preconditionFailure("A load of \(Self.self) ended with another type than \(Response.self)")
+            }
+            return .success(response)
         }
-        return response
     }
 }
 

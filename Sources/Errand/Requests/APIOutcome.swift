@@ -27,9 +27,10 @@ public import Observation
         try await record { () throws(APIError) in
             guard !self.isCancelled, !Task.isCancelled else { throw APIError(.cancelled) }
             let request = try make()
-            return try await request.value { id in
-                self.cancelLoad = { [proxy = request.proxy] in proxy.cancelRequest(id) }
-            }
+            return try await request.value(
+                from: .paramSource,
+                whenBegun: { id in self.cancelLoad = { [proxy = request.proxy] in proxy.cancelRequest(id) } }
+            )
         }
     }
 

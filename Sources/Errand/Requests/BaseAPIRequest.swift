@@ -7,12 +7,15 @@ public import Observation
 ///
 /// Keep the request in a property of the screen. When a request is released, its loads are cancelled and its delegate is not
 /// called, unless ``releasePolicy`` is `finish`. A local variable is not enough: Swift releases an object after its last
-/// use, in optimized builds often before the end of the scope. An `async` call such as `value()` retains its request.
+/// use, in optimized builds often before the end of the scope. An `async` call such as `value()` and a `loadData` with a
+/// closure retain their request until the load has ended.
 ///
 /// A load does not retain its request, because a weak delegate gives no notice when the screen is released: the request
 /// would live until the answer, and the loads of a closed screen would not be cancelled. A request that is released while it
 /// loads and whose delegate still exists is a mistake of the app. It is reported on standard error, and on Apple's platforms
 /// as a fault in the unified log, in every build, once for each class.
+///
+/// Requests are equal if they are the same object, so a delegate of several can `switch` over the one that it receives.
 @MainActor @Observable open class BaseAPIRequest {
     /// Receives the endings of loads.
     ///
@@ -42,6 +45,10 @@ public import Observation
     public internal(set) var rawResponse: APIResponse?
     /// Why the newest ended load failed; `nil` after a success.
     public internal(set) var error: APIError?
+    /// The newest progress of the newest load that has reported any; `nil` from the beginning of a load until its first report.
+    ///
+    /// Loads report progress if ``reportsProgress`` is true, or if their caller receives it.
+    public internal(set) var progress: TransferProgress?
     // The newest decoded answer, kept without its type because a class that is not generic has to store it.
     var content: (any Sendable)?
     // The loads that have begun and not ended, in that order.
@@ -50,6 +57,7 @@ public import Observation
     @ObservationIgnored var newestEnding: RequestID?
     @ObservationIgnored var newestAnswer: RequestID?
     @ObservationIgnored var newestSuccess: RequestID?
+    @ObservationIgnored var newestParams: NewestParams?
     @ObservationIgnored var waiters: [LoadWaiter] = []
     // The loads of whose endings only their waiters are notified, and not the delegate.
     @ObservationIgnored var silentLoads: Set<RequestID> = []
@@ -137,7 +145,7 @@ public import Observation
     /// The exchange has the place in the queue and the deadline of its first load, and is cancelled with its last load. Each
     /// load keeps its ID and its ending.
     open var coalescesIdentical: Bool { false }
-    /// Whether the delegate receives the progress of transfers; false by default.
+    /// Whether ``BaseAPIRequest/progress`` and the delegate receive the progress of transfers; false by default.
     open var reportsProgress: Bool { false }
 
     /// Returns the parameters to send, from those of the param source; returns them unchanged by default.
@@ -180,6 +188,22 @@ extension BaseAPIRequest {
         for id in loads { cancelRequest(id) }
     }
 
+    /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.
+    ///
+    /// The parameters and parts are those that the newest load was given, or received from its param source, which is not
+    /// asked again; the hooks are. The request retains them until its next load. Where no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and
+    /// the delegate receives the ending.
+    ///
+    /// A ``PageAPIRequest`` loads the page that has failed, as ``APIManager/retry()`` does; where none has, it reloads the list
+    /// with the parameters of its newest reload. It asks its param source for each page, unless that reload was given its
+    /// parameters.
+    ///
+    /// - Returns: The load's ID; `nil` if the class does not adopt ``APIManager``, and so cannot load.
+    @discardableResult
+    public func loadAgain() -> RequestID? {
+        (self as? any APIManager)?.beginAgain()
+    }
+
     /// Joins a load that runs; unless the ending is for a caller alone, the delegate is notified as well.
     func join(_ id: RequestID, notifiesDelegate: Bool) -> RequestID {
         if notifiesDelegate { silentLoads.remove(id) }
@@ -191,6 +215,14 @@ extension BaseAPIRequest {
         guard let index = loads.firstIndex(of: id) else { return }
         loads.remove(at: index)
     }
+}
+
+extension BaseAPIRequest: Hashable {
+    /// Whether both are the same object.
+    public nonisolated static func == (lhs: BaseAPIRequest, rhs: BaseAPIRequest) -> Bool { lhs === rhs }
+
+    /// Hashes the identity of the object.
+    public nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension BaseAPIRequest: CustomReflectable {

@@ -5,6 +5,7 @@ import Foundation
     typealias Answer = APIAnswer<Manager.Response>
 
     let id = RequestID.next()
+    let params: LoadParams
     let loginRole: LoginRole
     private let method: HTTPMethod
     private let path: String
@@ -15,9 +16,19 @@ import Foundation
     private weak var manager: Manager?
     /// A file that the library has named, and that the app cannot find once the request is released.
     var temporaryFile: URL?
+    /// Receives the progress; `nil` for none.
+    var progress: (@MainActor (TransferProgress) -> Void)?
+    var notifiesDelegateOfProgress = false
 
-    init(of manager: Manager, draft: RequestDraft, role: LoginRole, indicator: (any LoadingIndicator)?) {
+    init(
+        of manager: Manager,
+        draft: RequestDraft,
+        params: LoadParams,
+        role: LoginRole,
+        indicator: (any LoadingIndicator)?
+    ) {
         self.manager = manager
+        self.params = params
         loginRole = role
         (method, path) = (draft.method, draft.path)
         proxy = manager.proxy
@@ -50,9 +61,10 @@ import Foundation
         proxy.deliver { self.inScope { self.didFinish(.failure(error), messages: nil) } }
     }
 
-    /// Takes progress from the transport's thread to the delegate.
-    var progressHandler: TransferProgress.Handler {
-        { [proxy, id] progress in
+    /// Delivers progress from the transport's thread on the main actor; `nil` when no receiver is there.
+    var progressHandler: TransferProgress.Handler? {
+        guard notifiesDelegateOfProgress || progress != nil else { return nil }
+        return { [proxy, id] progress in
             proxy.context.delivery.deliver(progress, of: id) { progress in
                 guard proxy.isActive(id) else { return }
                 self.inScope { self.didMake(progress) }
@@ -66,6 +78,9 @@ import Foundation
 
     private func didMake(_ progress: TransferProgress) {
         guard let manager else { return }
+        if manager.loads.last == id { manager.progress = progress }
+        self.progress?(progress)
+        guard notifiesDelegateOfProgress, proxy.isActive(id) else { return }
         manager.delegate?.managerCallAPI(manager, didMake: progress)
     }
 
@@ -105,14 +120,16 @@ import Foundation
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
         let notifyObserver = manager.record(id, outcome, response)
-        if let part = manager.pager?.followUp { _ = manager.begin(loading: part) }
+        if let part = manager.pager?.followUp { _ = manager.begin(loading: part, params: nil) }
         indicator?.hideLoading()
         notifyObserver?()
-        notify(manager, outcome.ending)
+        notify(manager, of: outcome)
     }
 
-    private func notify(_ manager: Manager, _ ending: APIEnding) {
+    private func notify(_ manager: Manager, of outcome: Result<any Sendable, APIError>) {
+        let (waiters, ending) = (manager.takeWaiters(of: id), outcome.ending)
         if manager.silentLoads.remove(id) == nil { manager.notifyDelegate(ending) }
+        for waiter in waiters { waiter.ended(outcome) }
         manager.interceptor?.request(manager, didEnd: ending)
     }
 }

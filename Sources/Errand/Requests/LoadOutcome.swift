@@ -44,21 +44,27 @@ extension BaseAPIRequest {
     ) -> (() -> Void)? {
         forget(id)
         keep(id, result, response)
-        let notifyObserver = pager?.loadDidEnd(id, with: result, response: response)
-        let ended = waiters.filter { $0.id == id }
-        waiters.removeAll { $0.id == id }
-        for waiter in ended { waiter.continuation.resume(returning: result) }
-        return notifyObserver
+        return pager?.loadDidEnd(id, with: result, response: response)
+    }
+
+    /// Calls `ended` once with the outcome of a load that has not ended, and retains the request until then.
+    func wait(for id: RequestID, _ ended: @escaping @MainActor (Result<any Sendable, APIError>) -> Void) {
+        waiters.append(LoadWaiter(id: id, request: self, ended: ended))
+    }
+
+    /// Removes the callers that wait for the ending of a load, in the order of their calls.
+    func takeWaiters(of id: RequestID) -> [LoadWaiter] {
+        guard !waiters.isEmpty else { return [] }
+        defer { waiters.removeAll { $0.id == id } }
+        return waiters.filter { $0.id == id }
     }
 
     /// Returns how the load ends; cancelling the task cancels the load.
     ///
     /// Retains the request until then.
     func ending(of id: RequestID) async -> Result<any Sendable, APIError> {
-        // The optimizer may otherwise release the request after its last use, which is before the ending.
-        defer { withExtendedLifetime(self) {} }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { waiters.append(LoadWaiter(id: id, continuation: $0)) }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in wait(for: id) { waiter.resume(returning: $0) } }
         } onCancel: { [proxy] in
             proxy.cancelRequest(id)
         }
@@ -105,8 +111,10 @@ struct EndOfList: Sendable {
     let error: APIError
 }
 
-/// A caller that awaits the ending of a load.
+/// A caller that waits for the ending of a load.
 struct LoadWaiter {
     let id: RequestID
-    let continuation: CheckedContinuation<Result<any Sendable, APIError>, Never>
+    /// A reference cycle, which the ending of the load removes: a request that nothing else retains is not released before.
+    let request: BaseAPIRequest
+    let ended: @MainActor (Result<any Sendable, APIError>) -> Void
 }

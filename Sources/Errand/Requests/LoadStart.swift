@@ -2,11 +2,15 @@ import Foundation
 
 extension APIManager {
     /// Begins a load: adds it to the proxy's table, calls the hooks, and sends it.
+    ///
+    /// Without `params`, those of the list are sent.
     func begin(
         loading part: ListPart = .first,
+        params: LoadParams? = .paramSource,
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil,
-        notifiesDelegate: Bool = true
+        notifiesDelegate: Bool = true,
+        progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) -> RequestID {
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, service ?? proxy.defaultService)
@@ -20,13 +24,18 @@ extension APIManager {
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
-        let load = Load(of: self, draft: draft, role: role, indicator: indicator)
+        let params = params ?? pager?.params(of: part) ?? .paramSource
+        let load = Load(of: self, draft: draft, params: params, role: role, indicator: indicator)
+        load.progress = progress
         loads.append(load.id)
         if !notifiesDelegate { silentLoads.insert(load.id) }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
         proxy.context.loads.insert(load.activeLoad(releasePolicy: releasePolicy, login: service?.login))
         // Before the hooks below: a load that they begin in a list is newer than this one.
-        let page = Result { () throws(APIError) in try pager?.loadWillBegin(load.id, of: part, from: service) }
+        let page = Result { () throws(APIError) in
+            try pager?.loadWillBegin(load.id, of: part, params: params, from: service)
+        }
+        if self.progress != nil { self.progress = nil }
         indicator?.showLoading(message)
         send(load, draft, page, to: service)
         return load.id
@@ -57,14 +66,14 @@ extension APIManager {
         to service: APIService?
     ) throws(APIError) -> APICall<Response>? {
         var draft = draft
-        draft.params = reformParams(paramSource?.params(for: self))
+        draft.params = reformParams(params(from: load.params, of: load.id))
         guard proxy.isActive(load.id) else { return nil }
         draft.headers = headers
         draft.serializer = requestSerializer
         draft.timeout = timeout
         draft.redirectPolicy = redirectPolicy
         draft.idempotencyKey = idempotencyKey
-        draft.form = try form(for: draft)
+        draft.form = try form(for: load, draft)
         let serializer = responseSerializer
         let destination = destination
         draft.destination = try serializer.destination(for: destination)
@@ -72,6 +81,7 @@ extension APIManager {
         if let page = try page.get() { draft.add(page) }
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self, load.loginRole)
+        load.notifiesDelegateOfProgress = reportsProgress
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         try validate(draft.params, prepared.errorMessages)
         return APICall(
@@ -81,7 +91,7 @@ extension APIManager {
             draft: draft,
             serializer: serializer,
             options: options,
-            progress: reportsProgress ? load.progressHandler : nil
+            progress: load.progressHandler
         )
     }
 
@@ -95,12 +105,12 @@ extension APIManager {
     }
 
     /// The parts of an upload; `nil` where there is none.
-    private func form(for draft: RequestDraft) throws(APIError) -> MultipartForm? {
+    private func form(for load: Load<Self>, _ draft: RequestDraft) throws(APIError) -> MultipartForm? {
         let isMultipart = if case .multipart = draft.serializer { true } else { false }
         // A boundary costs as much as the rest, and most loads have no parts.
         var form = isMultipart ? MultipartForm() : MultipartForm(boundary: "")
         appendParts(to: &form)
-        paramSource?.appendParts(to: &form, for: self)
+        appendParts(to: &form, from: load.params, of: load.id)
         guard !form.parts.isEmpty else { return isMultipart ? form : nil }
         guard isMultipart else {
             throw APIError(.invalidRequest, reason: "there are parts, but the requestSerializer is not .multipart")

@@ -6,6 +6,9 @@
     /// The part to load next, because of the pages received so far; `nil` for none.
     var followUp: ListPart? { get }
 
+    /// Returns the parameters of a part of the list, unless the call that loads it specifies others.
+    func params(of part: ListPart) -> LoadParams
+
     /// Returns how to obtain a part of the list now.
     func decision(for part: ListPart) -> PageLoadDecision
 
@@ -16,6 +19,7 @@
     func loadWillBegin(
         _ id: RequestID,
         of part: ListPart,
+        params: LoadParams,
         from service: APIService?
     ) throws(APIError) -> RequestDraft.Addition
 

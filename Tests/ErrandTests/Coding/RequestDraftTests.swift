@@ -46,7 +46,7 @@ struct RequestDraftTests {
         #expect(throws: APIError.self) { try url("/o/{id}", ["id": value]) }
     }
 
-    @Test func `A path without its parameter, and one that is a URL, are refused`() {
+    @Test func `A path without its parameter, and one that is a URL of another origin, are refused`() {
         #expect(throws: APIError.self) { try url("/o/{id}") }
         let secret = #expect(throws: APIError.self) { try url("https://evil.example/o?signature=s3cret") }
         #expect(secret?.description.contains("s3cret") == false)

@@ -96,6 +96,44 @@ struct DelegateTests {
         await sentinel(request.proxy)
         #expect(screen.progress.count == count)
     }
+
+    @Test func `An async call receives progress, and the delegate does not`() async throws {
+        let gate = Latch()
+        let moving = ProgressTransport(gate)
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))
+        var reports: [TransferProgress] = []
+        let value = Task {
+            try await request.value(params: ["q": "tea"]) { reports.append($0) }
+        }
+        while reports.isEmpty { await Task.yield() }
+        #expect(reports.last?.fractionCompleted == 0.5)
+        #expect(request.progress == reports.last)
+        gate.open()
+        #expect(try await value.value.isEmpty)
+        let count = reports.count
+        await sentinel(request.proxy)
+        #expect(reports.count == count && screen.progress.isEmpty)
+        request.loadData()
+        #expect(request.progress == nil, "of the new load")
+        #expect(await screen.ending() == .success)
+        #expect(request.progress == nil && screen.progress.isEmpty)
+    }
+
+    @Test func `No progress is delivered after a receiver has cancelled the load`() async {
+        let moving = ProgressTransport(Latch())
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))
+        request.ownProgress = true
+        var count = 0
+        let error = await #expect(throws: APIError.self) {
+            try await request.value {
+                count += 1
+                #expect($0.completedBytes == 50)
+                request.cancelAllRequests()
+            }
+        }
+        #expect(error?.type == .cancelled)
+        #expect(count == 1 && screen.progress.isEmpty)
+    }
 }
 
 /// Reports half, waits for its gate, and reports the whole.

@@ -135,6 +135,16 @@ struct SentinelTests {
         let proxy = APIProxy(service: service, transport: transport)
         let recorder = RequestRecorder(params: ["password": Self.secret])
         let list = Secrets(delegate: recorder, paramSource: recorder, proxy: proxy)
+        let ready = APIRequest<String>(
+            Self.url.absoluteString,
+            method: .post,
+            params: ["password": Self.secret],
+            headers: Self.headers,
+            requestSerializer: .raw(.data(Self.bytes), contentType: "text/plain"),
+            service: service,
+            proxy: proxy
+        )
+        _ = try? await ready.value(params: ["token": Self.secret])
         let batch = APIBatch()
         let (outcome, failed) = (batch.add(list), batch.add(TextRequest(proxy: proxy)))
         try? await batch.run()
@@ -151,6 +161,7 @@ struct SentinelTests {
             "APIService": [service], "APIProxy": [proxy], "ScriptedTransport": [transport],
             "RequestRecorder": [recorder],
             "BaseAPIRequest": [TextRequest(proxy: proxy)], "PageAPIRequest": [list], "PageSequence": [list.pages],
+            "APIRequest": [ready], "APIRequestOptions": [APIRequestOptions(idempotencyKey: { Self.secret })],
             "Iterator": [list.pages.makeAsyncIterator()], "APIOutcome": [outcome, failed, another],
             "APIGroup": [batch as APIGroup], "APIBatch": [batch], "APIChain": [chain], "APIError": errors,
             "APIEnding": errors.map(APIEnding.failure), "PageLoadState": errors.map(PageLoadState.failed),
@@ -233,9 +244,9 @@ struct SentinelTests {
         "Kind",
         "LinkStrategy", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
         "PublicSuffixSource",
-        "Reachability", "ReachabilityStatus", "ReleasePolicy", "RequestID", "QueueLimits", "RequestPriority",
-        "ResponseSerializer", "RestartPolicy", "RedirectPolicy", "RetryPolicy",
-        "SameSite", "SessionCookies", "Source", "SystemClock",
+        "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy", "RequestID", "QueueLimits",
+        "RequestPriority",
+        "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",
         "TransferProgress", "TransportCapacity", "URLSessionTransport", "CurlTransport", "Version",
     ]
 

@@ -1,0 +1,123 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("A list keeps the parameters of its reload", .timeLimit(.minutes(10)))
+struct ReloadParamsTests {
+    final class Numbers: PageAPIRequest<[Int]>, APIManager {
+        let path = "/numbers"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy { .offset(limit: 10) }
+    }
+
+    let server = NumberServer(count: 25)
+    let screen = Screen(params: ["shop": 7])
+
+    private func numbers() -> Numbers {
+        Numbers(delegate: screen, paramSource: screen, proxy: APIProxy(fake: server.transport))
+    }
+
+    @Test func `The following pages have the parameters of the reload`() async {
+        let list = numbers()
+        screen.onParams = { _ in Issue.record("asked") }
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+        #expect(list.items == Array(0..<25))
+        list.refreshAll()
+        _ = await screen.endings(3)
+        #expect(server.queries.count >= 6)
+        for query in server.queries { #expect(query.hasSuffix("text=pen")) }
+    }
+
+    @Test func `A reload without parameters asks the param source again, and so do the following pages`() async {
+        let list = numbers()
+        list.loadData(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        list.reload()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.map { $0.hasSuffix("text=pen") } == [true, false, false])
+        #expect(server.queries.suffix(2).allSatisfy { $0.hasSuffix("shop=7") })
+    }
+
+    @Test
+    func `After a failed reload the pages of the list keep their parameters, and a retry has those of the reload`()
+        async
+    {
+        let list = numbers()
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        server.failsNext("ink")
+        list.reload(params: ["text": "ink"])
+        #expect(await screen.ending() == .failure(.http))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+        list.retry()
+        #expect(await screen.ending() == .success)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(
+            server.queries.map { $0.hasSuffix("text=ink") ? "ink" : "pen" } == ["pen", "ink", "pen", "ink", "ink"]
+        )
+    }
+
+    @Test func `After a cancelled reload the pages of the list keep their parameters`() async {
+        let list = numbers()
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        list.reload(params: ["text": "ink"])
+        list.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items.count == 20)
+        #expect(server.queries.last?.hasSuffix("text=pen") == true)
+        list.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.last?.hasSuffix("text=ink") == true, "the newest reload")
+    }
+
+    @Test func `Without a list, the first page has the parameters of the reload that failed`() async {
+        let list = numbers()
+        server.failsNext()
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .failure(.http))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.allSatisfy { $0.hasSuffix("text=pen") })
+    }
+
+    @Test func `A list that is loaded again loads the page that has failed`() async {
+        let list = numbers()
+        list.reload(params: ["text": "pen"])
+        #expect(await screen.ending() == .success)
+        server.failsNext()
+        list.loadNextPage()
+        #expect(await screen.ending() == .failure(.http))
+        #expect((list as BaseAPIRequest).loadAgain() != nil)
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<20))
+        #expect(server.queries[1] == server.queries[2])
+        list.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<10), "nothing has failed: a reload")
+        #expect(server.queries.allSatisfy { $0.hasSuffix("text=pen") })
+    }
+
+    @Test func `A closure and an async call receive the first page of a list`() async throws {
+        let list = numbers()
+        #expect(try await list.value(params: ["text": "pen"]) == Array(0..<10))
+        let page = await withCheckedContinuation { page in
+            list.loadData(params: ["text": "ink"]) { page.resume(returning: $0) }
+        }
+        #expect(try page.get() == Array(0..<10))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.last?.hasSuffix("text=ink") == true)
+    }
+}
