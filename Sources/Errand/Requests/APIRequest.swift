@@ -82,6 +82,8 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     }
 
     public override var service: APIService? { hooks.service }
+    public override var envelope: Envelope? { hooks.options.envelope }
+    public override var acceptedStatuses: Set<Int> { hooks.options.acceptedStatuses }
     public override var headers: HTTPHeaders { hooks.headers }
     public override var timeout: Duration? { hooks.timeout }
     public override var deadline: Duration? { hooks.deadline }
@@ -120,6 +122,10 @@ public struct APIRequestOptions: Sendable {
     ///
     /// Called once for each load, on the main actor; see ``BaseAPIRequest/idempotencyKey``.
     public var idempotencyKey: (@MainActor @Sendable () -> String?)?
+    /// The wrapper of the answers; `nil`, the default, is the service's.
+    public var envelope: Envelope?
+    /// The statuses besides 2xx with which a load succeeds; none by default.
+    public var acceptedStatuses: Set<Int>
     /// Which redirects are followed; `nil`, the default, is the service's policy.
     public var redirectPolicy: RedirectPolicy?
     /// What to do when a load begins while another runs; the other is cancelled by default.
@@ -137,6 +143,8 @@ public struct APIRequestOptions: Sendable {
         retryPolicy: RetryPolicy? = nil,
         coalescesIdentical: Bool = false,
         idempotencyKey: (@MainActor @Sendable () -> String?)? = nil,
+        envelope: Envelope? = nil,
+        acceptedStatuses: Set<Int> = [],
         redirectPolicy: RedirectPolicy? = nil,
         restartPolicy: RestartPolicy = .cancelPrevious,
         releasePolicy: ReleasePolicy = .cancel,
@@ -147,6 +155,8 @@ public struct APIRequestOptions: Sendable {
         self.retryPolicy = retryPolicy
         self.coalescesIdentical = coalescesIdentical
         self.idempotencyKey = idempotencyKey
+        self.envelope = envelope
+        self.acceptedStatuses = acceptedStatuses
         self.redirectPolicy = redirectPolicy
         self.restartPolicy = restartPolicy
         self.releasePolicy = releasePolicy

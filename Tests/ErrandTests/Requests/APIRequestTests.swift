@@ -49,6 +49,8 @@ struct APIRequestTests {
                 priority: .userInitiated,
                 retryPolicy: .never,
                 idempotencyKey: { "key" },
+                envelope: .wholeBody,
+                acceptedStatuses: [404],
                 redirectPolicy: .refuse,
                 restartPolicy: .ignoreNew,
                 releasePolicy: .finish,
@@ -66,7 +68,7 @@ struct APIRequestTests {
         #expect(sent.timeout == .seconds(7) && request.deadline == .seconds(70))
         #expect(request.priority == .userInitiated && request.retryPolicy?.maxRetries == 0)
         #expect(request.restartPolicy == .ignoreNew && request.releasePolicy == .finish)
-        #expect(request.redirectPolicy != nil)
+        #expect(request.redirectPolicy != nil && request.envelope == .wholeBody && request.acceptedStatuses == [404])
         #expect(request.isLoginRequest && request.reportsProgress && !request.coalescesIdentical)
     }
 
