@@ -235,7 +235,8 @@ static int start_resolver(void *resolver, void *reserved, void *context) {
     (void)reserved;
     uint8_t *connecting = context;
     if (*connecting == curlrt_connecting_abandoned) return 1;
-    *connecting = curlrt_connecting_lookup;
+    // Over a SOCKS connection, libcurl looks up the target after it has opened the socket.
+    if (*connecting != curlrt_connecting_socket) *connecting = curlrt_connecting_lookup;
     return 0;
 }
 

@@ -4,12 +4,15 @@ extension APIService {
     /// Returns the failure of an answer, with the code and message in its body: for a status that is neither 2xx nor in
     /// `statuses`, and for a 2xx in which ``failureReader`` finds a failure; or `nil`.
     func failure(of response: APIResponse, accepting statuses: Set<Int> = []) -> APIError? {
-        guard response.isSuccess || !statuses.contains(response.status) else { return nil }
+        // The body of a file has been read if it is short JSON.
+        guard response.isSuccess ? response.file == nil : !statuses.contains(response.status) else { return nil }
         let failure = failureReader?.failure(in: response)
         guard !response.isSuccess else { return failure.map { error(.server, $0, response) } }
-        if let failure { return error(.http, failure, response) }
+        if let failure, failure.code != nil { return error(.http, failure, response) }
         let head = envelope.flatMap { try? decoder.decode(EnvelopeHead.self, from: response.body, configuration: $0) }
-        return error(.http, ServerFailure(head?.statement), response)
+        var known = failure ?? ServerFailure(head?.statement)
+        known.code = known.code ?? head?.statement.code
+        return error(.http, known, response)
     }
 
     /// Returns the value in the JSON of an answer: under the envelope's data key, or the whole if there is no envelope.
@@ -88,7 +91,7 @@ extension APIService {
 
     private func error(_ type: APIErrorType, _ failure: ServerFailure, _ response: APIResponse) -> APIError {
         let isExpired =
-            !response.isSuccess && loginExpiredStatuses.contains(response.status)
+            type == .http && loginExpiredStatuses.contains(response.status)
             || failure.code.map { envelope?.loginExpiredCodes.contains($0) == true } == true
         let ownType = failure.type == .cancelled ? nil : failure.type
         let type = ownType ?? (isExpired ? .loginExpired : type)

@@ -152,7 +152,7 @@ extension ResponseSerializer<String> {
     /// Text: the data of a JSON answer with an envelope, or else the body as UTF-8.
     public static var text: Self {
         Self(from: .memory) { response, service in
-            guard response.isJSON, service.envelope != nil else { return response.text }
+            guard response.isJSON, let envelope = service.envelope, !envelope.isWholeBody else { return response.text }
             return try service.value(of: &response, as: String.self)
         }
     }

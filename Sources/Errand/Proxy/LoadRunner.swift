@@ -25,7 +25,7 @@ struct LoadRunner<Value: Sendable> {
                 var response = try await response(in: generation)
                 let statuses = call.options.acceptedStatuses
                 let value = try call.serializer.value(of: &response, from: call.service, accepting: statuses)
-                if call.loginRole == .signIn { call.service.login.didSignIn() }
+                if call.loginRole == .signIn, response.isSuccess { call.service.login.didSignIn() }
                 return APIAnswer(value: value, response: response)
             } catch {
                 context.loads.discardFile(of: call.id)
@@ -34,7 +34,8 @@ struct LoadRunner<Value: Sendable> {
         }
     }
 
-    /// Returns the generation of the login to send with, when no relogin runs; a load that waits for one releases its place in the queue.
+    /// Returns the generation of the login to send with, when no relogin runs; a load that waits for one releases its place
+    /// in the queue.
     private mutating func loginGeneration() async throws(APIError) -> Int {
         let login = call.service.login
         guard call.renewsLogin else { return login.generation }
@@ -77,6 +78,7 @@ struct LoadRunner<Value: Sendable> {
         if var refusal = response.shortJSON {
             if let failure = call.service.failure(of: refusal) { throw failure }
             try call.service.checkEnvelope(of: &refusal)
+            return response.having(statementOf: refusal)
         }
         return response
     }

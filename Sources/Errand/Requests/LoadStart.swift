@@ -54,7 +54,7 @@ extension APIManager {
             }
             load.run(call)
         } catch {
-            load.fail(error)
+            load.fail(error.worded(by: service?.errorMessages))
         }
     }
 
@@ -130,7 +130,13 @@ extension APIManager {
         }
         // An account that is changed after this changes nothing about the load.
         let cookies = proxy.jar(for: service)
-        if let envelope { service.envelope = envelope }
+        if var envelope {
+            // An error that is not wrapped may have a code of the service.
+            if envelope.isWholeBody, let inherited = service.envelope {
+                envelope.loginExpiredCodes = inherited.loginExpiredCodes
+            }
+            service.envelope = envelope
+        }
         // A refused sign-in is a wrong password, not an expired login.
         if isLoginRequest {
             service.loginExpiredStatuses = []

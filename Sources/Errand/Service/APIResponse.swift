@@ -50,6 +50,9 @@ public struct APIResponse: Sendable {
         return response
     }
 
+    /// This answer with the code and message of `other`.
+    func having(statementOf other: APIResponse) -> APIResponse { having(other.statement?.wrappedValue) }
+
     /// This answer with its body elsewhere.
     func having(body: Data = Data(), file: URL? = nil) -> APIResponse {
         let answer = HTTPResponse(status: status, headers: headers, body: body, file: file)

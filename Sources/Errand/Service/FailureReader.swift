@@ -54,11 +54,12 @@ extension FailureReader {
         guard response.isProblem else { return nil }
         let problem = try JSONValue(json: response.body)
         let code = problem["type"]?.string
-        return ServerFailure(
+        let failure = ServerFailure(
             code: code == "about:blank" ? nil : ServerCode(json: problem["type"]),
             message: problem["detail"]?.string ?? problem["title"]?.string,
             fieldMessages: FieldMessages(errors: problem["errors"]).byField
         )
+        return failure.isEmpty ? nil : failure
     }
 
     /// Django REST framework: `{"detail":"…"}`, with a `code` where there is one, and `{"field":["…"]}`.
@@ -87,7 +88,7 @@ extension FailureReader {
                 code: code.flatMap { ServerCode(json: body.member(at: $0)) },
                 message: body.member(at: message)?.string
             )
-            return failure.code == nil && failure.message == nil ? nil : failure
+            return failure.isEmpty ? nil : failure
         }
     }
 }
@@ -119,6 +120,11 @@ public struct ServerFailure: Sendable {
         self.fieldMessages = fieldMessages
         self.type = type
     }
+}
+
+extension ServerFailure {
+    /// Whether it says nothing about the failure.
+    fileprivate var isEmpty: Bool { code == nil && message == nil && fieldMessages.isEmpty && type == nil }
 }
 
 extension ServerFailure: CustomStringConvertible, CustomReflectable {

@@ -2,9 +2,12 @@
 struct FieldMessages {
     /// The name that Django REST framework gives to messages about the whole form.
     private static let wholeForm = "non_field_errors"
+    /// The messages after these, and those with a longer path, are ignored: an answer could make them fill the memory.
+    private static let (maxMessages, maxPathBytes) = (1_000, 256)
 
     /// The messages by path; those of a text or a list without a name are under `non_field_errors`.
     private(set) var byField: [String: [String]] = [:]
+    private var count = 0
 
     init(_ json: JSONValue) {
         add(json, at: "")
@@ -18,7 +21,7 @@ struct FieldMessages {
         for error in errors {
             guard let detail = error["detail"]?.string else { continue }
             let path = (error["pointer"]?.string ?? "").split(separator: "/").drop { $0 == "#" }
-            byField[path.isEmpty ? Self.wholeForm : path.joined(separator: "."), default: []].append(detail)
+            append(detail, at: path.joined(separator: "."))
         }
     }
 
@@ -30,9 +33,10 @@ struct FieldMessages {
     }
 
     private mutating func add(_ json: JSONValue, at path: String) {
+        guard count < Self.maxMessages, path.utf8.count <= Self.maxPathBytes else { return }
         switch json {
         case .string(let text):
-            byField[path.isEmpty ? Self.wholeForm : path, default: []].append(text)
+            append(text, at: path)
         case .array(let elements):
             for (index, element) in elements.enumerated() {
                 // A list of texts has the messages of one field, and a list of objects those of the elements of one.
@@ -43,6 +47,12 @@ struct FieldMessages {
         case .null, .bool, .int, .double, .decimal:
             break
         }
+    }
+
+    private mutating func append(_ text: String, at path: String) {
+        guard count < Self.maxMessages, path.utf8.count <= Self.maxPathBytes else { return }
+        count += 1
+        byField[path.isEmpty ? Self.wholeForm : path, default: []].append(text)
     }
 
     private static func path(_ path: String, _ name: String) -> String {

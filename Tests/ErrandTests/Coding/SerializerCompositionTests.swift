@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Errand
@@ -46,6 +47,45 @@ struct SerializerCompositionTests {
         #expect(await other.outcome() == .http)
         let expired = request(GoodsRequest.self, .status(401), accepting: [404])
         #expect(await expired.outcome() == .loginExpired)
+    }
+
+    @Test func `An accepted 401 is not an expired login, whatever its body`() async throws {
+        for body in [#"{"errcode":40012,"msg":"captcha"}"#, "[]"] {
+            let answer = HTTPResponse.json(body, status: 401)
+            let goods = request(GoodsRequest.self, answer, accepting: [401])
+            #expect(await [.server, .decoding].contains(goods.outcome()))
+        }
+    }
+
+    @Test func `A sign-in that is answered with an accepted error begins no session`() async throws {
+        let account = Account()
+        account.fails = true
+        let service = APIService.sample { $0.reloginHandler = account }
+        #expect(await request(GoodsRequest.self, .status(401), service: service).outcome() == .loginExpired)
+        let refused = request(MaybeGoods.self, .status(422), accepting: [422], service: service)
+        refused.ownLogin = true
+        #expect(try await refused.value() == nil)
+        #expect(await request(GoodsRequest.self, .status(401), service: service).outcome() == .loginExpired)
+        #expect(account.expiries == 1)
+    }
+
+    @Test(arguments: ["text/plain", "application/json"])
+    func `A reader of successes does not read the body of a file twice, nor an empty one`(_ type: String) async throws {
+        let texts = Mutex<[String]>([])
+        let service = APIService.sample {
+            $0.failureReader = FailureReader(readsSuccess: true) { response in
+                texts.withLock { $0.append(response.text) }
+                return nil
+            }
+        }
+        let body = #"{"errcode":200,"msg":"saved"}"#
+        let answer = HTTPResponse(status: 200, headers: ["Content-Type": type], body: Data(body.utf8))
+        let download = request(FileRequest.self, answer, service: service)
+        let file = try await download.value()
+        #expect(try String(contentsOf: file.url, encoding: .utf8) == body)
+        try FileManager.default.removeItem(at: file.url)
+        #expect(texts.withLock(\.self) == (type == "text/plain" ? [] : [body]))
+        #expect(download.serverMessage == (type == "text/plain" ? nil : "saved"))
     }
 
     @Test func `An accepted status starts neither a relogin nor a retry`() async throws {
@@ -161,4 +201,8 @@ private final class SizeRequest: SampleRequest, APIManager {
     var responseSerializer: ResponseSerializer<Int> {
         ResponseSerializer.file.map { try Data(contentsOf: $0.url).count }
     }
+}
+
+private final class FileRequest: SampleRequest, APIManager {
+    typealias Response = DownloadedFile
 }

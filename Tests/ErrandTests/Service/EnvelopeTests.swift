@@ -132,7 +132,18 @@ struct EnvelopeTests {
         let whole = await loaded(GoodsRequest.self, "[]", envelope: .wholeBody, service: service)
         #expect(whole.response == [])
         #expect(await loaded(DataRequest.self, #"{"errcode":9}"#, envelope: .wholeBody).error == nil)
+        #expect(await loaded(TextRequest.self, #"{"a":1}"#, envelope: .wholeBody).response == #"{"a":1}"#)
         #expect(await loaded(GoodsRequest.self, #"{"errcode":0,"data":[]}"#, service: service).response == [])
+    }
+
+    @Test func `Without an envelope the login-expired codes of the service apply to what a reader finds`() async {
+        let service = APIService.sample {
+            $0.envelope?.loginExpiredCodes = ["TOKEN_EXPIRED"]
+            $0.failureReader = .keys(code: "code", message: "msg")
+        }
+        let body = #"{"code":"TOKEN_EXPIRED"}"#
+        let request = await loaded(GoodsRequest.self, body, status: 403, envelope: .wholeBody, service: service)
+        #expect(request.errorType == .loginExpired)
     }
 
     @Test func `The code and message of a success are readable, whatever the type`() async {

@@ -53,6 +53,28 @@ struct FailureReaderTests {
         }
     }
 
+    @Test func `Long names and many messages are limited`() async throws {
+        let name = String(repeating: "n", count: 100_000)
+        let texts = (0..<5_000).map { "\"\($0)\":\"\"" }.joined(separator: ",")
+        for reader in [FailureReader.djangoREST, .problemDetails] {
+            let body = #"{"errors":{"\#(name)":{\#(texts)},"a":{\#(texts)}}}"#
+            let failure = await error(body, contentType: "application/problem+json") { $0.failureReader = reader }
+            let messages = try #require(failure?.fieldMessages)
+            #expect(messages.count == 1_000)
+            #expect(messages.keys.allSatisfy { $0.utf8.count <= 256 })
+        }
+    }
+
+    @Test func `Problem details that say nothing leave the envelope to be read`() async {
+        for body in [#"{"errcode":11010}"#, #"{"title":"Forbidden","errcode":11010}"#] {
+            let failure = await error(body, status: 403, contentType: "application/problem+json") {
+                $0.envelope = Envelope()
+            }
+            #expect(failure?.type == .loginExpired)
+            #expect(failure?.code == 11010)
+        }
+    }
+
     @Test func `Problem details are read by default`() async {
         let body = #"{"type":"https://shop.test/sold-out","title":"Sold out","detail":"茶售罄","errors":{"id":["gone"]}}"#
         for type in ["application/problem+json", "Application/Problem+JSON; charset=utf-8"] {

@@ -91,6 +91,7 @@ final class CurlHandle {
     /// Called before the request is sent on a connection; `false` ends the exchange.
     func beginAttempt() -> Bool {
         guard let exchange, exchange.beginAttempt() else { return false }
+        connecting.pointee = 0
         // The environment may exclude the host from the proxy. Before 8.7, libcurl does not report that, and keeps the path.
         if awaitsTarget, easy.number(.usedProxy) == 0 { easy.set(.requestTarget, to: exchange.target) }
         return true

@@ -155,7 +155,8 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func checkDeadlines() {
-        let now = MonotonicClock.now
+        // That of the turn, to which the bytes belong that were received in it.
+        let now = alarm.now
         guard now >= alarm.next else { return }
         for exchange in running.filter({ now >= $0.nextDeadline }) { end(exchange) { $0.expire(at: now) } }
         for exchange in running { stopWaiting(exchange, at: now) }

@@ -1,6 +1,7 @@
 #if os(Linux)
 import FixtureServer
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Errand
@@ -15,6 +16,20 @@ struct CurlProxyTests {
         let url = try #require(URL(string: "http://api.example/goods?x=1"))
         #expect(try await transport.send(HTTPRequest(.get, url)).body == Data("proxied".utf8))
         #expect(try await proxy.takeRequest().target == "http://api.example/goods?x=1")
+    }
+
+    // libcurl looks up the host of the URL itself, after it has connected to the proxy.
+    @Test func `A cancelled request over a SOCKS proxy closes its connection`() async throws {
+        let proxy = try SilentSOCKSServer()
+        var configuration = TransportConfiguration()
+        configuration.proxy = .url(URL("socks5://127.0.0.1:\(proxy.port)"))
+        let transport = try CurlTransport(configuration)
+        let request = Task { await transport.ending(of: HTTPRequest(.get, URL("http://localhost:81/"))) }
+        try await until { proxy.hasRequest }
+        #expect(!proxy.isClosed)
+        request.cancel()
+        #expect(await request.value == .cancelled)
+        try await until { proxy.isClosed }
     }
 
     @Test func `A proxy receives the unchanged URL`() async throws {
@@ -72,6 +87,56 @@ struct CurlProxyTests {
         #expect(error?.kind == .cannotConnect)
         let request = try await proxy.takeRequest()
         #expect((request.method, request.target) == ("CONNECT", "api.example:443"))
+    }
+}
+
+/// A SOCKS 5 server (RFC 1928) that connects to nothing and does not answer the first request.
+private final class SilentSOCKSServer: Sendable {
+    let port: UInt16
+    private let listener: Int32
+    private let state = Mutex((hasRequest: false, isClosed: false))
+
+    init() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        (self.listener, port) = (listener, UInt16(bigEndian: address.sin_port))
+        Thread { [self] in
+            let connection = accept(listener, nil, nil)
+            defer { close(connection) }
+            Self.serve(connection) { state.withLock { $0.hasRequest = true } }
+            state.withLock { $0.isClosed = true }
+        }.start()
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    var hasRequest: Bool { state.withLock(\.hasRequest) }
+    var isClosed: Bool { state.withLock(\.isClosed) }
+
+    /// Performs the handshake, calls `receivedRequest`, and returns when the client has closed the connection.
+    private static func serve(_ connection: Int32, receivedRequest: () -> Void) {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let noAuthentication: [UInt8] = [5, 0]
+        let connected: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+        for answer in [noAuthentication, connected] {
+            guard recv(connection, &buffer, buffer.count, 0) > 0 else { return }
+            _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
+        }
+        guard recv(connection, &buffer, buffer.count, 0) > 0 else { return }
+        receivedRequest()
+        while recv(connection, &buffer, buffer.count, 0) > 0 {}
     }
 }
 #endif
