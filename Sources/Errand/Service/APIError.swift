@@ -50,12 +50,13 @@ public struct APIError: Error, Sendable {
         var fieldMessages: [String: [String]] = [:]
         var method: HTTPMethod?
         var path: String?
-        var response: APIResponse?
+        // An asynchronous function reserves memory for each error that it may throw.
+        @Boxed var response: APIResponse?
         var underlying: (any Error)?
     }
 
-    // An asynchronous function reserves memory for each error that it may throw.
-    @Boxed private var contents: Contents
+    // Not boxed as a whole: with an error of one word, the optimizer of Swift 6.3 crashes in generic callers.
+    private var contents: Contents
 
     /// What kind of failure it is.
     public var type: APIErrorType { contents.type }
