@@ -99,7 +99,6 @@ extension APIManager where Self: PagedManager {
             load(.previous)
         }
     }
-
 }
 
 extension APIManager {

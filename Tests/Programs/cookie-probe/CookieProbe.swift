@@ -34,6 +34,7 @@ struct CookieProbe {
         storeAll()
         flush()
         unlink(file.deletingLastPathComponent().appending(path: "ballast").path(percentEncoded: false))
+        // Nothing reports a save that succeeds: the file is polled, and the test ends a probe that waits in vain.
         while !FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) { usleep(50_000) }
         printLine("on disk \(CookieJar(file: file).cookies.count)")
         _exit(0)
