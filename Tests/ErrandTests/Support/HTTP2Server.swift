@@ -74,7 +74,8 @@ final class HTTP2Server: Sendable {
 
     func url(_ path: String) -> URL { URL("https://127.0.0.1:\(port)\(path)") }
 
-    private static func listen() throws -> (Int32, UInt16) {
+    /// Returns a socket that listens on loopback, and its port.
+    static func listen() throws -> (Int32, UInt16) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

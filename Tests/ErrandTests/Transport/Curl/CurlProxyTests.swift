@@ -97,18 +97,7 @@ private final class SilentSOCKSServer: Sendable {
     private let state = Mutex((hasRequest: false, isClosed: false))
 
     init() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        (self.listener, port) = (listener, UInt16(bigEndian: address.sin_port))
+        (listener, port) = try HTTP2Server.listen()
         Thread { [self] in
             let connection = accept(listener, nil, nil)
             defer { close(connection) }
