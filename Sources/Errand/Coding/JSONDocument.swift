@@ -7,9 +7,10 @@ import Synchronization
 /// wrong type, at a cost that is quadratic in the depth. The text is therefore parsed by ``JSONReader`` as well, once, when
 /// the first ``JSONValue`` is decoded; each ``JSONValue`` is looked up there by its coding path.
 final class JSONDocument: Sendable {
-    private struct State {
-        // The current decoder. Not retained; it lives until `end()`.
-        var decoder: ObjectIdentifier?
+    // Sendable, because nothing but the identity of the decoder is used on other threads.
+    private struct State: @unchecked Sendable {
+        /// The current decoder, until ``end()``.
+        var decoder: (any Decoder)?
         var root: JSONValue?
     }
 
@@ -28,18 +29,28 @@ final class JSONDocument: Sendable {
     static func decode<Value>(
         _ text: Data,
         with decoder: JSONDecoder,
-        read: @escaping (any Decoder) throws -> Value
+        read: (any Decoder) throws -> Value
     ) throws -> Value {
+        var value: Value?
+        try withoutActuallyEscaping(read) { read in
+            try decode(text, with: decoder, reader: Reader { value = try read($0) })
+        }
+        guard let value else {
+            let context = DecodingError.Context(codingPath: [], debugDescription: "the decoder has read nothing")
+            throw DecodingError.valueNotFound(Value.self, context)
+        }
+        return value
+    }
+
+    private static func decode(_ text: Data, with decoder: JSONDecoder, reader: Reader) throws {
         guard let convertsNames = decoder.convertsNames else {
-            return try decoder.decode(Root<Value>.self, from: text, configuration: read).value
+            _ = try decoder.decode(Root.self, from: text, configuration: reader)
+            return
         }
         let document = JSONDocument(text, convertsNames: convertsNames)
         defer { document.end() }
-        let readInDocument = { (decoder: any Decoder) in
-            document.begin(decoder)
-            return try $current.withValue(document) { try read(decoder) }
-        }
-        return try decoder.decode(Root<Value>.self, from: text, configuration: readInDocument).value
+        reader.document = document
+        _ = try decoder.decode(Root.self, from: text, configuration: reader)
     }
 
     /// Returns the value at the coding path of `decoder`; `nil` if it decodes another text.
@@ -52,26 +63,43 @@ final class JSONDocument: Sendable {
 }
 
 extension JSONDocument {
-    private struct Root<Value>: DecodableWithConfiguration {
-        let value: Value
+    /// What is called with the decoder of the whole text.
+    private final class Reader {
+        let read: (any Decoder) throws -> Void
+        var document: JSONDocument?
 
-        init(from decoder: any Decoder, configuration read: (any Decoder) throws -> Value) throws {
-            value = try read(decoder)
+        init(_ read: @escaping (any Decoder) throws -> Void) { self.read = read }
+    }
+
+    /// Not generic, because the metadata of generic types are looked up for each text.
+    private struct Root: DecodableWithConfiguration {
+        init(from decoder: any Decoder, configuration reader: Reader) throws {
+            guard let document = reader.document else {
+                try reader.read(decoder)
+                return
+            }
+            document.begin(decoder)
+            try $current.withValue(document) { try reader.read(decoder) }
         }
     }
 
     private func begin(_ decoder: any Decoder) {
-        state.withLock { $0.decoder = ObjectIdentifier(decoder as AnyObject) }
+        let current = State(decoder: decoder)
+        state.withLock { $0 = current }
     }
 
     private func end() {
-        state.withLock { $0.decoder = nil }
+        let last = state.withLock { state in
+            defer { state = State() }
+            return state
+        }
+        withExtendedLifetime(last) {}
     }
 
     /// Returns whether `decoder` decodes this text, and not another one during its decoding.
     private func isRead(by decoder: any Decoder) -> Bool {
-        let object = decoder as AnyObject
-        return withExtendedLifetime(object) { state.withLock { $0.decoder } == ObjectIdentifier(object) }
+        guard let current = state.withLock({ $0 }).decoder else { return false }
+        return current as AnyObject === decoder as AnyObject
     }
 
     private func value(at path: [any CodingKey]) throws -> JSONValue? {

@@ -27,7 +27,7 @@ extension APIService {
         guard let envelope, !envelope.isWholeBody else {
             return try decode(response) { try $0.singleValueContainer().decode(type) }
         }
-        switch try decode(response, with: { try EnvelopeContent<Value>(from: $0, configuration: envelope) }) {
+        switch try decode(response, with: { try EnvelopeContent<Value>(from: $0, of: envelope) }) {
         case .success(let value, let statement):
             response = response.having(statement)
             return value
@@ -40,7 +40,7 @@ extension APIService {
 
     private func decode<Value>(
         _ response: APIResponse,
-        with read: @escaping (any Decoder) throws -> Value
+        with read: (any Decoder) throws -> Value
     ) throws -> Value {
         var isJSON = false
         do {

@@ -166,6 +166,8 @@ public final class CookieJar: Sendable {
 
     /// The cookies of a request to `url`, in the order of the header field (RFC 6265bis section 5.8.3).
     public func cookies(for url: URL, at date: Date = .now) -> [Cookie] {
+        // Without cookies, the URL need not be parsed.
+        guard !state.withLock(\.store.isEmpty) else { return [] }
         guard let url = CookieURL(url, trustsLoopback: trustworthyLoopback) else { return [] }
         return state.withLock { $0.cookiesToSend(to: url, at: date) }
     }

@@ -32,6 +32,8 @@ struct CookieStore {
     }
 
     var count: Int { index.count }
+    /// Whether there are no cookies, expired ones included.
+    var isEmpty: Bool { count == 0 }
 
     /// All entries, the oldest cookie first.
     var entries: [Entry] {

@@ -39,6 +39,12 @@ extension Envelope {
     /// The key of the value that decides about success; `nil` if nothing does.
     var decisiveKey: String? { successKey ?? codeKey }
 
+    /// Returns whether a value under ``decisiveKey`` means success.
+    func isSuccess(_ code: ServerCode) -> Bool {
+        // Most services have one such code, which needs no hash.
+        successCodes.first == code || successCodes.contains(code)
+    }
+
     /// Whether answers are decoded as a whole, whatever they are.
     var isWholeBody: Bool { decisiveKey == nil && dataKey == nil }
 }

@@ -37,18 +37,18 @@ struct EnvelopeHead: DecodableWithConfiguration, Sendable {
         let code = envelope.successKey == nil ? decisive : envelope.codeKey.flatMap { try? container.code(at: $0) }
         self.init(
             statement: ServerStatement(code: code, message: container.message(of: envelope)),
-            isSuccess: decisive.map(envelope.successCodes.contains) ?? true
+            isSuccess: decisive.map(envelope.isSuccess) ?? true
         )
     }
 }
 
 /// An envelope with its data, which is decoded only when the code means success.
-enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
+enum EnvelopeContent<Value: Decodable> {
     case success(Value, ServerStatement)
     case successWithoutData(DecodingError, ServerStatement)
     case failure(ServerStatement)
 
-    init(from decoder: any Decoder, configuration envelope: Envelope) throws {
+    init(from decoder: any Decoder, of envelope: Envelope) throws {
         let container = try decoder.container(keyedBy: EnvelopeKey.self)
         let head = try EnvelopeHead(in: container, of: envelope)
         guard head.isSuccess == true else {
@@ -95,14 +95,16 @@ extension KeyedDecodingContainer<EnvelopeKey> {
     }
 
     fileprivate func code(at path: String) throws -> ServerCode {
+        // Most codes are numbers of the outermost object, for which neither a search nor a container is needed.
+        if let number = try? decodeIfPresent(Int.self, forKey: EnvelopeKey(path)) { return ServerCode(number) }
         guard let (container, key) = try member(at: path) else { throw DecodingError.keyNotFound(path, in: self) }
-        // Most codes are numbers, for which a container of their own is not needed.
-        if let number = try? container.decode(Int.self, forKey: key) { return ServerCode(number) }
         return try container.decode(ServerCode.self, forKey: key)
     }
 
     fileprivate func message(of envelope: Envelope) -> String? {
-        guard let path = envelope.messageKey, let (container, key) = try? member(at: path) else { return nil }
+        guard let path = envelope.messageKey else { return nil }
+        if let text = try? decodeIfPresent(String.self, forKey: EnvelopeKey(path)) { return text }
+        guard let (container, key) = try? member(at: path) else { return nil }
         return try? container.decodeIfPresent(String.self, forKey: key)
     }
 }

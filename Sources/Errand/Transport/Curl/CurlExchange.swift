@@ -57,8 +57,7 @@ final class CurlExchange: @unchecked Sendable {
         self.request = request
         url = request.url.absoluteString
         isSecure = url.utf8.dropFirst("http".utf8.count).first != UInt8(ascii: ":")
-        origin = url.origin
-        target = url.target(after: origin)
+        (origin, target) = url.originAndTarget
         upload = try CurlUpload(request, progress: progress)
         headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)
         answer = CurlAnswer(to: request, progress: progress)
@@ -218,19 +217,21 @@ final class CurlExchange: @unchecked Sendable {
 }
 
 extension String {
-    /// The part of an absolute URL before its path, query or fragment.
-    fileprivate var origin: String {
-        let text = utf8
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return self }
-        let ends = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
-        let authority = text[colon...].dropFirst("://".utf8.count)
-        return String(self[..<(authority.firstIndex(where: ends.contains) ?? endIndex)])
+    /// The part of an absolute URL before its path, and the rest without the fragment, which is never empty.
+    fileprivate var originAndTarget: (origin: String, target: String) {
+        let colon = utf8.firstIndex(of: UInt8(ascii: ":")) ?? endIndex
+        let authority = utf8[colon...].dropFirst("://".utf8.count)
+        let end = authority.firstIndex { $0.endsAuthority } ?? endIndex
+        let rest = utf8[end...].prefix { $0 != UInt8(ascii: "#") }
+        let path = String(Substring(rest))
+        return (String(self[..<end]), rest.first == UInt8(ascii: "/") ? path : "/" + path)
     }
+}
 
-    /// The rest of an absolute URL without the fragment; never empty.
-    fileprivate func target(after origin: String) -> String {
-        let text = utf8.dropFirst(origin.utf8.count).prefix { $0 != UInt8(ascii: "#") }
-        return (text.first == UInt8(ascii: "/") ? "" : "/") + String(Substring(text))
+extension UInt8 {
+    /// Whether the byte ends the authority of a URL (RFC 3986 section 3.2).
+    fileprivate var endsAuthority: Bool {
+        self == UInt8(ascii: "/") || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
     }
 }
 #endif
