@@ -120,9 +120,10 @@ struct LoadRunner<Value: Sendable> {
 
     private mutating func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
         let clock = context.clock
-        guard retry.count < policy.maxRetries, call.draft.isRepeatable, policy.isRetryable(error) else { throw error }
-        guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
         let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
+        guard retry.count < policy.maxRetries, policy.isRetryable(error) else { throw error }
+        guard call.draft.isRepeatable || serverDelay != nil && error.isOfPostponedRequest else { throw error }
+        guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
         let delay = max(policy.delay(before: retry.count), serverDelay ?? .zero)
         retry.count += 1
         do {
