@@ -27,14 +27,14 @@ struct RequestDraft: Sendable {
     /// Whether the request may be sent twice.
     var isRepeatable: Bool { method.isIdempotent || idempotencyKey != nil }
 
-    /// Returns the request for `service`, with its common headers and parameters of this moment.
-    func request(for service: APIService) throws(APIError) -> HTTPRequest {
-        var params = MergedParams(common: service.commonParams(), specific: params, encoder: service.encoder)
+    /// Returns the request for `service`.
+    func request(for service: APIService, with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
+        var params = MergedParams(common: common.params, specific: params, encoder: service.encoder)
         let template = PathTemplate(path)
         let path = try template.filled(from: &params)
         let (body, contentType) = try serializer.body(of: params, form: form, method: method)
         let url = try url(for: service, path: path, isURL: template.isURL, params: params)
-        let headers = headers(for: service, contentType: contentType)
+        let headers = headers(replacing: common.headers, contentType: contentType)
         var request = HTTPRequest(method, url, headers: headers, body: body)
         request.destination = destination
         request.timeout = timeout ?? service.timeout
@@ -52,8 +52,8 @@ struct RequestDraft: Sendable {
     /// Returns the service's headers, replaced by the body's type, replaced by the request's headers.
     ///
     /// The type of a multipart body replaces the request's, because it contains the boundary.
-    private func headers(for service: APIService, contentType: String?) -> HTTPHeaders {
-        var headers = service.commonHeaders()
+    private func headers(replacing common: HTTPHeaders, contentType: String?) -> HTTPHeaders {
+        var headers = common
         headers["Content-Type"] = contentType ?? headers["Content-Type"]
         headers = headers.merging(self.headers)
         if case .multipart = serializer, let contentType { headers["Content-Type"] = contentType }

@@ -85,7 +85,8 @@ struct LoadRunner<Value: Sendable> {
 
     /// Returns what is sent for the load, except for its cookies.
     private func adaptedRequest() async throws(APIError) -> HTTPRequest {
-        let request = try await call.service.adapted(call.draft.request(for: call.service))
+        let common = try await call.service.common()
+        let request = try await call.service.adapted(call.draft.request(for: call.service, with: common))
         // Not before the headers are there: after a logout they are another account's.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         return request

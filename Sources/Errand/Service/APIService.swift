@@ -9,8 +9,8 @@ public struct APIService: Sendable {
     private struct Contents: Sendable {
         var baseURL: URL { didSet { queueHost = baseURL.queueHost } }
         private(set) var queueHost: String
-        var commonHeaders: @Sendable () -> HTTPHeaders = { [:] }
-        var commonParams: @Sendable () -> APIParams? = { nil }
+        var commonHeaders: (@Sendable () async throws -> HTTPHeaders)?
+        var commonParams: (@Sendable () async throws -> APIParams?)?
         var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
         var envelope: Envelope? = Envelope()
         var failureReader: FailureReader? = .problemDetails
@@ -48,15 +48,25 @@ public struct APIService: Sendable {
     }
     /// What the proxy's limits for a host apply to.
     var queueHost: String { contents.queueHost }
-    /// Header lines of every request, asked for at each send, so also after a relogin; any thread.
-    public var commonHeaders: @Sendable () -> HTTPHeaders {
+    /// Header lines of every request; `nil`, the default, adds none.
+    ///
+    /// Called at each send, so also after a relogin and before a retry; any thread. A request's own headers replace them.
+    ///
+    /// ```swift
+    /// service.commonHeaders = { [weak store] in ["Authorization": await store?.token] }
+    /// ```
+    ///
+    /// The task is that of the load, which a cancel of the load cancels. The load fails with an ``APIError`` that it throws as if
+    /// the exchange had, and with `invalidRequest` after any other. Like ``adapt``, it must not wait for a load of the same
+    /// proxy; ``ReloginHandler/loginRenewalDate`` is for a token that has to be renewed.
+    public var commonHeaders: (@Sendable () async throws -> HTTPHeaders)? {
         get { contents.commonHeaders }
         set { contents.commonHeaders = newValue }
     }
-    /// Parameters of every request, asked for at each send; a request's own win.
+    /// Parameters of every request; `nil`, the default, adds none.
     ///
-    /// Any thread.
-    public var commonParams: @Sendable () -> APIParams? {
+    /// Called at each send, before ``commonHeaders`` and like that; a request's own parameters replace them.
+    public var commonParams: (@Sendable () async throws -> APIParams?)? {
         get { contents.commonParams }
         set { contents.commonParams = newValue }
     }
@@ -181,21 +191,6 @@ public struct APIService: Sendable {
 }
 
 extension APIService {
-    /// Returns the request as it is sent.
-    func adapted(_ request: HTTPRequest) async throws(APIError) -> HTTPRequest {
-        guard let adapt else { return request }
-        var request = request
-        do {
-            try await adapt(&request)
-        } catch let error as APIError {
-            throw error
-        } catch {
-            let reason = "the service could not adapt the request"
-            throw APIError(.invalidRequest, messages: errorMessages, reason: reason, underlying: error)
-        }
-        return request
-    }
-
     /// The URL of an encoded path below ``baseURL``.
     func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
         let base = baseURL.absoluteString
