@@ -34,14 +34,14 @@ struct LoadRunner<Value: Sendable> {
         }
     }
 
-    /// Returns the generation of the login to send with, when no relogin runs; a load that waits for one releases its place
-    /// in the queue.
+    /// Returns the generation of the login to send with, when no relogin runs or is due; a load that waits for one releases its
+    /// place in the queue.
     private mutating func loginGeneration() async throws(APIError) -> Int {
         let login = call.service.login
         guard call.renewsLogin else { return login.generation }
-        if let generation = login.currentGeneration { return generation }
+        if let generation = login.currentGeneration(by: context.clock) { return generation }
         slot.release()
-        return try await login.ready(call.id)
+        return try await login.ready(call.id, for: call.service, clock: context.clock)
     }
 
     // MARK: One attempt
