@@ -5,11 +5,13 @@ import Synchronization
 /// Everything here may be called from any thread or actor. Each ID ends exactly once.
 public final class APIProxy: Sendable {
     /// The proxy that requests use unless they are given another; its cookies persist in the application's own file.
+    ///
+    /// It can be configured before its first use; see ``configureShared(with:)``.
     public static var shared: APIProxy { replacement ?? standard }
 
     /// A replacement for ``shared`` in a test.
     @TaskLocal package static var replacement: APIProxy?
-    private static let standard = APIProxy(cookies: CookieJar(file: CookieJar.defaultFile))
+    private static let standard = sharedConfiguration.makeProxy()
 
     private struct State {
         var service: APIService?
