@@ -156,19 +156,23 @@ extension LoadContext {
         ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
     ) {
         start(call.id, in: call.lane) { [self] slot in
-            let result: Result<APIAnswer<Value>, APIError>
-            do throws(APIError) {
-                result = .success(
-                    try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
-                        () async throws(APIError) in
-                        var runner = LoadRunner(call, self, slot)
-                        return try await runner.run()
-                    }
-                )
-            } catch {
-                result = .failure(error.worded(by: call.service.errorMessages))
-            }
+            let result = await result(of: call, slot)
             delivery.deliver { ended(result) }
+        }
+    }
+
+    /// Returns the outcome of a load that has its first place in the queue.
+    func result<Value>(of call: APICall<Value>, _ slot: QueueSlot) async -> Result<APIAnswer<Value>, APIError> {
+        do throws(APIError) {
+            return .success(
+                try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
+                    () async throws(APIError) in
+                    var runner = LoadRunner(call, self, slot)
+                    return try await runner.run()
+                }
+            )
+        } catch {
+            return .failure(error.worded(by: call.service.errorMessages))
         }
     }
 }
