@@ -154,7 +154,8 @@ public final class APIProxy: Sendable {
     ///
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
-        let jar = jar(for: service ?? defaultService)
+        let service = (service ?? defaultService)?.forNewLoad
+        let jar = jar(for: service)
         jar.clearInMemory()
         endSession(of: service)
         // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
@@ -202,8 +203,9 @@ public final class APIProxy: Sendable {
 extension APIProxy: CookieJarOwner {
     /// Returns the jar of a service, or else the proxy's.
     func jar(for service: APIService?) -> CookieJar {
-        guard let jar = service?.cookies else { return cookies }
-        jar.attach(to: self)
+        guard let service else { return cookies }
+        let jar = (service.cookies ?? cookies).jar(of: service.environment.name)
+        if service.cookies != nil || !service.environment.name.isEmpty { jar.attach(to: self) }
         return jar
     }
 
@@ -212,13 +214,13 @@ extension APIProxy: CookieJarOwner {
     func switchCookies(to jar: CookieJar) -> CookieJar {
         let old = state.take { exchange(&$0.cookies, with: jar) }
         jar.attach(to: self)
-        try? old.flush()
+        old.flushAll()
         return old
     }
 
     /// Called after the cookies are those of the next session: a load that begins in between ends with this one.
     private func endSession(of service: APIService?) {
-        guard let login = (service ?? defaultService)?.login else { return }
+        guard let login = (service ?? defaultService)?.forNewLoad.login else { return }
         login.startNewSession()
         context.cancel(context.loads.claimAll { $0.login === login })
     }

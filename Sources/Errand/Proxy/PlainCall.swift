@@ -12,9 +12,9 @@ struct PlainCall: Sendable {
 
     init(_ request: HTTPRequest, service: APIService?, proxy: APIProxy) {
         self.request = request
-        self.service = service
+        self.service = service?.forNewLoad
         self.proxy = proxy
-        messages = (service ?? proxy.defaultService)?.errorMessages
+        messages = (self.service ?? proxy.defaultService)?.errorMessages
     }
 
     private var context: LoadContext { proxy.context }

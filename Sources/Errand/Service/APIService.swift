@@ -7,8 +7,15 @@ public import Foundation
 /// them runs for all.
 public struct APIService: Sendable {
     private struct Contents: Sendable {
-        var baseURL: URL { didSet { queueHost = baseURL.queueHost } }
+        var environment: APIEnvironment {
+            didSet {
+                queueHost = environment.baseURL.queueHost
+                login = logins.session(of: environment)
+            }
+        }
         private(set) var queueHost: String
+        let logins = LoginSessions()
+        private(set) var login: LoginSession
         var commonHeaders: (@Sendable () async throws -> HTTPHeaders)?
         var commonParams: (@Sendable () async throws -> APIParams?)?
         var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
@@ -27,9 +34,10 @@ public struct APIService: Sendable {
         var encoder: JSONEncoder
         var decoder: JSONDecoder
 
-        init(baseURL: URL) {
-            self.baseURL = baseURL
-            queueHost = baseURL.queueHost
+        init(environment: APIEnvironment) {
+            self.environment = environment
+            queueHost = environment.baseURL.queueHost
+            login = logins.session(of: environment)
             encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             encoder.dateEncodingStrategy = .iso8601
@@ -41,10 +49,19 @@ public struct APIService: Sendable {
     // Each load that waits has the service.
     @Boxed private var contents: Contents
 
-    /// The URL that paths are appended to, its own path included.
+    /// The installation of the backend, which may be changed at any time; loads that have begun keep theirs.
+    ///
+    /// The lists of another environment are not those of this one: reload them after a change.
+    public var environment: APIEnvironment {
+        get { contents.environment }
+        set { contents.environment = newValue }
+    }
+    /// The URL that paths are appended to, its own path included: that of the ``environment``.
+    ///
+    /// Another origin has another login.
     public var baseURL: URL {
-        get { contents.baseURL }
-        set { contents.baseURL = newValue }
+        get { contents.environment.baseURL }
+        set { contents.environment.baseURL = newValue }
     }
     /// What the proxy's limits for a host apply to.
     var queueHost: String { contents.queueHost }
@@ -179,14 +196,22 @@ public struct APIService: Sendable {
         get { contents.decoder }
         set { contents.decoder = newValue }
     }
-    let login = LoginSession()
+    /// The login of the ``environment``, which copies of the service share.
+    var login: LoginSession { contents.login }
+    /// The logins of all environments.
+    var logins: LoginSessions { contents.logins }
     let retryBudget = RetryBudget()
 
     /// Creates a service with its defaults, whose properties can then be set.
     ///
     /// - Parameter baseURL: An absolute `http` or `https` URL.
     public init(baseURL: URL) {
-        contents = Contents(baseURL: baseURL)
+        self.init(environment: APIEnvironment("", baseURL: baseURL))
+    }
+
+    /// Creates a service with its defaults in an environment, which can be changed while the app runs.
+    public init(environment: APIEnvironment) {
+        contents = Contents(environment: environment)
     }
 }
 

@@ -11,6 +11,7 @@ extension APIService {
         do {
             if let commonParams { common.params = try await commonParams() }
             if let commonHeaders { common.headers = try await commonHeaders() }
+            if !environment.headers.isEmpty { common.headers = common.headers.merging(environment.headers) }
         } catch {
             throw failure(error, "the service could not make its common headers or parameters")
         }

@@ -146,7 +146,7 @@ final class LoginSession: Sendable {
         }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
-        let scope = ReloginScope(of: self)
+        let scope = ReloginScope(of: service)
         defer { scope.end() }
         do {
             try await ReloginScope.$current.withValue(scope) { try await handler.relogin() }
