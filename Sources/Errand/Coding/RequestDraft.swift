@@ -11,11 +11,18 @@ struct RequestDraft: Sendable {
         let link: URL?
     }
 
+    /// What a few loads send instead of path and parameters; out of line, because most have none.
+    indirect enum Replacement {
+        /// A URL from the server, for path and query.
+        case link(URL)
+        /// The request of a plain call, for everything.
+        case request(HTTPRequest)
+    }
+
     var method: HTTPMethod
     var path: String
     var params: APIParams?
-    /// A URL from the server, which replaces path and query.
-    var link: URL?
+    var replacement: Replacement?
     var headers: HTTPHeaders = [:]
     var serializer: RequestSerializer = .json
     var form: MultipartForm?
@@ -27,14 +34,15 @@ struct RequestDraft: Sendable {
     /// Whether the request may be sent twice.
     var isRepeatable: Bool { method.isIdempotent || idempotencyKey != nil }
 
-    /// Returns the request for `service`, with its common headers and parameters of this moment.
-    func request(for service: APIService) throws(APIError) -> HTTPRequest {
-        var params = MergedParams(common: service.commonParams(), specific: params, encoder: service.encoder)
+    /// Returns the request for `service`.
+    func request(for service: APIService, with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
+        if case .request(let request) = replacement { return try request.completed(for: service, with: common) }
+        var params = MergedParams(common: common.params, specific: params, encoder: service.encoder)
         let template = PathTemplate(path)
         let path = try template.filled(from: &params)
         let (body, contentType) = try serializer.body(of: params, form: form, method: method)
         let url = try url(for: service, path: path, isURL: template.isURL, params: params)
-        let headers = headers(for: service, contentType: contentType)
+        let headers = headers(replacing: common.headers, contentType: contentType)
         var request = HTTPRequest(method, url, headers: headers, body: body)
         request.destination = destination
         request.timeout = timeout ?? service.timeout
@@ -46,14 +54,14 @@ struct RequestDraft: Sendable {
     /// Adds parameters, which replace others of the same name, and a link.
     mutating func add(_ addition: Addition) {
         params = params?.merging(addition.params) ?? addition.params
-        link = addition.link
+        replacement = addition.link.map(Replacement.link)
     }
 
     /// Returns the service's headers, replaced by the body's type, replaced by the request's headers.
     ///
     /// The type of a multipart body replaces the request's, because it contains the boundary.
-    private func headers(for service: APIService, contentType: String?) -> HTTPHeaders {
-        var headers = service.commonHeaders()
+    private func headers(replacing common: HTTPHeaders, contentType: String?) -> HTTPHeaders {
+        var headers = common
         headers["Content-Type"] = contentType ?? headers["Content-Type"]
         headers = headers.merging(self.headers)
         if case .multipart = serializer, let contentType { headers["Content-Type"] = contentType }
@@ -67,9 +75,27 @@ struct RequestDraft: Sendable {
         isURL: Bool,
         params: MergedParams
     ) throws(APIError) -> URL {
-        if let link { return try service.url(following: link) }
+        if case .link(let link) = replacement { return try service.url(following: link) }
         let query = serializer.encodesParamsInQuery(for: method) ? try params.pairs() : []
         return isURL ? try service.url(absolute: path, query: query) : try service.url(path: path, query: query)
+    }
+}
+
+extension RequestDraft {
+    /// Creates the draft of a plain call.
+    init(_ request: HTTPRequest) {
+        self.init(method: request.method, path: request.url.path(percentEncoded: true), replacement: .request(request))
+        idempotencyKey = request.headers["Idempotency-Key"]
+    }
+}
+
+extension HTTPRequest {
+    /// This request with the URL and the headers of a service.
+    fileprivate func completed(for service: APIService, with common: CommonValues) throws(APIError) -> HTTPRequest {
+        var request = self
+        request.url = try service.url(plain: url)
+        request.headers = common.headers.merging(headers)
+        return request
     }
 }
 
@@ -83,6 +109,20 @@ extension APIService {
             throw APIError(.security, messages: errorMessages, reason: reason)
         }
         return link
+    }
+
+    /// Returns the URL of a plain call: a path below the base URL, or an absolute URL of the service's origin, unchanged.
+    ///
+    /// - Throws: `security`, with both origins and no other part of their URLs.
+    fileprivate func url(plain url: URL) throws(APIError) -> URL {
+        guard url.scheme == nil, url.host == nil else {
+            guard url.hasSameOrigin(as: baseURL) else {
+                let reason = "the request is for \(url.originText), and the service's origin is \(baseURL.originText)"
+                throw APIError(.security, messages: errorMessages, reason: reason)
+            }
+            return url
+        }
+        return try self.url(path: String(url.absoluteString.prefix { $0 != "#" }), query: [])
     }
 
     /// Returns an absolute URL with a query added, resolved by RFC 3986, if it has the service's origin.

@@ -62,6 +62,7 @@ public final class CookieJar: Sendable {
     private let errorReporter: CookieFileErrorReporter
     private let suffixes: PublicSuffixList
     private let trustworthyLoopback: Bool
+    let environments: EnvironmentJars
 
     /// Opens a jar, and reads its file.
     ///
@@ -96,6 +97,16 @@ public final class CookieJar: Sendable {
         self.errorReporter = errorReporter
         self.suffixes = suffixes
         self.trustworthyLoopback = trustworthyLoopback
+        environments = EnvironmentJars { name in
+            CookieJar(
+                file: file?.beside(name),
+                sessionCookies: sessionCookies,
+                capacity: capacity,
+                publicSuffixList: publicSuffixList,
+                trustworthyLoopback: trustworthyLoopback,
+                onError: onError
+            )
+        }
         saver = file.map { CookieSaver(file: $0, state: state, mapper: mapper, errorReporter: errorReporter) }
         saver?.load(at: date)
     }
@@ -213,35 +224,4 @@ public final class CookieJar: Sendable {
 
     /// Calls the error hook with the problems that were not reported yet.
     func reportProblems() { errorReporter.report() }
-}
-
-// MARK: The default file
-
-extension CookieJar {
-    /// The cookie file of this application: ``defaultFile(named:)`` with the name of the process or, on Apple platforms,
-    /// the bundle identifier.
-    public static var defaultFile: URL {
-        defaultFile(named: Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName)
-    }
-
-    /// The cookie file of an application or account by name, in which `/` is replaced by `-`.
-    ///
-    /// On Linux it is `$XDG_STATE_HOME/<name>/cookies.txt`, or `~/.local/state/<name>/cookies.txt` if that variable is not
-    /// an absolute path (XDG Base Directory Specification 0.8); on Apple platforms
-    /// `~/Library/Application Support/<name>/cookies.txt`.
-    public static func defaultFile(named name: String) -> URL {
-        let folder = name.replacing("/", with: "-")
-        let isFolder = !folder.isEmpty && folder != "." && folder != ".."
-        return stateFolder.appending(component: isFolder ? folder : "-").appending(component: "cookies.txt")
-    }
-
-    #if canImport(Darwin)
-    private static var stateFolder: URL { .applicationSupportDirectory }
-    #else
-    private static var stateFolder: URL {
-        let folder = ProcessInfo.processInfo.environment["XDG_STATE_HOME"] ?? ""
-        guard folder.hasPrefix("/") else { return .homeDirectory.appending(path: ".local/state") }
-        return URL(filePath: folder, directoryHint: .isDirectory)
-    }
-    #endif
 }

@@ -56,9 +56,10 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         self.fields = fields
     }
 
-    /// Creates headers from a literal, in the same order; a name may occur more than once.
-    public init(dictionaryLiteral elements: (String, String)...) {
-        fields = elements.map { HTTPField($0, $1) }
+    /// Creates headers from a literal, in the same order; a name may occur more than once, and one without a value adds no
+    /// line.
+    public init(dictionaryLiteral elements: (String, String?)...) {
+        fields = elements.compactMap { name, value in value.map { HTTPField(name, $0) } }
     }
 
     /// The first value of `name`; setting it replaces all of them, `nil` removes them.

@@ -5,11 +5,13 @@ import Synchronization
 /// Everything here may be called from any thread or actor. Each ID ends exactly once.
 public final class APIProxy: Sendable {
     /// The proxy that requests use unless they are given another; its cookies persist in the application's own file.
+    ///
+    /// It can be configured before its first use; see ``configureShared(with:)``.
     public static var shared: APIProxy { replacement ?? standard }
 
     /// A replacement for ``shared`` in a test.
     @TaskLocal package static var replacement: APIProxy?
-    private static let standard = APIProxy(cookies: CookieJar(file: CookieJar.defaultFile))
+    private static let standard = sharedConfiguration.makeProxy()
 
     private struct State {
         var service: APIService?
@@ -91,10 +93,9 @@ public final class APIProxy: Sendable {
 
     /// Sends a plain request, for code without a screen.
     ///
-    /// Cookies are sent and stored and redirects followed; the service's envelope, headers, adapting, retries and relogin do not
-    /// apply. The call queues like a load of normal priority, unless it is made inside ``ReloginHandler/relogin()``, is in
-    /// ``activeRequests``, and can be cancelled by ID and by cancelling the task. Its ``HTTPRequest/deadline`` runs from its
-    /// turn.
+    /// Cookies are sent and stored and redirects followed; nothing else of a service applies. The call queues like a load of
+    /// normal priority, unless it is made inside ``ReloginHandler/relogin()``, is in ``activeRequests``, and can be cancelled by
+    /// ID and by cancelling the task. Its ``HTTPRequest/deadline`` runs from its turn.
     ///
     /// - Parameters:
     ///   - request: What to send.
@@ -106,21 +107,34 @@ public final class APIProxy: Sendable {
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
     ) async throws(APIError) -> APIResponse {
-        guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let id = RequestID.next()
-        let service = defaultService
-        let jar = jar(for: service)
-        let call = PlainCall(id: id, request: request, cookies: jar, messages: service?.errorMessages, context: context)
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                call.start(progress: progress) { continuation.resume(returning: $0) }
-                // Cancelled before it was in the table: the handler found nothing.
-                if Task.isCancelled { cancelRequest(id) }
-            }
-        } onCancel: {
-            cancelRequest(id)
-        }
-        return try result.get()
+        try await PlainCall(request, service: nil, proxy: self).answer(progress: progress)
+    }
+
+    /// Sends a plain request as one of a service: with its headers, its login and its retries.
+    ///
+    /// ```swift
+    /// let answer = try await proxy.send(HTTPRequest(.get, URL(string: "/orders/7")!), to: service)
+    /// ```
+    ///
+    /// A URL without a scheme is a path below ``APIService/baseURL``; any other has the service's origin. As with a load, the
+    /// request is completed at each send: by ``APIService/commonHeaders``, which the request's own headers replace, and by
+    /// ``APIService/adapt``. An expired login is renewed and the request sent once more; the retry policy applies; the call ends
+    /// with the session (``logout(from:)``). The service's parameters, envelope and failure reader do not apply, nor its
+    /// timeout, limits and redirect policy, which are the request's. Everything else is as with ``send(_:progress:)``.
+    ///
+    /// - Parameters:
+    ///   - request: What to send. Its deadline is that of the whole call; without one, the service's is.
+    ///   - service: The backend.
+    ///   - progress: Called as by ``send(_:progress:)``.
+    /// - Returns: The answer, whatever its status, unless that is one of ``APIService/loginExpiredStatuses``.
+    /// - Throws: ``APIError`` when there is no complete answer; `loginExpired`, with the answer, when the login has expired and
+    ///   could not be renewed; `security` for a URL of another origin; `cancelled` when the call was cancelled.
+    public func send(
+        _ request: HTTPRequest,
+        to service: APIService,
+        progress: TransferProgress.Handler? = nil
+    ) async throws(APIError) -> APIResponse {
+        try await PlainCall(request, service: service, proxy: self).answer(progress: progress)
     }
 
     // MARK: Sessions and cookies
@@ -135,12 +149,13 @@ public final class APIProxy: Sendable {
     /// called for it. The cookies are cleared, also in their file, and a late answer restores none. Loads that
     /// begin afterwards are part of the next session.
     ///
-    /// Plain calls of ``send(_:progress:)`` are part of no session and continue. Blocks as ``CookieJar/clear()`` does, after all
+    /// Calls of ``send(_:progress:)`` are part of no session and continue. Blocks as ``CookieJar/clear()`` does, after all
     /// loads have ended.
     ///
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
-        let jar = jar(for: service ?? defaultService)
+        let service = (service ?? defaultService)?.forNewLoad
+        let jar = jar(for: service)
         jar.clearInMemory()
         endSession(of: service)
         // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
@@ -188,8 +203,9 @@ public final class APIProxy: Sendable {
 extension APIProxy: CookieJarOwner {
     /// Returns the jar of a service, or else the proxy's.
     func jar(for service: APIService?) -> CookieJar {
-        guard let jar = service?.cookies else { return cookies }
-        jar.attach(to: self)
+        guard let service else { return cookies }
+        let jar = (service.cookies ?? cookies).jar(of: service.environment.name)
+        if service.cookies != nil || !service.environment.name.isEmpty { jar.attach(to: self) }
         return jar
     }
 
@@ -198,13 +214,13 @@ extension APIProxy: CookieJarOwner {
     func switchCookies(to jar: CookieJar) -> CookieJar {
         let old = state.take { exchange(&$0.cookies, with: jar) }
         jar.attach(to: self)
-        try? old.flush()
+        old.flushAll()
         return old
     }
 
     /// Called after the cookies are those of the next session: a load that begins in between ends with this one.
     private func endSession(of service: APIService?) {
-        guard let login = (service ?? defaultService)?.login else { return }
+        guard let login = (service ?? defaultService)?.forNewLoad.login else { return }
         login.startNewSession()
         context.cancel(context.loads.claimAll { $0.login === login })
     }

@@ -34,14 +34,14 @@ struct LoadRunner<Value: Sendable> {
         }
     }
 
-    /// Returns the generation of the login to send with, when no relogin runs; a load that waits for one releases its place
-    /// in the queue.
+    /// Returns the generation of the login to send with, when no relogin runs or is due; a load that waits for one releases its
+    /// place in the queue.
     private mutating func loginGeneration() async throws(APIError) -> Int {
         let login = call.service.login
         guard call.renewsLogin else { return login.generation }
-        if let generation = login.currentGeneration { return generation }
+        if let generation = login.currentGeneration(by: context.clock) { return generation }
         slot.release()
-        return try await login.ready(call.id)
+        return try await login.ready(call.id, for: call.service, clock: context.clock)
     }
 
     // MARK: One attempt
@@ -85,7 +85,8 @@ struct LoadRunner<Value: Sendable> {
 
     /// Returns what is sent for the load, except for its cookies.
     private func adaptedRequest() async throws(APIError) -> HTTPRequest {
-        let request = try await call.service.adapted(call.draft.request(for: call.service))
+        let common = try await call.service.common()
+        let request = try await call.service.adapted(call.draft.request(for: call.service, with: common))
         // Not before the headers are there: after a logout they are another account's.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         return request
@@ -120,9 +121,10 @@ struct LoadRunner<Value: Sendable> {
 
     private mutating func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
         let clock = context.clock
-        guard retry.count < policy.maxRetries, call.draft.isRepeatable, policy.isRetryable(error) else { throw error }
-        guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
         let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
+        guard retry.count < policy.maxRetries, policy.isRetryable(error) else { throw error }
+        guard call.draft.isRepeatable || serverDelay != nil && error.isOfPostponedRequest else { throw error }
+        guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
         let delay = max(policy.delay(before: retry.count), serverDelay ?? .zero)
         retry.count += 1
         do {
@@ -154,19 +156,23 @@ extension LoadContext {
         ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
     ) {
         start(call.id, in: call.lane) { [self] slot in
-            let result: Result<APIAnswer<Value>, APIError>
-            do throws(APIError) {
-                result = .success(
-                    try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
-                        () async throws(APIError) in
-                        var runner = LoadRunner(call, self, slot)
-                        return try await runner.run()
-                    }
-                )
-            } catch {
-                result = .failure(error.worded(by: call.service.errorMessages))
-            }
+            let result = await result(of: call, slot)
             delivery.deliver { ended(result) }
+        }
+    }
+
+    /// Returns the outcome of a load that has its first place in the queue.
+    func result<Value>(of call: APICall<Value>, _ slot: QueueSlot) async -> Result<APIAnswer<Value>, APIError> {
+        do throws(APIError) {
+            return .success(
+                try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
+                    () async throws(APIError) in
+                    var runner = LoadRunner(call, self, slot)
+                    return try await runner.run()
+                }
+            )
+        } catch {
+            return .failure(error.worded(by: call.service.errorMessages))
         }
     }
 }

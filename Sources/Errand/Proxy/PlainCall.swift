@@ -1,36 +1,80 @@
 import Foundation
 
-/// One call of ``APIProxy/send(_:progress:)``: a request without a service, from its ID to its ending.
+/// One call of ``APIProxy/send(_:progress:)`` or ``APIProxy/send(_:to:progress:)``, from its ID to its ending.
 struct PlainCall: Sendable {
-    let id: RequestID
-    let request: HTTPRequest
-    let cookies: CookieJar
+    private let id = RequestID.next()
+    private let request: HTTPRequest
+    /// The service that completes the request; `nil` for none.
+    private let service: APIService?
+    private let proxy: APIProxy
     /// The texts of its errors.
-    let messages: ErrorMessages?
-    let context: LoadContext
+    private let messages: ErrorMessages?
+
+    init(_ request: HTTPRequest, service: APIService?, proxy: APIProxy) {
+        self.request = request
+        self.service = service?.forNewLoad
+        self.proxy = proxy
+        messages = (self.service ?? proxy.defaultService)?.errorMessages
+    }
+
+    private var context: LoadContext { proxy.context }
+
+    /// Sends the request and returns its answer, unless the task is cancelled.
+    func answer(progress: TransferProgress.Handler?) async throws(APIError) -> APIResponse {
+        if let service, let handler = service.reloginHandler, !role.isLoginRequest {
+            await service.login.readRenewalDate(of: handler)
+        }
+        guard !Task.isCancelled else { throw APIError(.cancelled) }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                start(progress: progress) { continuation.resume(returning: $0) }
+                // Cancelled before it was in the table: the handler found nothing.
+                if Task.isCancelled { proxy.cancelRequest(id) }
+            }
+        } onCancel: {
+            proxy.cancelRequest(id)
+        }
+        return try result.get()
+    }
+
+    /// The role of a call that begins now.
+    private var role: LoginRole {
+        let isInRelogin = service.map { ReloginScope.covers($0.login) } ?? ReloginScope.isOpen
+        return isInRelogin ? .partOfRelogin : .none
+    }
 
     /// Sends the request, and calls `ended` once, on any thread.
-    func start(
+    private func start(
         progress: TransferProgress.Handler?,
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
     ) {
         let ended = { @Sendable (result: Result<APIResponse, APIError>) in
             ended(result.mapError { $0.of(request.method, path: request.url.path(percentEncoded: true)) })
         }
-        let role: LoginRole = ReloginScope.isOpen ? .partOfRelogin : .none
-        let (method, path) = (request.method, request.url.absoluteString)
+        let (role, path) = (role, request.url.absoluteString)
         context.loads.insert(
-            ActiveLoad(id: id, method: method, path: path, loginRole: role) { ended(.failure(APIError(.cancelled))) }
+            ActiveLoad(id: id, method: request.method, path: path, login: service?.login, loginRole: role) {
+                ended(.failure(APIError(.cancelled)))
+            }
         )
-        let lane = role.isLoginRequest ? nil : QueueLane(host: request.url.queueHost, priority: .normal)
-        context.start(id, in: lane) { slot in
-            let result = await result(slot, progress)
+        // Not before it ends with its session: an account that is changed after this changes nothing about the call.
+        let cookies = proxy.jar(for: service ?? proxy.defaultService)
+        let host = service?.queueHost ?? request.url.queueHost
+        context.start(id, in: role.isLoginRequest ? nil : QueueLane(host: host, priority: .normal)) { slot in
+            let progress = progress.map(whileActive)
+            let result =
+                if let service {
+                    await result(from: service, cookies, role, slot, progress)
+                } else {
+                    await result(cookies, slot, progress)
+                }
             guard let load = context.loads.claim(id) else { return }
             ended(load.file?.end(with: result, messages: messages) ?? result)
         }
     }
 
     private func result(
+        _ cookies: CookieJar,
         _ slot: QueueSlot,
         _ progress: TransferProgress.Handler?
     ) async -> Result<APIResponse, APIError> {
@@ -42,7 +86,9 @@ struct PlainCall: Sendable {
                     defer { slot.release() }
                     try await slot.acquire()
                     guard context.loads.contains(id) else { throw APIError(.cancelled) }
-                    return try await exchange(slot.host).send(request, progress: progress.map(whileActive))
+                    let host = slot.host
+                    let exchange = Exchange(id: id, messages: messages, cookies: cookies, host: host, context: context)
+                    return try await exchange.send(request, progress: progress)
                 }
             )
         } catch {
@@ -50,13 +96,47 @@ struct PlainCall: Sendable {
         }
     }
 
-    private func exchange(_ host: String?) -> Exchange {
-        Exchange(id: id, messages: messages, cookies: cookies, host: host, context: context)
+    /// Carries the call as a load whose value is the answer, whatever its status.
+    private func result(
+        from service: APIService,
+        _ cookies: CookieJar,
+        _ role: LoginRole,
+        _ slot: QueueSlot,
+        _ progress: TransferProgress.Handler?
+    ) async -> Result<APIResponse, APIError> {
+        let call = APICall(
+            id: id,
+            service: service.forPlainCall(as: role),
+            cookies: cookies,
+            draft: RequestDraft(request),
+            serializer: ResponseSerializer { response, _ in response },
+            options: LoadOptions(
+                deadline: request.deadline,
+                priority: .normal,
+                loginRole: role,
+                coalescesIdentical: false
+            ),
+            progress: progress
+        )
+        return await context.result(of: call, slot).map(\.value).flatMapError { error in
+            guard error.type == .http, let response = error.response else { return .failure(error) }
+            return .success(response)
+        }
     }
 
     private func whileActive(_ report: @escaping TransferProgress.Handler) -> TransferProgress.Handler {
         { progress in
             if context.loads.contains(id) { report(progress) }
         }
+    }
+}
+
+extension APIService {
+    /// This service without what reads bodies, and for a call inside a relogin without a login that can expire.
+    fileprivate func forPlainCall(as role: LoginRole) -> APIService {
+        var service = self
+        (service.envelope, service.failureReader) = (nil, nil)
+        if role.isLoginRequest { service.loginExpiredStatuses = [] }
+        return service
     }
 }

@@ -7,10 +7,17 @@ public import Foundation
 /// them runs for all.
 public struct APIService: Sendable {
     private struct Contents: Sendable {
-        var baseURL: URL { didSet { queueHost = baseURL.queueHost } }
+        var environment: APIEnvironment {
+            didSet {
+                queueHost = environment.baseURL.queueHost
+                login = logins.session(of: environment)
+            }
+        }
         private(set) var queueHost: String
-        var commonHeaders: @Sendable () -> HTTPHeaders = { [:] }
-        var commonParams: @Sendable () -> APIParams? = { nil }
+        let logins = LoginSessions()
+        private(set) var login: LoginSession
+        var commonHeaders: (@Sendable () async throws -> HTTPHeaders)?
+        var commonParams: (@Sendable () async throws -> APIParams?)?
         var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
         var envelope: Envelope? = Envelope()
         var failureReader: FailureReader? = .problemDetails
@@ -27,9 +34,10 @@ public struct APIService: Sendable {
         var encoder: JSONEncoder
         var decoder: JSONDecoder
 
-        init(baseURL: URL) {
-            self.baseURL = baseURL
-            queueHost = baseURL.queueHost
+        init(environment: APIEnvironment) {
+            self.environment = environment
+            queueHost = environment.baseURL.queueHost
+            login = logins.session(of: environment)
             encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             encoder.dateEncodingStrategy = .iso8601
@@ -41,22 +49,41 @@ public struct APIService: Sendable {
     // Each load that waits has the service.
     @Boxed private var contents: Contents
 
-    /// The URL that paths are appended to, its own path included.
+    /// The installation of the backend, which may be changed at any time; loads that have begun keep theirs.
+    ///
+    /// The lists of another environment are not those of this one: reload them after a change.
+    public var environment: APIEnvironment {
+        get { contents.environment }
+        set { contents.environment = newValue }
+    }
+    /// The URL that paths are appended to, its own path included: that of the ``environment``.
+    ///
+    /// Another origin has another login.
     public var baseURL: URL {
-        get { contents.baseURL }
-        set { contents.baseURL = newValue }
+        get { contents.environment.baseURL }
+        set { contents.environment.baseURL = newValue }
     }
     /// What the proxy's limits for a host apply to.
     var queueHost: String { contents.queueHost }
-    /// Header lines of every request, asked for at each send, so also after a relogin; any thread.
-    public var commonHeaders: @Sendable () -> HTTPHeaders {
+    /// Header lines of every request; `nil`, the default, adds none.
+    ///
+    /// Called at each send, so also after a relogin and before a retry; any thread. A request's own headers replace them.
+    ///
+    /// ```swift
+    /// service.commonHeaders = { [weak store] in ["Authorization": await store?.token] }
+    /// ```
+    ///
+    /// The task is that of the load, which a cancel of the load cancels. The load fails with an ``APIError`` that it throws as if
+    /// the exchange had, and with `invalidRequest` after any other. Like ``adapt``, it must not wait for a load of the same
+    /// proxy; ``ReloginHandler/loginRenewalDate`` is for a token that has to be renewed.
+    public var commonHeaders: (@Sendable () async throws -> HTTPHeaders)? {
         get { contents.commonHeaders }
         set { contents.commonHeaders = newValue }
     }
-    /// Parameters of every request, asked for at each send; a request's own win.
+    /// Parameters of every request; `nil`, the default, adds none.
     ///
-    /// Any thread.
-    public var commonParams: @Sendable () -> APIParams? {
+    /// Called at each send, before ``commonHeaders`` and like that; a request's own parameters replace them.
+    public var commonParams: (@Sendable () async throws -> APIParams?)? {
         get { contents.commonParams }
         set { contents.commonParams = newValue }
     }
@@ -169,33 +196,26 @@ public struct APIService: Sendable {
         get { contents.decoder }
         set { contents.decoder = newValue }
     }
-    let login = LoginSession()
+    /// The login of the ``environment``, which copies of the service share.
+    var login: LoginSession { contents.login }
+    /// The logins of all environments.
+    var logins: LoginSessions { contents.logins }
     let retryBudget = RetryBudget()
 
     /// Creates a service with its defaults, whose properties can then be set.
     ///
     /// - Parameter baseURL: An absolute `http` or `https` URL.
     public init(baseURL: URL) {
-        contents = Contents(baseURL: baseURL)
+        self.init(environment: APIEnvironment("", baseURL: baseURL))
+    }
+
+    /// Creates a service with its defaults in an environment, which can be changed while the app runs.
+    public init(environment: APIEnvironment) {
+        contents = Contents(environment: environment)
     }
 }
 
 extension APIService {
-    /// Returns the request as it is sent.
-    func adapted(_ request: HTTPRequest) async throws(APIError) -> HTTPRequest {
-        guard let adapt else { return request }
-        var request = request
-        do {
-            try await adapt(&request)
-        } catch let error as APIError {
-            throw error
-        } catch {
-            let reason = "the service could not adapt the request"
-            throw APIError(.invalidRequest, messages: errorMessages, reason: reason, underlying: error)
-        }
-        return request
-    }
-
     /// The URL of an encoded path below ``baseURL``.
     func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
         let base = baseURL.absoluteString

@@ -9,13 +9,16 @@ final class ReloginScope: Sendable {
     @TaskLocal static var current: ReloginScope?
 
     private let login: ObjectIdentifier
+    private let logins: LoginSessions
+    private let environment: APIEnvironment
     // A relogin of one service may need another service, whose login has expired as well.
     private let outer: ReloginScope?
     private let hasEnded = Atomic(false)
 
     /// Begins a scope inside the current one.
-    init(of login: LoginSession) {
-        self.login = ObjectIdentifier(login)
+    init(of service: APIService) {
+        login = ObjectIdentifier(service.login)
+        (logins, environment) = (service.logins, service.environment)
         outer = Self.current?.innermostOpen
     }
 
@@ -32,6 +35,13 @@ final class ReloginScope: Sendable {
         var scope = current?.innermostOpen
         while let next = scope, next.login != ObjectIdentifier(login) { scope = next.outer?.innermostOpen }
         return scope != nil
+    }
+
+    /// The environment of the innermost handler of one of `logins` in which the current task runs; `nil` outside of all.
+    static func environment(of logins: LoginSessions) -> APIEnvironment? {
+        var scope = current?.innermostOpen
+        while let next = scope, next.logins !== logins { scope = next.outer?.innermostOpen }
+        return scope?.environment
     }
 
     /// Runs `work` in `scope`, so that the tasks which it starts inherit that and not the caller's.

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// The session of one account at one service: it runs one relogin for all loads that need it.
@@ -19,11 +20,26 @@ final class LoginSession: Sendable {
     /// The generation to send in; `nil` while a relogin runs.
     var currentGeneration: Int? { state.withLock { $0.isRunning ? nil : $0.generation } }
 
-    /// Returns the generation to send in, once no relogin runs.
+    /// The generation to send in; `nil` while a relogin runs, and when the renewal date has come.
+    func currentGeneration(by clock: any APIClock) -> Int? {
+        let (generation, dueDate) = state.withLock { ($0.isRunning ? nil : $0.generation, $0.dueDate) }
+        guard let dueDate, dueDate <= clock.date else { return generation }
+        return nil
+    }
+
+    /// Records when `handler` wants the login to be renewed.
+    @MainActor func readRenewalDate(of handler: any ReloginHandler) {
+        let date = handler.loginRenewalDate
+        state.withLock { $0.setRenewalDate(date) }
+    }
+
+    /// Returns the generation to send in, once no relogin runs; starts one if the renewal date has come.
     ///
-    /// - Throws: `loginExpired` when the relogin failed, `cancelled` when the calling task was cancelled.
-    func ready(_ id: RequestID) async throws(APIError) -> Int {
-        if let generation = currentGeneration { return generation }
+    /// - Throws: `loginExpired` when a relogin that a refused load needs has failed, `cancelled` when the calling task was
+    ///   cancelled.
+    func ready(_ id: RequestID, for service: APIService, clock: any APIClock) async throws(APIError) -> Int {
+        let now = clock.date
+        if let newRun = state.withLock({ $0.openIfDue(at: now) }) { start(newRun, of: service, clock) }
         try await wait(id, isNew: true).get()
         return generation
     }
@@ -38,7 +54,10 @@ final class LoginSession: Sendable {
         clock: any APIClock
     ) async throws(APIError) {
         let (newRun, outcome) = state.withLock { state -> (Int?, Outcome?) in
-            guard !state.isRunning else { return (nil, nil) }
+            guard !state.isRunning else {
+                if state.generation == generation { state.requireRun() }
+                return (nil, nil)
+            }
             guard state.generation == generation else { return (nil, state.outcome) }
             return (state.open(), nil)
         }
@@ -101,7 +120,7 @@ final class LoginSession: Sendable {
         defer { state.take { $0.releaseHandler() }?.resume(returning: true) }
         let now = clock.uptime
         guard state.withLock({ $0.mayStart(at: now) }) else { return .failure(Self.tooManyLogins(service)) }
-        return await callHandler(run, service)
+        return await callHandler(run, service, clock)
     }
 
     private func takeHandler(for run: Int) async -> Bool {
@@ -116,13 +135,23 @@ final class LoginSession: Sendable {
         }
     }
 
-    @MainActor private func callHandler(_ run: Int, _ service: APIService) async -> Outcome {
+    @MainActor private func callHandler(_ run: Int, _ service: APIService, _ clock: any APIClock) async -> Outcome {
+        guard let handler = service.reloginHandler else { return .success(()) }
+        readRenewalDate(of: handler)
+        let now = clock.date
+        // The app may have signed in meanwhile.
+        if let waiters = state.take({ $0.closeUnlessDue(run, at: now) }) {
+            resume(waiters)
+            return .success(())
+        }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
-        let scope = ReloginScope(of: self)
+        let scope = ReloginScope(of: service)
         defer { scope.end() }
         do {
-            try await ReloginScope.$current.withValue(scope) { try await service.reloginHandler?.relogin() }
+            try await ReloginScope.$current.withValue(scope) { try await handler.relogin() }
+            let (renewalDate, now) = (handler.loginRenewalDate, clock.date)
+            state.withLock { $0.didRenew(run, to: renewalDate, at: now) }
             return .success(())
         } catch {
             return .failure(APIError(.loginExpired, messages: service.errorMessages, underlying: error))
@@ -137,10 +166,18 @@ final class LoginSession: Sendable {
     /// Ends a relogin, unless it has ended; the handler is notified of an expired session before the waiters are.
     private func finish(_ run: Int, of service: APIService, with outcome: Outcome) async {
         if case .failure(let error) = outcome, error.isOfCancelledLogin, isDropped(run) { return }
+        if case .failure = outcome, let waiters = state.take({ $0.closeFailedEarly(run) }) {
+            // The login is valid until the service refuses it.
+            return resume(waiters)
+        }
         guard state.take({ $0.setOutcome(outcome, of: run) }) != nil else { return }
         if case .failure(let error) = outcome { await reportExpiry(error, service, run) }
         let closed = state.take { $0.isCurrent(run) ? $0.close() : nil }
-        for waiter in closed?.waiters ?? [] { waiter.resume(returning: outcome) }
+        resume(closed?.waiters ?? [], returning: outcome)
+    }
+
+    private func resume(_ waiters: [Waiter], returning outcome: Outcome = .success(())) {
+        for waiter in waiters { waiter.resume(returning: outcome) }
     }
 
     /// Closes a relogin that was cancelled together with all of its waiters, so that no load reports an expired session.

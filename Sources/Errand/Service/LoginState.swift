@@ -1,8 +1,12 @@
+import Foundation
+
 /// The state of a ``LoginSession``.
 struct LoginState {
     /// One relogin that is under way.
     private struct Run {
         let number: Int
+        /// The renewal date that has begun it; `nil` when a load needs it because the service has refused that load.
+        var dueDate: Date?
         var work: Task<LoginSession.Outcome, Never>?
         var hasBegun = false
         var hasOutcome = false
@@ -27,13 +31,16 @@ struct LoginState {
     private var lastRun = 0
     private var isHandlerBusy = false
     private var recentStarts: [Duration] = []
+    private var renewalDate: Date?
+    /// The renewal date for which no further relogin begins.
+    private var spentRenewalDate: Date?
 
     var isRunning: Bool { run != nil }
 
     /// Begins a relogin and returns its number.
-    mutating func open() -> Int {
+    mutating func open(dueDate: Date? = nil) -> Int {
         lastRun += 1
-        run = Run(number: lastRun)
+        run = Run(number: lastRun, dueDate: dueDate)
         return lastRun
     }
 
@@ -59,6 +66,7 @@ struct LoginState {
         generation += 1
         hasSessionExpired = false
         recentStarts = []
+        (renewalDate, spentRenewalDate) = (nil, nil)
         return exchange(&outcome, with: .success(()))
     }
 
@@ -118,5 +126,48 @@ struct LoginState {
         generation += 1
         if case .success = outcome { hasSessionExpired = false }
         return exchange(&self.outcome, with: outcome)
+    }
+}
+
+// MARK: Early renewal
+
+extension LoginState {
+    /// The date from which a relogin begins before a request is sent; `nil` for never.
+    var dueDate: Date? { renewalDate == spentRenewalDate ? nil : renewalDate }
+
+    /// Records the handler's renewal date.
+    mutating func setRenewalDate(_ date: Date?) {
+        renewalDate = date
+    }
+
+    /// Begins a relogin if the renewal date has come and none runs, and returns its number.
+    mutating func openIfDue(at date: Date) -> Int? {
+        guard !isRunning, let dueDate, dueDate <= date else { return nil }
+        return open(dueDate: dueDate)
+    }
+
+    /// Records that a load of the current generation was refused, so that it fails if the relogin that runs does.
+    mutating func requireRun() {
+        run?.dueDate = nil
+    }
+
+    /// Ends a relogin that was begun by the renewal date, if that date has changed and has not come yet.
+    mutating func closeUnlessDue(_ number: Int, at date: Date) -> [LoginSession.Waiter]? {
+        guard isCurrent(number), run?.dueDate != nil, renewalDate.map({ $0 > date }) != false else { return nil }
+        return close().waiters
+    }
+
+    /// Ends a relogin that was begun by the renewal date and has failed, unless a load needs it; the date begins no other.
+    mutating func closeFailedEarly(_ number: Int) -> [LoginSession.Waiter]? {
+        guard isCurrent(number), let dueDate = run?.dueDate, run?.hasOutcome == false else { return nil }
+        spentRenewalDate = dueDate
+        return close().waiters
+    }
+
+    /// Records the renewal date after a relogin that has succeeded; a date that has come begins no other.
+    mutating func didRenew(_ number: Int, to renewalDate: Date?, at date: Date) {
+        guard isCurrent(number) else { return }
+        self.renewalDate = renewalDate
+        spentRenewalDate = renewalDate.flatMap { $0 <= date ? $0 : nil }
     }
 }

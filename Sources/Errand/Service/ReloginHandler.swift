@@ -1,9 +1,11 @@
-/// Signs the user in again when a service says that the login has expired.
+public import Foundation
+
+/// Signs the user in again when a service says that the login has expired, or before that.
 ///
 /// One relogin runs at a time for a service, however many requests need it. They wait for it, and so does every request
 /// that starts meanwhile; afterwards each of them is sent once more, with the headers, parameters and cookies of then.
 ///
-/// Both methods are called on the main actor, to which a class that adopts this protocol is isolated. Retained by
+/// All members are called on the main actor, to which a class that adopts this protocol is isolated. Retained by
 /// ``APIService/reloginHandler``.
 @MainActor public protocol ReloginHandler: AnyObject, Sendable {
     /// Gets new credentials and stores them where the service's common headers or cookies read them.
@@ -23,6 +25,15 @@
     /// every waiting load's `loginExpired`.
     func relogin() async throws
 
+    /// The date from which the login is renewed before a request is sent, usually a little before it expires; `nil`, the
+    /// default, is never.
+    ///
+    /// Read when a load begins, before a renewal, and after each ``relogin()``. From this date on, by the clock of the proxy,
+    /// the next request starts one relogin before it is sent; that request and all that begin meanwhile wait for it. If it
+    /// fails, the login is used until the service refuses it: only loads that were refused meanwhile make it a relogin whose
+    /// failure is theirs. Each date starts one relogin, and a date that has passed when `relogin()` returns starts none.
+    var loginRenewalDate: Date? { get }
+
     /// Called when the session has expired and could not be renewed, before the loads that wait for it fail.
     ///
     /// The place to show the sign-in screen. Called once for each session: not again, however often a relogin fails, until
@@ -31,6 +42,9 @@
 }
 
 extension ReloginHandler {
+    /// Never.
+    public var loginRenewalDate: Date? { nil }
+
     /// Does nothing.
     public func sessionDidExpire(_ error: APIError) {}
 }

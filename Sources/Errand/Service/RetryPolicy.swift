@@ -2,8 +2,9 @@ import Foundation
 
 /// When a load that failed is sent again, and how long it waits before that.
 ///
-/// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2) or it has
-/// a ``BaseAPIRequest/idempotencyKey``. Failures that a retry cannot fix are not retried: a cancellation, a timeout, and the
+/// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2), it has
+/// a ``BaseAPIRequest/idempotencyKey``, or the answer is 429 or 503 with `Retry-After` and without a redirect before it, with
+/// which a server says that it has not executed the request. Failures that a retry cannot fix are not retried: a cancellation, a timeout, and the
 /// errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`, `server` and
 /// `storage`.
 public struct RetryPolicy: Sendable {
@@ -62,6 +63,15 @@ extension RetryPolicy {
         // In seconds, because multiplying a long `Duration` can overflow.
         let longest = min(baseDelay / .seconds(1) * Double(1 << min(max(retry, 0), 30)), maxDelay / .seconds(1))
         return .seconds(longest * Double.random(in: 0...1))
+    }
+}
+
+extension APIError {
+    /// Whether an answer with `Retry-After` says that the request was not executed (RFC 6585 section 4, RFC 9110 section
+    /// 15.6.4); not after a redirect, before which it may have been.
+    var isOfPostponedRequest: Bool {
+        guard let response, response.redirects.isEmpty else { return false }
+        return response.status == 429 || response.status == 503
     }
 }
 

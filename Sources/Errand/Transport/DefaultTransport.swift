@@ -12,6 +12,44 @@ public enum DefaultTransport {
         #endif
         return URLSessionTransport()
     }
+
+    /// Creates a transport with a configuration: ``CurlTransport`` on Linux, where libcurl is available,
+    /// ``URLSessionTransport`` otherwise.
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest`` for a setting that is invalid, or that `URLSession` cannot apply;
+    ///   ``TransportError/Kind/cannotConnect`` when the process has no descriptors or memory left for libcurl.
+    public static func make(_ configuration: TransportConfiguration) throws(TransportError) -> any HTTPTransport {
+        #if os(Linux)
+        if CurlTransport.unavailableReason == nil { return try CurlTransport(configuration) }
+        #endif
+        if let setting = configuration.settingBeyondURLSession {
+            throw TransportError(.invalidRequest, "URLSession cannot apply the setting \(setting)")
+        }
+        return URLSessionTransport(connectionsPerHost: configuration.connectionsPerHost)
+    }
+}
+
+extension TransportConfiguration {
+    /// The first setting that ``URLSessionTransport`` would ignore; `nil` if there is none.
+    var settingBeyondURLSession: String? {
+        let standard = TransportConfiguration()
+        let settings = [
+            ("connections", connections != standard.connections),
+            ("connectTimeout", connectTimeout != standard.connectTimeout),
+            ("idleConnectionAge", idleConnectionAge != standard.idleConnectionAge),
+            ("proxy", !proxy.isEnvironment), ("unixSocketPath", unixSocketPath != nil),
+            ("tls.additionalAuthorities", tls.additionalAuthorities != nil),
+            ("tls.pinnedPublicKeys", !tls.pinnedPublicKeys.isEmpty), ("tls.clientIdentity", tls.clientIdentity != nil),
+            ("tls.minimumVersion", tls.minimumVersion != standard.tls.minimumVersion),
+        ]
+        return settings.first(where: \.1)?.0
+    }
+}
+
+extension TransportConfiguration.Proxy {
+    fileprivate var isEnvironment: Bool {
+        if case .environment = self { true } else { false }
+    }
 }
 
 #if os(Linux)

@@ -90,16 +90,16 @@ struct RequestDraftTests {
     func `Without parameters there is no body and no Content-Type`(
         _ method: HTTPMethod,
         _ serializer: RequestSerializer
-    ) throws {
+    ) async throws {
         var draft = RequestDraft(method: method, path: "/g")
         draft.serializer = serializer
         draft.form = MultipartForm()
         let request = try draft.request(for: .sample())
         #expect(request.body.isEmpty)
         #expect(request.headers["Content-Type"] == nil)
-        let typed = try draft.request(for: .sample { $0.commonHeaders = { ["Content-Type": "text/x"] } })
+        let typed = try await draft.complete(for: .sample { $0.commonHeaders = { ["Content-Type": "text/x"] } })
         #expect(typed.headers["Content-Type"] == "text/x", "the app's Content-Type is sent")
-        #expect(try !draft.request(for: .sample { $0.commonParams = { ["v": 1] } }).body.isEmpty)
+        #expect(try await !draft.complete(for: .sample { $0.commonParams = { ["v": 1] } }).body.isEmpty)
     }
 
     @Test func `Empty parameters, and those that are all in the path, are an empty object`() throws {
@@ -120,25 +120,26 @@ struct RequestDraftTests {
     }
 
     @Test func `The body's type replaces the service's, and the request's replaces both, except for a form's boundary`()
-        throws
+        async throws
     {
         let service = APIService.sample { $0.commonHeaders = { ["Content-Type": "application/json"] } }
         var draft = RequestDraft(method: .post, path: "/g", params: ["a": 1])
         draft.serializer = .form
-        #expect(try draft.request(for: service).headers.values("Content-Type") == ["application/x-www-form-urlencoded"])
+        let form = try await draft.complete(for: service).headers.values("Content-Type")
+        #expect(form == ["application/x-www-form-urlencoded"])
         draft.serializer = .raw(.data(Data([1])), contentType: "image/png")
-        #expect(try draft.request(for: service).headers.values("Content-Type") == ["image/png"])
+        #expect(try await draft.complete(for: service).headers.values("Content-Type") == ["image/png"])
         draft.headers = ["content-type": "image/webp"]
-        #expect(try draft.request(for: service).headers.values("Content-Type") == ["image/webp"])
+        #expect(try await draft.complete(for: service).headers.values("Content-Type") == ["image/webp"])
         draft.serializer = .multipart
-        let type = try draft.request(for: service).headers.values("Content-Type")
+        let type = try await draft.complete(for: service).headers.values("Content-Type")
         #expect(type.count == 1 && type[0].hasPrefix("multipart/form-data; boundary="))
         draft.method = .get
         draft.headers = [:]
-        #expect(try draft.request(for: service).headers.values("Content-Type") == ["application/json"])
+        #expect(try await draft.complete(for: service).headers.values("Content-Type") == ["application/json"])
     }
 
-    @Test func `Common headers and parameters are read at each send, and replaced by the request's`() throws {
+    @Test func `Common headers and parameters are read at each send, and replaced by the request's`() async throws {
         let tokens = Counter()
         let service = APIService.sample {
             $0.commonHeaders = { ["X-Token": "t\(tokens.next())", "Accept": "*/*"] }
@@ -146,8 +147,8 @@ struct RequestDraftTests {
         }
         var draft = RequestDraft(method: .post, path: "/g", params: ["page": 2])
         draft.headers = ["accept": "application/json"]
-        let first = try draft.request(for: service)
-        let second = try draft.request(for: service)
+        let first = try await draft.complete(for: service)
+        let second = try await draft.complete(for: service)
         #expect(first.headers["X-Token"] == "t1")
         #expect(second.headers["X-Token"] == "t2")
         #expect(first.headers.values("Accept") == ["application/json"])
@@ -161,5 +162,12 @@ struct RequestDraftTests {
         form.append(Data("x".utf8), name: "f", filename: "x.txt", contentType: "text/plain")
         draft.form = form
         #expect(try draft.request(for: .sample()).body == draft.request(for: .sample()).body)
+    }
+}
+
+extension RequestDraft {
+    /// Returns the request with what the service adds to it.
+    fileprivate func complete(for service: APIService) async throws -> HTTPRequest {
+        try request(for: service, with: await service.common())
     }
 }

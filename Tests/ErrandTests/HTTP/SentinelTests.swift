@@ -157,8 +157,10 @@ struct SentinelTests {
             failed.result?.error, APIError(.http, underlying: NSError(domain: "s3cret", code: 1)),
             APIError(.http, messages: ErrorMessages(byType: [.http: "no"]), failure: failure, response: refused),
         ].compactMap { $0 }
+        let environment = APIEnvironment(Self.url.host ?? "", baseURL: Self.url, headers: Self.headers)
         return [
-            "APIService": [service], "APIProxy": [proxy], "ScriptedTransport": [transport],
+            "APIEnvironment": [environment], "APIService": [service, APIService(environment: environment)],
+            "APIProxy": [proxy], "ScriptedTransport": [transport],
             "RequestRecorder": [recorder],
             "BaseAPIRequest": [TextRequest(proxy: proxy)], "PageAPIRequest": [list], "PageSequence": [list.pages],
             "APIRequest": [ready], "APIRequestOptions": [APIRequestOptions(idempotencyKey: { Self.secret })],
@@ -179,6 +181,8 @@ struct SentinelTests {
             password: Self.secret,
             origins: [Self.url]
         )
+        var proxyConfiguration = APIProxyConfiguration()
+        proxyConfiguration.transport = configuration
         var request = HTTPRequest(.post, Self.url, headers: Self.headers, body: .data(Self.bytes))
         request.destination = .file(URL("file:///tmp/x"))
         let jar = CookieJar()
@@ -192,7 +196,10 @@ struct SentinelTests {
             "Certificates": [configuration.tls.additionalAuthorities as Any],
             "ClientIdentity": [configuration.tls.clientIdentity as Any],
             "TransportError": [TransportError(.connectionLost, "lost", underlying: cause)],
-            "CookieJar": [jar], "Cookie": jar.cookies,
+            "CookieJar": [jar], "Cookie": jar.cookies, "APIProxyConfiguration": [proxyConfiguration],
+            "APIProxyConfigurationError": [
+                APIProxyConfigurationError.transport(TransportError(.connectionLost, "lost", underlying: cause))
+            ],
         ]
     }
 

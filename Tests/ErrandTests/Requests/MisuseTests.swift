@@ -90,6 +90,27 @@ struct MisuseTests {
         #expect(verdict.output.contains(complaint), "\(verdict.output)")
     }
 
+    @Test(arguments: TypeChecker.Isolation.allCases)
+    func `A token of the main actor can be read by every closure of a service`(
+        _ isolation: TypeChecker.Isolation
+    ) async throws {
+        let source = """
+            import Errand
+            import Foundation
+            @MainActor final class TokenStore { var token: String? }
+            @MainActor func prepare(_ service: inout APIService, _ store: TokenStore) {
+                service.commonHeaders = { [weak store] in ["Authorization": await store?.token] }
+                service.commonParams = { [weak store] in ["token": await store?.token] }
+                service.adapt = { [weak store] in $0.headers["Authorization"] = await store?.token }
+                service.commonHeaders = { ["X-Client": "ios"] }
+            }
+            """
+        let verdict = try await TypeChecker.check(source, isolation: isolation)
+        #expect(verdict.succeeded, "\(verdict.output)")
+        let unawaited = source.replacing("await ", with: "")
+        #expect(try await !TypeChecker.check(unawaited, isolation: isolation).succeeded)
+    }
+
     @Test func `The error for a response that is not Decodable says what it must be`() async throws {
         let verdict = try await TypeChecker.check(right.replacing("[String]", with: "[any Sendable]"))
         #expect(!verdict.succeeded)

@@ -115,6 +115,48 @@ struct RetryTests {
         #expect(transport.requests.allSatisfy { $0.body == transport.requests[0].body })
     }
 
+    @Test(
+        arguments: [429, 503],
+        [("7", Duration.seconds(7)), ("Tue, 14 Nov 2023 22:13:50 GMT", .seconds(30)), ("3600", .seconds(60))]
+    )
+    func `A method that is not idempotent is repeated after Retry-After, with which it was not executed`(
+        _ status: Int,
+        _ delay: (text: String, length: Duration)
+    ) async {
+        let answers = Answers([.status(status, headers: ["Retry-After": delay.text]), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in answers.next() }
+        let proxy = proxy(transport) { $0.baseDelay = .zero }
+        request(proxy, .post).loadAndKeep()
+        await clock.waitForSleepers()
+        clock.advance(by: delay.length - .milliseconds(1))
+        await sentinel(proxy)
+        #expect(transport.requests.count == 1)
+        clock.advance(by: .milliseconds(1))
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map(\.method) == [.post, .post])
+    }
+
+    @Test(arguments: [
+        HTTPResponse.status(503), .status(503, headers: ["Retry-After": "soon"]), .status(429),
+        .status(500, headers: ["Retry-After": "1"]), .status(408, headers: ["Retry-After": "1"]),
+    ])
+    func `A POST that may have been executed is sent once`(_ answer: HTTPResponse) async {
+        let transport = ScriptedTransport { _ in answer }
+        request(proxy(transport), .post).loadAndKeep()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `A POST that was executed before a redirect is sent once`() async {
+        let transport = ScriptedTransport { request in
+            request.method == .post
+                ? .status(303, headers: ["Location": "/result"]) : .status(503, headers: ["Retry-After": "1"])
+        }
+        request(proxy(transport), .post).loadAndKeep()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(transport.requests.map(\.method) == [.post, .get])
+    }
+
     @Test func `A request's policy takes precedence over the service's`() async {
         let transport = ScriptedTransport { _ in .status(503) }
         let request = request(proxy(transport))

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 @testable import Errand
@@ -11,6 +12,7 @@ import Synchronization
     private(set) var expiries = 0
     var fails = false
     var gate: Latch?
+    var loginRenewalDate: Date?
     var login: (@MainActor () async throws -> Void)?
 
     func setToken(_ token: String) { current.withLock { $0 = token } }

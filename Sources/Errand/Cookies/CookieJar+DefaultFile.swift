@@ -1,0 +1,30 @@
+public import Foundation
+
+extension CookieJar {
+    /// The cookie file of this application: ``defaultFile(named:)`` with the name of the process or, on Apple platforms,
+    /// the bundle identifier.
+    public static var defaultFile: URL {
+        defaultFile(named: Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName)
+    }
+
+    /// The cookie file of an application or account by name, in which `/` is replaced by `-`.
+    ///
+    /// On Linux it is `$XDG_STATE_HOME/<name>/cookies.txt`, or `~/.local/state/<name>/cookies.txt` if that variable is not
+    /// an absolute path (XDG Base Directory Specification 0.8); on Apple platforms
+    /// `~/Library/Application Support/<name>/cookies.txt`.
+    public static func defaultFile(named name: String) -> URL {
+        let folder = name.replacing("/", with: "-")
+        let isFolder = !folder.isEmpty && folder != "." && folder != ".."
+        return stateFolder.appending(component: isFolder ? folder : "-").appending(component: "cookies.txt")
+    }
+
+    #if canImport(Darwin)
+    private static var stateFolder: URL { .applicationSupportDirectory }
+    #else
+    private static var stateFolder: URL {
+        let folder = ProcessInfo.processInfo.environment["XDG_STATE_HOME"] ?? ""
+        guard folder.hasPrefix("/") else { return .homeDirectory.appending(path: ".local/state") }
+        return URL(filePath: folder, directoryHint: .isDirectory)
+    }
+    #endif
+}

@@ -1,0 +1,120 @@
+import Synchronization
+
+/// How ``APIProxy/shared`` is made; see ``APIProxy/configureShared(with:)``.
+public struct APIProxyConfiguration: Sendable {
+    /// How it connects.
+    public var transport = TransportConfiguration()
+    /// How many requests may be on the wire at a time; the capacity of the transport applies as well.
+    public var queueLimits = QueueLimits()
+    /// The time of deadlines, back-off and cookies; the machine's by default.
+    public var clock: any APIClock = SystemClock()
+
+    /// Creates the default configuration.
+    public init() {}
+}
+
+extension APIProxyConfiguration: CustomReflectable {
+    /// A mirror without the clock, which is an object of the app.
+    public var customMirror: Mirror { Mirror(self, children: ["transport": transport, "queueLimits": queueLimits]) }
+}
+
+/// Why ``APIProxy/shared`` was not configured; it is as it was before the call.
+public enum APIProxyConfigurationError: Error, Sendable {
+    /// It has been used: it has its transport, and requests may be under way.
+    case alreadyInUse
+    /// It has been configured before.
+    case alreadyConfigured
+    /// The transport refuses its configuration, or cannot be made now.
+    case transport(TransportError)
+}
+
+extension APIProxyConfigurationError: CustomStringConvertible {
+    /// What to change.
+    public var description: String {
+        switch self {
+        case .alreadyInUse: "APIProxy.shared is in use: configure it when the app starts, before its first use"
+        case .alreadyConfigured: "APIProxy.shared has been configured before: configure it once"
+        case .transport(let error): "the transport of APIProxy.shared cannot be made: \(error)"
+        }
+    }
+}
+
+extension APIProxy {
+    static let sharedConfiguration = SharedProxyConfiguration()
+
+    /// Configures ``shared``, once and before its first use, which a request without a proxy of its own is.
+    ///
+    /// ```swift
+    /// var configuration = APIProxyConfiguration()
+    /// configuration.transport.connectTimeout = .seconds(10)
+    /// try APIProxy.configureShared(with: configuration)
+    /// ```
+    ///
+    /// Any thread; of several callers, and of a caller and the first use, one is first. Not for ``APIProxy`` objects of the app,
+    /// which have these values as arguments.
+    ///
+    /// - Throws: Why nothing was configured.
+    public static func configureShared(
+        with configuration: APIProxyConfiguration
+    ) throws(APIProxyConfigurationError) {
+        try sharedConfiguration.configure(with: configuration)
+    }
+}
+
+/// Decides between the first use of the shared proxy and its configuration.
+final class SharedProxyConfiguration: Sendable {
+    /// What a configured proxy is made of.
+    struct Parts: Sendable {
+        let transport: any HTTPTransport
+        let queueLimits: QueueLimits
+        let clock: any APIClock
+    }
+
+    private struct State {
+        var parts: Parts?
+        var isConfigured = false
+        var isInUse = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Configures the proxy, unless that was done before or the proxy is in use.
+    func configure(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
+        // Before a transport is made in vain, which is a thread and its descriptors.
+        if let error = state.withLock({ Self.obstacle(in: $0) }) { throw error }
+        let transport: any HTTPTransport
+        do throws(TransportError) {
+            transport = try DefaultTransport.make(configuration.transport)
+        } catch {
+            throw .transport(error)
+        }
+        let parts = Parts(transport: transport, queueLimits: configuration.queueLimits, clock: configuration.clock)
+        let obstacle = state.withLock { state in
+            let obstacle = Self.obstacle(in: state)
+            if obstacle == nil { (state.parts, state.isConfigured) = (parts, true) }
+            return obstacle
+        }
+        if let obstacle { throw obstacle }
+    }
+
+    /// Returns what the proxy is made of at its first use; `nil` where it was not configured, which it cannot be any more.
+    func use() -> Parts? {
+        state.take { state in
+            state.isInUse = true
+            return exchange(&state.parts, with: nil)
+        }
+    }
+
+    /// Makes the proxy at its first use; its cookies persist in the application's own file.
+    func makeProxy() -> APIProxy {
+        let jar = CookieJar(file: CookieJar.defaultFile)
+        guard let parts = use() else { return APIProxy(cookies: jar) }
+        let (limits, clock) = (parts.queueLimits, parts.clock)
+        return APIProxy(transport: parts.transport, cookies: jar, queueLimits: limits, clock: clock)
+    }
+
+    private static func obstacle(in state: State) -> APIProxyConfigurationError? {
+        if state.isConfigured { return .alreadyConfigured }
+        return state.isInUse ? .alreadyInUse : nil
+    }
+}

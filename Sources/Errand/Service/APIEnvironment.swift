@@ -1,0 +1,113 @@
+public import Foundation
+import Synchronization
+
+/// One of the installations of a backend, such as production or staging: what differs between them, as one value.
+///
+/// ```swift
+/// extension APIEnvironment {
+///     static let production = APIEnvironment("production", baseURL: URL(string: "https://api.shop.example/v1")!)
+///     static let staging = APIEnvironment("staging", baseURL: URL(string: "https://staging.shop.example/v1")!)
+/// }
+///
+/// APIProxy.shared.defaultService = APIService(environment: .production)
+/// APIProxy.shared.defaultService?.environment = .staging
+/// ```
+///
+/// A load keeps the environment in which it has begun, for its retries, for its relogin and for its replay; a load that begins
+/// inside ``ReloginHandler/relogin()`` has the environment of the loads that need the relogin.
+///
+/// Each environment has a login of its own, whose relogin holds back no load of another one, and a cookie jar of its own
+/// beside the jar of the service or of the proxy: with a file `cookies.txt` there is `cookies-staging.txt` in the same folder. An
+/// app that stores a token stores one for each environment.
+public struct APIEnvironment: Sendable {
+    /// The name, which identifies the environment among those of a service; empty for a service that was created with a base
+    /// URL, which uses the jar of the proxy itself.
+    public let name: String
+    /// The URL that paths are appended to, its own path included.
+    public var baseURL: URL
+    /// Header lines of every request, which replace the service's ``APIService/commonHeaders`` of the same name; none by
+    /// default.
+    public var headers: HTTPHeaders
+    /// Changes the service for the loads of this environment, for instance its relogin handler or its deadline; `nil`, the
+    /// default, changes nothing.
+    ///
+    /// Called with a copy when a load begins, on any thread. A change of the copy's environment has no effect.
+    public var changes: (@Sendable (inout APIService) -> Void)?
+
+    /// Creates an environment.
+    ///
+    /// - Parameters:
+    ///   - name: The name, which differs from that of the other environments.
+    ///   - baseURL: An absolute `http` or `https` URL.
+    ///   - headers: Header lines of every request.
+    ///   - changes: Changes the service for the loads of this environment; see ``changes``.
+    public init(
+        _ name: String,
+        baseURL: URL,
+        headers: HTTPHeaders = [:],
+        changes: (@Sendable (inout APIService) -> Void)? = nil
+    ) {
+        self.name = name
+        self.baseURL = baseURL
+        self.headers = headers
+        self.changes = changes
+    }
+}
+
+extension APIEnvironment: Hashable {
+    /// Whether name and base URL are equal.
+    public static func == (lhs: APIEnvironment, rhs: APIEnvironment) -> Bool {
+        lhs.name == rhs.name && lhs.baseURL == rhs.baseURL
+    }
+
+    /// Hashes the name and the base URL.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(baseURL)
+    }
+}
+
+extension APIEnvironment: CustomStringConvertible, CustomReflectable {
+    /// The name, and the base URL without user and password.
+    public var description: String {
+        (name.isEmpty ? "" : "\(name), ") + Redaction.url(baseURL.absoluteString)
+    }
+
+    /// The environment as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["environment": description]) }
+}
+
+/// The login sessions of a service and its copies: one for each environment and origin.
+final class LoginSessions: Sendable {
+    private struct Key: Hashable {
+        let name: String
+        let origin: String
+    }
+
+    private let sessions = Mutex<[Key: LoginSession]>([:])
+
+    /// Returns the session of an environment, the same one each time.
+    func session(of environment: APIEnvironment) -> LoginSession {
+        let key = Key(name: environment.name, origin: environment.baseURL.originText)
+        let new = LoginSession()
+        return sessions.withLock { sessions in
+            let session = sessions[key] ?? new
+            sessions[key] = session
+            return session
+        }
+    }
+}
+
+extension APIService {
+    /// The service as a load uses it that begins now: with the changes of its environment, which is that of the relogin in
+    /// which the load begins, if it does.
+    var forNewLoad: APIService {
+        var service = self
+        if let environment = ReloginScope.environment(of: logins) { service.environment = environment }
+        let environment = service.environment
+        guard let changes = environment.changes else { return service }
+        changes(&service)
+        service.environment = environment
+        return service
+    }
+}

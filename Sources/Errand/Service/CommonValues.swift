@@ -1,0 +1,37 @@
+/// What a service adds to a request: its common headers and parameters of one moment.
+struct CommonValues: Sendable {
+    var headers: HTTPHeaders = [:]
+    var params: APIParams?
+}
+
+extension APIService {
+    /// Returns what the service adds to a request of this moment.
+    func common() async throws(APIError) -> CommonValues {
+        var common = CommonValues()
+        do {
+            if let commonParams { common.params = try await commonParams() }
+            if let commonHeaders { common.headers = try await commonHeaders() }
+            if !environment.headers.isEmpty { common.headers = common.headers.merging(environment.headers) }
+        } catch {
+            throw failure(error, "the service could not make its common headers or parameters")
+        }
+        return common
+    }
+
+    /// Returns the request as it is sent.
+    func adapted(_ request: HTTPRequest) async throws(APIError) -> HTTPRequest {
+        guard let adapt else { return request }
+        var request = request
+        do {
+            try await adapt(&request)
+        } catch {
+            throw failure(error, "the service could not adapt the request")
+        }
+        return request
+    }
+
+    private func failure(_ error: any Error, _ reason: String) -> APIError {
+        if let error = error as? APIError { return error }
+        return APIError(.invalidRequest, messages: errorMessages, reason: reason, underlying: error)
+    }
+}

@@ -1,0 +1,99 @@
+import Dispatch
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@Suite("The shared proxy is configured once, before its first use", .takesTurns, .timeLimit(.minutes(10)))
+struct SharedProxyTests {
+    private struct Configured: Error {}
+
+    /// How a configuration ended; `nil` for success.
+    private static func problem(
+        _ configuration: SharedProxyConfiguration,
+        _ change: (inout APIProxyConfiguration) -> Void = { _ in }
+    ) -> APIProxyConfigurationError? {
+        var value = APIProxyConfiguration()
+        change(&value)
+        do throws(APIProxyConfigurationError) {
+            try configuration.configure(with: value)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `Its transport, its limits and its clock are those of the configuration`() async {
+        await #expect(processExitsWith: .success) {
+            let clock = ManualClock()
+            var configuration = APIProxyConfiguration()
+            configuration.transport.connectionsPerHost = 3
+            configuration.queueLimits = QueueLimits(perHost: 2, total: 2)
+            configuration.clock = clock
+            try APIProxy.configureShared(with: configuration)
+            #expect(APIProxy.shared.context.transport.capacity.connectionsPerHost == 3)
+            #expect(APIProxy.shared.context.clock as? ManualClock === clock)
+            let lane = QueueLane(host: "a", priority: .normal)
+            let admitted = (0..<3).map { _ in APIProxy.shared.context.queue.enter(lane) {} == nil }
+            #expect(admitted == [true, true, false])
+            let again = #expect(throws: APIProxyConfigurationError.self) {
+                try APIProxy.configureShared(with: configuration)
+            }
+            guard case .alreadyConfigured = again else { throw Configured() }
+        }
+    }
+
+    @Test func `After its first use it cannot be configured`() async {
+        await #expect(processExitsWith: .success) {
+            let first = await MainActor.run { APIRequest<Void>("/a").proxy }
+            let error = #expect(throws: APIProxyConfigurationError.self) {
+                try APIProxy.configureShared(with: APIProxyConfiguration())
+            }
+            guard case .alreadyInUse = error else { throw Configured() }
+            #expect(APIProxy.shared === first)
+            #expect("\(error as Any)".contains("when the app starts"))
+        }
+    }
+
+    @Test func `A configuration that is refused changes nothing`() {
+        let configuration = SharedProxyConfiguration()
+        let refused = Self.problem(configuration) { $0.transport.tls.pinnedPublicKeys = ["no key"] }
+        guard case .transport(let error)? = refused else {
+            Issue.record("\(refused as Any)")
+            return
+        }
+        #expect(error.kind == .invalidRequest)
+        #expect(Self.problem(configuration) == nil)
+        #expect(configuration.use() != nil)
+    }
+
+    @Test func `A setting that URLSession cannot apply is named`() {
+        var configuration = TransportConfiguration()
+        configuration.connectionsPerHost = 3
+        #expect(configuration.settingBeyondURLSession == nil)
+        configuration.unixSocketPath = "/tmp/s"
+        #expect(configuration.settingBeyondURLSession == "unixSocketPath")
+        configuration.proxy = .none
+        #expect(configuration.settingBeyondURLSession == "proxy")
+    }
+
+    @Test func `Of several configurations and a first use at the same time one is first`() {
+        for _ in 0..<20 {
+            let configuration = SharedProxyConfiguration()
+            let successes = Mutex(0)
+            let used = Mutex<Bool?>(nil)
+            DispatchQueue.concurrentPerform(iterations: 4) { number in
+                if number == 3 {
+                    let isConfigured = configuration.use() != nil
+                    used.withLock { $0 = isConfigured }
+                } else if Self.problem(configuration) == nil {
+                    successes.withLock { $0 += 1 }
+                }
+            }
+            #expect(successes.withLock { $0 } == (used.withLock { $0 } == true ? 1 : 0))
+            #expect(Self.problem(configuration) != nil)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Common headers and parameters may wait for an actor", .timeLimit(.minutes(10)))
+struct CommonHeadersTests {
+    /// A token that only the main actor reads.
+    @MainActor private final class Store: ReloginHandler {
+        var token = "t0"
+
+        func relogin() async throws { token = "t1" }
+    }
+
+    private struct Locked: Error {}
+
+    private let screen = Screen()
+
+    private func request(_ transport: ScriptedTransport, _ service: APIService) -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport, service: service))
+        request.method = .get
+        return request
+    }
+
+    @Test func `A token of the main actor is read at the first send, at a retry and after a relogin`() async {
+        let store = Store()
+        let answers = Answers([.status(503), .status(401), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in answers.next() }
+        let service = APIService.sample {
+            $0.commonHeaders = { [weak store] in ["X-Token": await store?.token] }
+            $0.commonParams = { [weak store] in ["token": await store?.token] }
+            $0.reloginHandler = store
+            $0.retryPolicy = RetryPolicy()
+            $0.retryPolicy.baseDelay = .zero
+        }
+        request(transport, service).loadAndKeep()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers["X-Token"] } == ["t0", "t0", "t1"])
+        #expect(transport.requests.map { $0.url.query } == ["token=t0", "token=t0", "token=t1"])
+    }
+
+    @Test func `A header without a value adds no line`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let service = APIService.sample {
+            $0.commonHeaders = { [weak store = Optional<Store>.none] in
+                ["X-Token": await store?.token, "X-Client": "a"]
+            }
+        }
+        request(transport, service).loadAndKeep()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers.map(\.name) } == [["X-Client"]])
+    }
+
+    @Test(arguments: [true, false])
+    func `A cancel of the load cancels the task that reads them, and nothing is sent`(_ inHeaders: Bool) async throws {
+        let (begun, ended) = (Latch(), Latch())
+        let wait = { @Sendable in
+            begun.open()
+            defer { ended.open() }
+            try await Latch().wait()
+        }
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let service = APIService.sample {
+            if inHeaders {
+                $0.commonHeaders = {
+                    try await wait()
+                    return [:]
+                }
+            } else {
+                $0.commonParams = {
+                    try await wait()
+                    return nil
+                }
+            }
+        }
+        let request = request(transport, service)
+        request.loadData()
+        try await begun.wait()
+        request.cancelAllRequests()
+        try await ended.wait()
+        #expect(await screen.ending() == .cancel)
+        await sentinel(request.proxy)
+        #expect(transport.requests.isEmpty && screen.events == [.cancel])
+    }
+
+    @Test func `Their error is the failure of the load, and nothing is sent`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let locked = request(transport, .sample { $0.commonHeaders = { throw Locked() } })
+        let error = await #expect(throws: APIError.self) { try await locked.value() }
+        #expect(error?.type == .invalidRequest && error?.underlying is Locked)
+        #expect(error?.reason?.contains("common headers") == true)
+        let own = request(transport, .sample { $0.commonParams = { throw APIError(.security, reason: "no key") } })
+        #expect(await #expect(throws: APIError.self) { try await own.value() }?.reason == "no key")
+        #expect(transport.requests.isEmpty)
+    }
+}
