@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Everything that is true of one backend.
+/// One backend: its URL, headers, envelope, sign-in, limits and texts of errors.
 ///
-/// An app makes one value for each backend, gives the usual one to ``APIProxy/defaultService``, and lets request classes
-/// name others with ``BaseAPIRequest/service``. Copies of a service share its sign-in: a relogin that runs for one of
-/// them runs for all.
+/// An app creates one value for each backend, sets the usual one as ``APIProxy/defaultService``, and returns others from
+/// ``BaseAPIRequest/service`` of request classes. Copies of a service share its sign-in: a relogin that runs for one of them
+/// runs for all.
 public struct APIService: Sendable {
     private struct Contents: Sendable {
         var baseURL: URL { didSet { queueHost = baseURL.queueHost } }
@@ -48,14 +48,14 @@ public struct APIService: Sendable {
     }
     /// What the proxy's limits for a host apply to.
     var queueHost: String { contents.queueHost }
-    /// Header lines of every request, asked for at each send, so also after a relogin; any thread.
+    /// Returns the header lines of every request; called at each send, also after a relogin, on any thread.
     public var commonHeaders: @Sendable () -> HTTPHeaders {
         get { contents.commonHeaders }
         set { contents.commonHeaders = newValue }
     }
-    /// Parameters of every request, asked for at each send; a request's own win.
+    /// Returns the parameters of every request; called at each send, also after a relogin, on any thread.
     ///
-    /// Any thread.
+    /// A request's parameters replace those of the same name.
     public var commonParams: @Sendable () -> APIParams? {
         get { contents.commonParams }
         set { contents.commonParams = newValue }
@@ -76,7 +76,7 @@ public struct APIService: Sendable {
     }
     /// The wrapper of every answer; `nil` decodes answers as a whole.
     ///
-    /// A request's own wins.
+    /// A request's value takes precedence.
     public var envelope: Envelope? {
         get { contents.envelope }
         set { contents.envelope = newValue }
@@ -90,7 +90,7 @@ public struct APIService: Sendable {
     }
     /// The longest silence: how long no byte may move in either direction, connecting included; 60 s by default.
     ///
-    /// A request's own wins.
+    /// A request's value takes precedence.
     public var timeout: Duration {
         get { contents.timeout }
         set { contents.timeout = newValue }
@@ -98,7 +98,7 @@ public struct APIService: Sendable {
     /// How long a load may take from its turn to its ending, with retries, back-off and relogin; `nil`, the default, is no
     /// limit.
     ///
-    /// A request's own wins.
+    /// A request's value takes precedence.
     public var deadline: Duration? {
         get { contents.deadline }
         set { contents.deadline = newValue }
@@ -148,9 +148,9 @@ public struct APIService: Sendable {
         get { contents.reloginTimeout }
         set { contents.reloginTimeout = newValue }
     }
-    /// When a load that failed is sent again; twice by default, where that does no harm.
+    /// When a failed load is sent again; by default at most twice, and only if the server may receive it several times.
     ///
-    /// A request's own wins.
+    /// A request's value takes precedence.
     public var retryPolicy: RetryPolicy {
         get { contents.retryPolicy }
         set { contents.retryPolicy = newValue }

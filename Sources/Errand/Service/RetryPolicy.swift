@@ -2,9 +2,9 @@ import Foundation
 
 /// When a load that failed is sent again, and how long it waits before that.
 ///
-/// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2) or it has
-/// a ``BaseAPIRequest/idempotencyKey``. Failures that a retry cannot fix are not retried: a cancellation, a timeout, and the
-/// errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`, `server` and
+/// A load is sent again only if the server may receive it several times: its method is idempotent (RFC 9110 section 9.2.2)
+/// or it has a ``BaseAPIRequest/idempotencyKey``. Failures that a retry cannot fix are not retried: a cancellation, a
+/// timeout, and the errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`, `server` and
 /// `storage`.
 public struct RetryPolicy: Sendable {
     /// How often a load may be sent again; 2 by default.
