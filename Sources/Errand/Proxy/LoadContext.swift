@@ -9,6 +9,7 @@ final class LoadContext: Sendable {
     let transport: any HTTPTransport
     let reachability: Reachability
     let clock: any APIClock
+    let endings = EndingPublisher()
 
     init(queue: RequestQueue, transport: any HTTPTransport, reachability: Reachability, clock: any APIClock) {
         self.queue = queue

@@ -96,6 +96,7 @@ import Foundation
             outcome = file.end(with: outcome, messages: messages).mapError { $0.of(method, path: path) }
             response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
         }
+        publish(outcome.ending)
         guard let manager else {
             removeTemporaryFile()
             indicator?.hideLoading()
@@ -110,11 +111,19 @@ import Foundation
 
     private func wasCancelled() {
         if let manager { manager.interceptor?.request(manager, willEnd: .cancelled) }
+        publish(.cancelled)
         guard let manager else {
             indicator?.hideLoading()
             return
         }
         end(manager, with: .failure(APIError(.cancelled).of(method, path: path)), nil)
+    }
+
+    /// Passes the ending to the readers of ``APIProxy/endings``.
+    private func publish(_ ending: APIEnding) {
+        proxy.context.endings.publish {
+            EndedRequest(id: id, requestClass: Manager.self, method: method, path: path, ending: ending)
+        }
     }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
@@ -131,15 +140,5 @@ import Foundation
         if manager.silentLoads.remove(id) == nil { manager.notifyDelegate(ending) }
         for waiter in waiters { waiter.ended(outcome) }
         manager.interceptor?.request(manager, didEnd: ending)
-    }
-}
-
-extension Result where Failure == APIError {
-    /// The ending that this outcome makes.
-    var ending: APIEnding {
-        switch self {
-        case .success: .success
-        case .failure(let error): error.type == .cancelled ? .cancelled : .failure(error)
-        }
     }
 }
