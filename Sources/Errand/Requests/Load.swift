@@ -19,6 +19,7 @@ import Foundation
     /// Receives the progress; `nil` for none.
     var progress: (@MainActor (TransferProgress) -> Void)?
     var notifiesDelegateOfProgress = false
+    var presentsErrors = true
 
     init(
         of manager: Manager,
@@ -137,7 +138,9 @@ import Foundation
 
     private func notify(_ manager: Manager, of outcome: Result<any Sendable, APIError>) {
         let (waiters, ending) = (manager.takeWaiters(of: id), outcome.ending)
-        if manager.silentLoads.remove(id) == nil { manager.notifyDelegate(ending) }
+        let receiver = manager.takeReceiver(of: id)
+        if presentsErrors, case .failure(let error) = ending { manager.present(error, to: receiver) }
+        if case .delegate = receiver { manager.notifyDelegate(ending) }
         for waiter in waiters { waiter.ended(outcome) }
         manager.interceptor?.request(manager, didEnd: ending)
     }
