@@ -14,20 +14,21 @@ extension HTTPResponse {
     ///
     /// - Parameters:
     ///   - value: The value that the request's `Response` is decoded from.
-    ///   - code: The business code; 200, which is success, by default.
+    ///   - code: The business code, a number, a string or a Boolean; 200, which is success, by default.
     ///   - message: The message for the user; `ok` by default.
     ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
     /// - Returns: An answer with HTTP status 200.
     /// - Throws: The error of the encoder.
     public static func envelope(
         _ value: some Encodable,
-        code: Int = 200,
+        code: ServerCode = 200,
         message: String = "ok",
         encoder: JSONEncoder = .iso8601
     ) throws -> HTTPResponse {
         let data = String(decoding: try encoder.encode(value), as: UTF8.self)
         let text = String(decoding: try encoder.encode(message), as: UTF8.self)
-        return .json(#"{"errcode":\#(code),"msg":\#(text),"data":\#(data)}"#)
+        let number = String(decoding: try encoder.encode(code), as: UTF8.self)
+        return .json(#"{"errcode":\#(number),"msg":\#(text),"data":\#(data)}"#)
     }
 
     /// Returns an answer with this status and without a body.

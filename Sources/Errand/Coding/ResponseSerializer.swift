@@ -170,11 +170,17 @@ extension ResponseSerializer<Data> {
 
 extension ResponseSerializer<DownloadedFile> {
     /// The file that ``BaseAPIRequest/destination`` names, or else a new one in the temporary folder.
+    ///
+    /// With ``BaseAPIRequest/acceptedStatuses`` the body of such an answer is stored in the file as well. An accepted 304 does
+    /// not change the file that ``BaseAPIRequest/destination`` names, which is the value; without that file the load fails with
+    /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx answer only, and fails with `decoding` for
+    /// another.
     public static var file: Self {
         Self(from: .file) { response, service in
             try service.checkEnvelope(of: &response)
             guard let url = response.file else {
-                throw APIError(.decoding, messages: service.errorMessages, reason: "the answer is not in a file")
+                let reason = "the answer with status \(response.status) is not in a file"
+                throw APIError(.decoding, messages: service.errorMessages, reason: reason)
             }
             return DownloadedFile(url: url)
         }

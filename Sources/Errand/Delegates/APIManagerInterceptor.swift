@@ -32,13 +32,3 @@ extension APIManagerInterceptor {
     /// Does nothing.
     public func request(_ request: BaseAPIRequest, didEnd ending: APIEnding) {}
 }
-
-/// The ending of a load.
-public enum APIEnding: Sendable {
-    /// The load has succeeded.
-    case success
-    /// The load has failed, with any error but `cancelled`.
-    case failure(APIError)
-    /// The load was cancelled, or refused by ``APIManagerInterceptor/request(_:shouldLoad:)``.
-    case cancelled
-}

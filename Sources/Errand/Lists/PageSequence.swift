@@ -53,7 +53,7 @@ extension APIManager where Self: PagedManager {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         if isFirst { cancelAllRequests() }
         guard isFirst || !refreshState.isLoading && !prependState.isLoading else { throw Self.interrupted }
-        guard let id = isFirst ? begin(notifiesDelegate: false) : load(.next, notifiesDelegate: false) else {
+        guard let id = isFirst ? begin(receiver: .caller) : load(.next, receiver: .caller) else {
             return nil
         }
         _ = try await ending(of: id).get()

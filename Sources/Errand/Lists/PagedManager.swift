@@ -120,10 +120,10 @@ extension APIManager {
 
     /// Loads a part that is added to a list, unless it is loading or does not exist.
     @discardableResult
-    func load(_ part: ListPart, notifiesDelegate: Bool = true) -> RequestID? {
+    func load(_ part: ListPart, receiver: EndingReceiver = .delegate) -> RequestID? {
         switch pager?.decision(for: part) ?? .begin(part) {
-        case .join(let id): join(id, notifiesDelegate: notifiesDelegate)
-        case .begin(let part): begin(loading: part, params: nil, notifiesDelegate: notifiesDelegate)
+        case .join(let id): join(id, receiver: receiver)
+        case .begin(let part): begin(loading: part, params: nil, receiver: receiver)
         case .skip: nil
         }
     }

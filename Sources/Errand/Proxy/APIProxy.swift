@@ -53,6 +53,8 @@ public final class APIProxy: Sendable {
         cookies.attach(to: self)
     }
 
+    deinit { context.endings.finish() }
+
     /// The service of requests that name none.
     public var defaultService: APIService? {
         get { state.withLock(\.service) }

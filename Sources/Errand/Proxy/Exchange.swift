@@ -11,19 +11,35 @@ struct Exchange: Sendable {
     let host: String?
     let context: LoadContext
 
-    /// Sends a request and follows its redirects, with the cookies for each of them.
+    /// Sends a request, follows its redirects with the cookies for each of them, and returns the answer.
     ///
     /// An answer for a file is staged beside its target until the load ends, so that neither a refusal nor a cancelled
     /// load replaces an older file.
-    func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(APIError) -> APIResponse {
+    /// Besides the body of a 2xx, that of one of `statuses` is stored there, except of a 304, which has none.
+    func send(
+        _ request: HTTPRequest,
+        storing statuses: Set<Int> = [],
+        progress: TransferProgress.Handler?
+    ) async throws(APIError) -> APIResponse {
         guard case .file(let target) = request.destination else { return try await follow(request, progress) }
         let file = try stage(target)
         var request = request
         request.destination = .file(file.url)
         let response = try await follow(request, progress)
+        guard response.file != file.url else { return response }
         // The answer is in memory: its status is not 2xx.
-        if response.file != file.url, let id { context.loads.discardFile(of: id) }
-        return response
+        if statuses.contains(response.status), response.status != 304 { return try store(response, in: file) }
+        if let id { context.loads.discardFile(of: id) }
+        return statuses.contains(response.status) ? response.unmodified(target) : response
+    }
+
+    private func store(_ response: APIResponse, in file: StagedFile) throws(APIError) -> APIResponse {
+        do throws(TransportError) {
+            try file.write(response.body)
+            return response.having(file: file.url)
+        } catch {
+            throw APIError(error, messages: messages)
+        }
     }
 
     private func follow(_ request: HTTPRequest, _ progress: TransferProgress.Handler?) async throws(APIError)
@@ -95,6 +111,13 @@ extension TransportError {
     fileprivate var afterRedirect: TransportError {
         guard [.noNetwork, .hostNotFound, .cannotConnect].contains(kind) else { return self }
         return TransportError(.connectionLost, "after a redirect: \(reason)", underlying: underlying)
+    }
+}
+
+extension APIResponse {
+    /// This 304 with the existing file, which is what it describes (RFC 9110 section 15.4.5), if there is one.
+    fileprivate func unmodified(_ file: URL) -> APIResponse {
+        FileManager.default.fileExists(atPath: file.path) ? having(file: file) : self
     }
 }
 

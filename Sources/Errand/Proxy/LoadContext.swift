@@ -9,6 +9,9 @@ final class LoadContext: Sendable {
     let transport: any HTTPTransport
     let reachability: Reachability
     let clock: any APIClock
+    let endings = EndingPublisher()
+    /// The `ErrorPresenter` of the proxy, whose type is of a higher layer.
+    @MainActor weak var errorPresenter: AnyObject?
 
     init(queue: RequestQueue, transport: any HTTPTransport, reachability: Reachability, clock: any APIClock) {
         self.queue = queue

@@ -74,9 +74,12 @@ struct LoadRunner<Value: Sendable> {
             host: slot.host,
             context: context
         )
-        let response = try await exchange.send(request, progress: call.progress)
+        let statuses = call.options.acceptedStatuses
+        // Other serializers read such an answer in memory.
+        let stored = call.serializer.source == .file ? statuses : []
+        let response = try await exchange.send(request, storing: stored, progress: call.progress)
         if var refusal = response.shortJSON {
-            if let failure = call.service.failure(of: refusal) { throw failure }
+            if let failure = call.service.failure(of: refusal, accepting: statuses) { throw failure }
             try call.service.checkEnvelope(of: &refusal)
             return response.having(statementOf: refusal)
         }

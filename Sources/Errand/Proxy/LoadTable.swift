@@ -3,7 +3,7 @@ import Synchronization
 
 /// The loads that have begun and not ended, by ID.
 ///
-/// Whoever removes a load from the table owns its ending.
+/// The code that removes a load from the table delivers its ending.
 final class LoadTable: Sendable {
     private let loads = Mutex<[RequestID: ActiveLoad]>([:])
 

@@ -48,10 +48,15 @@ struct PlainCall: Sendable {
         progress: TransferProgress.Handler?,
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
     ) {
+        let (method, path) = (request.method, request.url.absoluteString)
         let ended = { @Sendable (result: Result<APIResponse, APIError>) in
-            ended(result.mapError { $0.of(request.method, path: request.url.path(percentEncoded: true)) })
+            let result = result.mapError { $0.of(method, path: request.url.path(percentEncoded: true)) }
+            context.endings.publish {
+                EndedRequest(id: id, requestClass: nil, method: method, path: path, ending: result.ending)
+            }
+            ended(result)
         }
-        let (role, path) = (role, request.url.absoluteString)
+        let role = self.role
         context.loads.insert(
             ActiveLoad(id: id, method: request.method, path: path, login: service?.login, loginRole: role) {
                 ended(.failure(APIError(.cancelled)))

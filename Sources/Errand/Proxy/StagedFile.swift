@@ -48,6 +48,18 @@ final class StagedFile: Sendable {
         return isMade
     }
 
+    /// Writes a body that the transport has stored in memory.
+    ///
+    /// - Throws: ``TransportError/Kind/storage``.
+    func write(_ body: Data) throws(TransportError) {
+        var file = try HTTPBodyFile(url)
+        try body.withUnsafeBytes { bytes in
+            Result { () throws(TransportError) in try file.write(bytes) }
+        }.get()
+        try file.synchronize()
+        _ = try file.finish()
+    }
+
     /// Moves the file to its target, where it replaces an older one, and removes the folder.
     ///
     /// - Throws: ``TransportError/Kind/storage``; the target is as before then.

@@ -7,8 +7,8 @@
 /// batch.start()                                // later: groupDidSucceed, and try goods.value
 /// ```
 ///
-/// Without a delegate, use `APIBatch.values(of:)` and `APIBatch.results(of:)`, for requests of several classes or an array of
-/// one class. A request that is cancelled alone is not a failure of the batch: the others continue.
+/// Without a delegate, use `APIBatch.values(of:)` and `APIBatch.results(of:)`, for requests of several classes, an array of one
+/// class, or an array of `any APIManager`. A request that is cancelled alone is not a failure of the batch: the others continue.
 public final class APIBatch: APIGroup {
     /// What a failure of one request does to the others.
     public enum FailurePolicy: Sendable {
@@ -36,14 +36,34 @@ public final class APIBatch: APIGroup {
     /// - Returns: The request's outcome.
     @discardableResult
     public func add<Manager: APIManager>(_ request: Manager) -> APIOutcome<Manager.Response> {
-        let outcome = APIOutcome<Manager.Response>()
-        append { () throws(APIError) in try await outcome.load { request } }
+        add(request) { $0 }
+    }
+
+    /// Adds requests of any classes; traps if the batch has begun.
+    ///
+    /// - Returns: The outcomes in the order of the requests. Each answer is the ``APIManager/Response`` of a request, which has
+    ///   it as well.
+    @discardableResult
+    public func add(_ requests: [any APIManager]) -> [APIOutcome<any Sendable>] {
+        requests.map { addErased($0) }
+    }
+
+    private func addErased(_ request: some APIManager) -> APIOutcome<any Sendable> {
+        add(request) { $0 }
+    }
+
+    private func add<Manager: APIManager, Answer>(
+        _ request: Manager,
+        answer: @escaping @MainActor (Manager.Response) -> Answer
+    ) -> APIOutcome<Answer> {
+        let outcome = APIOutcome<Answer>()
+        append { group throws(APIError) in try await outcome.load(in: group, { request }, answer: answer) }
         return outcome
     }
 
     override func perform(_ steps: [Step]) async throws(APIError) {
         let failure = await withTaskGroup(of: APIError?.self) { group in
-            for step in steps { group.addTask { await Self.error(of: step) } }
+            for step in steps { group.addTask { await self.error(of: step) } }
             var failure: APIError?
             for await error in group {
                 recordFinished()
@@ -56,9 +76,9 @@ public final class APIBatch: APIGroup {
         if let failure { throw failure }
     }
 
-    private static func error(of step: Step) async -> APIError? {
+    private func error(of step: Step) async -> APIError? {
         do throws(APIError) {
-            try await step()
+            try await step(self)
             return nil
         } catch {
             return error
@@ -94,20 +114,48 @@ extension APIBatch {
     /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was cancelled.
     public static func values<Manager: APIManager>(of requests: [Manager]) async throws(APIError) -> [Manager.Response]
     {
-        let batch = APIBatch(.failFast)
-        let outcomes = requests.map(batch.add)
-        try await batch.run()
-        var values: [Manager.Response] = []
-        for outcome in outcomes { values.append(try outcome.value) }
-        return values
+        try await values { batch in requests.map { batch.add($0) } }
     }
 
     /// Loads any number of requests of one class concurrently and returns how each has ended, in the order of the requests.
     public static func results<Manager: APIManager>(
         of requests: [Manager]
     ) async -> [Result<Manager.Response, APIError>] {
+        await results { batch in requests.map { batch.add($0) } }
+    }
+
+    /// Loads requests of any classes concurrently and returns their answers, in the order of the requests.
+    ///
+    /// Each answer is a ``APIManager/Response`` of its request's class; the request has it as well.
+    ///
+    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was cancelled.
+    @_disfavoredOverload  // A literal of requests of one class is an array of that class.
+    public static func values(of requests: [any APIManager]) async throws(APIError) -> [any Sendable] {
+        try await values { batch in batch.add(requests) }
+    }
+
+    /// Loads requests of any classes concurrently and returns how each has ended, in the order of the requests.
+    @_disfavoredOverload
+    public static func results(of requests: [any APIManager]) async -> [Result<any Sendable, APIError>] {
+        await results { batch in batch.add(requests) }
+    }
+
+    private static func values<Answer>(
+        of add: (APIBatch) -> [APIOutcome<Answer>]
+    ) async throws(APIError) -> [Answer] {
+        let batch = APIBatch(.failFast)
+        let outcomes = add(batch)
+        try await batch.run()
+        var values: [Answer] = []
+        for outcome in outcomes { values.append(try outcome.value) }
+        return values
+    }
+
+    private static func results<Answer>(
+        of add: (APIBatch) -> [APIOutcome<Answer>]
+    ) async -> [Result<Answer, APIError>] {
         let batch = APIBatch()
-        let outcomes = requests.map(batch.add)
+        let outcomes = add(batch)
         try? await batch.run()
         return outcomes.map { $0.result ?? .failure(APIError(.cancelled)) }
     }

@@ -39,13 +39,14 @@ public final class APIChain: APIGroup {
         recover: (@MainActor (APIError) async throws -> Manager.Response)? = nil
     ) -> APIOutcome<Manager.Response> {
         let outcome = APIOutcome<Manager.Response>()
-        append { () throws(APIError) in
+        append { group throws(APIError) in
             do throws(APIError) {
-                try await outcome.load { () throws(APIError) in try APIChain.request(from: make) }
+                let request = { () throws(APIError) in try APIChain.request(from: make) }
+                try await outcome.load(in: group, request) { $0 }
             } catch {
                 guard let recover, error.type != .cancelled else { throw error }
                 try await outcome.record { () throws(APIError) in
-                    try await APIChain.answer(after: error, from: recover)
+                    try await APIChain.answer(after: error, from: recover, in: group)
                 }
             }
         }
@@ -55,7 +56,7 @@ public final class APIChain: APIGroup {
     override func perform(_ steps: [Step]) async throws(APIError) {
         for step in steps {
             defer { recordFinished() }
-            try await step()
+            try await step(self)
         }
     }
 
@@ -69,12 +70,17 @@ public final class APIChain: APIGroup {
 
     private static func answer<Response>(
         after failure: APIError,
-        from recover: (APIError) async throws -> Response
+        from recover: (APIError) async throws -> Response,
+        in group: APIGroup
     ) async throws(APIError) -> Response {
         do {
-            return try await recover(failure)
+            let response = try await recover(failure)
+            group.replaceFailure(by: nil)
+            return response
         } catch {
-            throw APIError(thrownByApp: error)
+            let failure = APIError(thrownByApp: error)
+            group.replaceFailure(by: failure)
+            throw failure
         }
     }
 }

@@ -3,10 +3,13 @@ public import Observation
 /// Several requests with one ending: an ``APIBatch`` or an ``APIChain``.
 ///
 /// A group runs once, and ends once: in one method of its delegate, and for every caller of ``run()``. The delegates of its
-/// requests are not notified. A running group retains itself and its requests; when it has ended it releases the requests and
+/// requests are not notified. A group that fails after ``start()`` calls the ``ErrorPresenter`` of one request, once, before
+/// its delegate: a batch with the first failure of a request that presents errors, a chain with the failure that ended it,
+/// unless that has no request. A group that only ``run()`` has begun throws its error instead. A running group retains itself and its requests; when it has ended it releases the requests and
 /// the closures that create them, and only the ``APIOutcome``s remain.
 @MainActor @Observable public class APIGroup {
-    typealias Step = @MainActor () async throws(APIError) -> Void
+    /// Loads a request of the group that is passed.
+    typealias Step = @MainActor (APIGroup) async throws(APIError) -> Void
 
     /// Receives the ending of the group.
     ///
@@ -21,6 +24,9 @@ public import Observation
 
     @ObservationIgnored private var steps: [Step] = []
     private var task: Task<Void, Never>?
+    // The error to present when the group fails.
+    @ObservationIgnored private var failure: (error: APIError, request: BaseAPIRequest)?
+    @ObservationIgnored private var presentsErrors = false
 
     init(delegate: (any APIGroupDelegate)?) {
         self.delegate = delegate
@@ -33,15 +39,15 @@ public import Observation
     ///
     /// Does nothing if the group has begun.
     public func start() {
-        guard task == nil, result == nil else { return }
-        task = Task { await end(with: outcome()) }
+        presentsErrors = true
+        begin()
     }
 
     /// Begins the group, unless it has begun, and waits for its ending; cancelling the task cancels the group.
     ///
     /// - Throws: The group's error; `cancelled` when it was cancelled.
     public func run() async throws(APIError) {
-        start()
+        begin()
         if let task {
             await withTaskCancellationHandler {
                 await task.value
@@ -76,6 +82,21 @@ public import Observation
         delegate?.group(self, didFinish: finishedCount, of: count)
     }
 
+    /// Records the failure of a request that presents errors; the first one counts.
+    func recordFailure(_ error: APIError, of request: BaseAPIRequest) {
+        if failure == nil { failure = (error, request) }
+    }
+
+    /// Replaces the error of the recorded failure; `nil` removes the failure.
+    func replaceFailure(by error: APIError?) {
+        failure = error.flatMap { error in failure.map { (error, $0.request) } }
+    }
+
+    private func begin() {
+        guard task == nil, result == nil else { return }
+        task = Task { await end(with: outcome()) }
+    }
+
     private func outcome() async -> Result<Void, APIError> {
         do throws(APIError) {
             try await perform(steps)
@@ -90,10 +111,13 @@ public import Observation
         steps = []
         task = nil
         result = ending
-        switch ending {
+        let failure = exchange(&failure, with: nil)
+        switch ending.ending {
         case .success: delegate?.groupDidSucceed(self)
-        case .failure(let error) where error.type == .cancelled: delegate?.groupDidCancel(self)
-        case .failure(let error): delegate?.group(self, didFailWith: error)
+        case .cancelled: delegate?.groupDidCancel(self)
+        case .failure(let error):
+            if presentsErrors, let failure { failure.request.present(failure.error) }
+            delegate?.group(self, didFailWith: error)
         }
     }
 }

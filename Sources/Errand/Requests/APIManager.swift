@@ -21,7 +21,7 @@
 
     /// A chance to change a decoded answer; returns it as it is by default.
     ///
-    /// Called once for each accepted answer, on the main actor, before anybody sees it.
+    /// Called once for each accepted answer, on the main actor, before the answer is stored and delivered.
     func reformData(_ response: Response) -> Response
 }
 
@@ -34,8 +34,8 @@ extension APIManager {
 
     /// Begins a load.
     ///
-    /// Asks the param source, the hooks, the interceptor and the validator, then returns; whatever they say, the load ends
-    /// later, in exactly one delegate method.
+    /// Calls the param source, the hooks, the interceptor and the validator, then returns. The load ends later, also one that
+    /// they refuse, in exactly one delegate method.
     ///
     /// - Returns: The load's ID, for ``APIProxy/cancelRequest(_:)``.
     @discardableResult
@@ -46,10 +46,9 @@ extension APIManager {
     /// Begins a load, as ``loadData()`` does, and shows an indicator until it has ended.
     ///
     /// - Parameters:
-    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then. Where
-    ///     ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, that one's indicator stays, and this one is not
-    ///     shown.
-    ///   - message: What the indicator says.
+    ///   - indicator: Shown now, and hidden when the load ends; retained until then. Not shown if
+    ///     ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, whose indicator remains.
+    ///   - message: The text that the indicator shows; none by default.
     /// - Returns: The load's ID.
     @discardableResult
     public func loadData(indicator: any LoadingIndicator, message: String? = nil) -> RequestID {
@@ -67,7 +66,7 @@ extension APIManager {
     /// - Parameters:
     ///   - params: The parameters; `nil` sends none.
     ///   - indicator: Shown now and hidden at the ending; none by default.
-    ///   - message: What the indicator says.
+    ///   - message: The text that the indicator shows; none by default.
     /// - Returns: The load's ID.
     @discardableResult
     public func loadData(
@@ -85,7 +84,7 @@ extension APIManager {
     ///
     /// - Parameters:
     ///   - indicator: Shown now and hidden at the ending; none by default.
-    ///   - message: What the indicator says.
+    ///   - message: The text that the indicator shows; none by default.
     ///   - completion: Called once, on the main actor, after this has returned: with the answer, with the error, or with
     ///     `cancelled`. Retained until then.
     /// - Returns: The load's ID.
@@ -95,7 +94,7 @@ extension APIManager {
         message: String? = nil,
         completion: @escaping @MainActor (Result<Response, APIError>) -> Void
     ) -> RequestID {
-        notify(completion, of: begin(indicator: indicator, message: message, notifiesDelegate: false))
+        notify(completion, of: begin(indicator: indicator, message: message, receiver: .closure))
     }
 
     /// Begins a load with these parameters, as ``loadData(params:indicator:message:)`` does, and passes its ending to a closure
@@ -104,7 +103,7 @@ extension APIManager {
     /// - Parameters:
     ///   - params: The parameters; `nil` sends none. The param source is not asked.
     ///   - indicator: Shown now and hidden at the ending; none by default.
-    ///   - message: What the indicator says.
+    ///   - message: The text that the indicator shows; none by default.
     ///   - completion: Called once, as by ``loadData(indicator:message:completion:)``.
     /// - Returns: The load's ID.
     @discardableResult
@@ -114,7 +113,7 @@ extension APIManager {
         message: String? = nil,
         completion: @escaping @MainActor (Result<Response, APIError>) -> Void
     ) -> RequestID {
-        let id = begin(params: .given(params), indicator: indicator, message: message, notifiesDelegate: false)
+        let id = begin(params: .given(params), indicator: indicator, message: message, receiver: .closure)
         return notify(completion, of: id)
     }
 
@@ -158,11 +157,12 @@ extension APIManager {
     /// Loads and returns the answer; calls `whenBegun` with the ID of the load.
     func value(
         from params: LoadParams,
+        receiver: EndingReceiver = .caller,
         progress: (@MainActor (TransferProgress) -> Void)? = nil,
         whenBegun: (RequestID) -> Void = { _ in }
     ) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let id = begin(params: params, notifiesDelegate: false, progress: progress)
+        let id = begin(params: params, receiver: receiver, progress: progress)
         whenBegun(id)
         return try Self.answer(in: await ending(of: id)).get()
     }

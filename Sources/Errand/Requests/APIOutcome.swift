@@ -20,17 +20,21 @@ public import Observation
         cancelLoad?()
     }
 
-    /// Loads the request that `make` returns, and records how it ends.
+    /// Loads the request that `make` returns, and records how it ends; `answer` converts the answer to the type of this outcome.
     func load<Manager: APIManager>(
-        _ make: () throws(APIError) -> Manager
-    ) async throws(APIError) where Manager.Response == Response {
+        in group: APIGroup,
+        _ make: () throws(APIError) -> Manager,
+        answer: (Manager.Response) -> Response
+    ) async throws(APIError) {
         try await record { () throws(APIError) in
             guard !self.isCancelled, !Task.isCancelled else { throw APIError(.cancelled) }
             let request = try make()
-            return try await request.value(
+            let value = try await request.value(
                 from: .paramSource,
+                receiver: .group(group),
                 whenBegun: { id in self.cancelLoad = { [proxy = request.proxy] in proxy.cancelRequest(id) } }
             )
+            return answer(value)
         }
     }
 

@@ -98,6 +98,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     public override var priority: RequestPriority { hooks.options.priority }
     public override var coalescesIdentical: Bool { hooks.options.coalescesIdentical }
     public override var reportsProgress: Bool { hooks.options.reportsProgress }
+    public override var presentsErrors: Bool { hooks.options.presentsErrors }
 
     /// Returns the parameters of this request, and `params`, which replace others of the same name.
     public override func reformParams(_ params: APIParams?) -> APIParams? {
@@ -136,6 +137,8 @@ public struct APIRequestOptions: Sendable {
     public var isLoginRequest: Bool
     /// Whether the delegate receives the progress of transfers; false by default.
     public var reportsProgress: Bool
+    /// Whether failed loads are shown by an ``ErrorPresenter``; true by default.
+    public var presentsErrors: Bool
 
     /// Creates options; each is the default unless given.
     public init(
@@ -149,7 +152,8 @@ public struct APIRequestOptions: Sendable {
         restartPolicy: RestartPolicy = .cancelPrevious,
         releasePolicy: ReleasePolicy = .cancel,
         isLoginRequest: Bool = false,
-        reportsProgress: Bool = false
+        reportsProgress: Bool = false,
+        presentsErrors: Bool = true
     ) {
         self.priority = priority
         self.retryPolicy = retryPolicy
@@ -162,5 +166,6 @@ public struct APIRequestOptions: Sendable {
         self.releasePolicy = releasePolicy
         self.isLoginRequest = isLoginRequest
         self.reportsProgress = reportsProgress
+        self.presentsErrors = presentsErrors
     }
 }

@@ -38,6 +38,10 @@ public import Observation
     ///
     /// Not retained.
     @ObservationIgnored public weak var interceptor: (any APIManagerInterceptor)?
+    /// Shows the errors of loads; `nil`, the default, is the proxy's ``APIProxy/errorPresenter``.
+    ///
+    /// Not retained.
+    @ObservationIgnored public weak var errorPresenter: (any ErrorPresenter)?
     /// Sends the request.
     @ObservationIgnored public let proxy: APIProxy
 
@@ -59,8 +63,8 @@ public import Observation
     @ObservationIgnored var newestSuccess: RequestID?
     @ObservationIgnored var newestParams: NewestParams?
     @ObservationIgnored var waiters: [LoadWaiter] = []
-    // The loads of whose endings only their waiters are notified, and not the delegate.
-    @ObservationIgnored var silentLoads: Set<RequestID> = []
+    // The receivers of loads whose ending is not for the delegate.
+    @ObservationIgnored var receivers: [RequestID: EndingReceiver] = [:]
 
     /// Creates a request.
     ///
@@ -116,8 +120,8 @@ public import Observation
     /// A load whose ``APIManager/Response`` is decoded from memory, such as `Data`, fails with `invalidRequest` if this is a
     /// file. The file is complete when it appears, as the load succeeds, and replaces an existing one. A load that fails or is
     /// cancelled does not change an existing file, and leaves no temporary file. The file's folder must exist, or the load
-    /// fails with `storage` before it is sent. The body of any other answer is stored in memory. A load with a file shares no
-    /// exchange.
+    /// fails with `storage` before it is sent. The body of any other answer is stored in memory, except that of one of
+    /// ``acceptedStatuses`` for a ``DownloadedFile``; see ``ResponseSerializer/file``. A load with a file shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }
@@ -147,6 +151,8 @@ public import Observation
     open var coalescesIdentical: Bool { false }
     /// Whether ``BaseAPIRequest/progress`` and the delegate receive the progress of transfers; false by default.
     open var reportsProgress: Bool { false }
+    /// Whether failed loads are shown by the ``ErrorPresenter`` of this request or of its proxy; true by default.
+    open var presentsErrors: Bool { true }
 
     /// Returns the parameters to send, from those of the param source; returns them unchanged by default.
     open func reformParams(_ params: APIParams?) -> APIParams? { params }
@@ -164,9 +170,9 @@ public import Observation
 extension BaseAPIRequest {
     /// What kind of failure the newest ended load was; `nil` after a success.
     public var errorType: APIErrorType? { error?.type }
-    /// The business code of ``rawResponse``, of a success as well; `nil` where there is none.
+    /// The business code of ``rawResponse``, of a success as well; `nil` if it has none.
     public var serverCode: ServerCode? { rawResponse?.serverCode }
-    /// The server's message in ``rawResponse``, of a success as well; `nil` where there is none.
+    /// The server's message in ``rawResponse``, of a success as well; `nil` if it has none.
     public var serverMessage: String? { rawResponse?.serverMessage }
 
     /// Whether a load has begun and not ended.
@@ -191,8 +197,8 @@ extension BaseAPIRequest {
     /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.
     ///
     /// The parameters and parts are those that the newest load was given, or received from its param source, which is not
-    /// asked again; the hooks are. The request retains them until its next load. Where no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and
-    /// the delegate receives the ending.
+    /// asked again; the hooks are. The request retains them until its next load. If no load has begun yet, this is a
+    /// `loadData()`. ``restartPolicy`` applies, and the delegate receives the ending.
     ///
     /// A ``PageAPIRequest`` loads the page that has failed, as ``APIManager/retry()`` does; where none has, it reloads the list
     /// with the parameters of its newest reload. It asks its param source for each page, unless that reload was given its
@@ -202,12 +208,6 @@ extension BaseAPIRequest {
     @discardableResult
     public func loadAgain() -> RequestID? {
         (self as? any APIManager)?.beginAgain()
-    }
-
-    /// Joins a load that runs; unless the ending is for a caller alone, the delegate is notified as well.
-    func join(_ id: RequestID, notifiesDelegate: Bool) -> RequestID {
-        if notifiesDelegate { silentLoads.remove(id) }
-        return id
     }
 
     /// Removes a load that has ended; usually the oldest one, which is found at once.
@@ -228,22 +228,4 @@ extension BaseAPIRequest: Hashable {
 extension BaseAPIRequest: CustomReflectable {
     /// An empty mirror, because a request holds answers and its service; `dump` prints its class alone.
     public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
-}
-
-/// What a new load does to the earlier loads of the same request.
-public enum RestartPolicy: Sendable {
-    /// The earlier loads are cancelled.
-    case cancelPrevious
-    /// Nothing is sent; the call returns the ID of the load that runs.
-    case ignoreNew
-    /// All run, and each ending is delivered; an older answer never replaces a newer one.
-    case concurrent
-}
-
-/// What happens to the loads of a request when the request object is released.
-public enum ReleasePolicy: Sendable {
-    /// They are cancelled.
-    case cancel
-    /// They continue, and no delegate is notified of their endings.
-    case finish
 }

@@ -19,6 +19,7 @@ import Foundation
     /// Receives the progress; `nil` for none.
     var progress: (@MainActor (TransferProgress) -> Void)?
     var notifiesDelegateOfProgress = false
+    var presentsErrors = true
 
     init(
         of manager: Manager,
@@ -96,6 +97,7 @@ import Foundation
             outcome = file.end(with: outcome, messages: messages).mapError { $0.of(method, path: path) }
             response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
         }
+        publish(outcome.ending)
         guard let manager else {
             removeTemporaryFile()
             indicator?.hideLoading()
@@ -110,11 +112,19 @@ import Foundation
 
     private func wasCancelled() {
         if let manager { manager.interceptor?.request(manager, willEnd: .cancelled) }
+        publish(.cancelled)
         guard let manager else {
             indicator?.hideLoading()
             return
         }
         end(manager, with: .failure(APIError(.cancelled).of(method, path: path)), nil)
+    }
+
+    /// Passes the ending to the readers of ``APIProxy/endings``.
+    private func publish(_ ending: APIEnding) {
+        proxy.context.endings.publish {
+            EndedRequest(id: id, requestClass: Manager.self, method: method, path: path, ending: ending)
+        }
     }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
@@ -128,18 +138,10 @@ import Foundation
 
     private func notify(_ manager: Manager, of outcome: Result<any Sendable, APIError>) {
         let (waiters, ending) = (manager.takeWaiters(of: id), outcome.ending)
-        if manager.silentLoads.remove(id) == nil { manager.notifyDelegate(ending) }
+        let receiver = manager.takeReceiver(of: id)
+        if presentsErrors, case .failure(let error) = ending { manager.present(error, to: receiver) }
+        if case .delegate = receiver { manager.notifyDelegate(ending) }
         for waiter in waiters { waiter.ended(outcome) }
         manager.interceptor?.request(manager, didEnd: ending)
-    }
-}
-
-extension Result where Failure == APIError {
-    /// The ending that this outcome makes.
-    var ending: APIEnding {
-        switch self {
-        case .success: .success
-        case .failure(let error): error.type == .cancelled ? .cancelled : .failure(error)
-        }
     }
 }

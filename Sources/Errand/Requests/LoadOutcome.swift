@@ -1,5 +1,5 @@
 extension APIManager {
-    /// How a load ends: a list that has no page where one was asked for ends, which is no failure.
+    /// How a load ends: a list ends, instead of failing, if the requested page does not exist.
     func outcome(
         of result: Result<APIAnswer<Response>, APIError>,
         _ id: RequestID,
@@ -36,7 +36,7 @@ extension APIManager {
 extension BaseAPIRequest {
     /// Records how a load ended, before any delegate is notified.
     ///
-    /// - Returns: What notifies the observer of a list, where there is one.
+    /// - Returns: What notifies the observer of a list; `nil` for none.
     func record(
         _ id: RequestID,
         _ result: Result<any Sendable, APIError>,
@@ -109,6 +109,37 @@ extension Result {
 struct EndOfList: Sendable {
     /// The server's answer.
     let error: APIError
+}
+
+/// What receives the ending of a load.
+enum EndingReceiver {
+    /// The delegate of the request.
+    case delegate
+    /// A closure, which is a waiter.
+    case closure
+    /// An async call, which is a waiter and throws the error.
+    case caller
+    /// An async call of a group, which presents one error of its requests.
+    case group(APIGroup)
+}
+
+extension BaseAPIRequest {
+    /// Joins a load that runs.
+    ///
+    /// A delegate is notified besides the waiters of the load, and then, as for a closure, its error is presented.
+    func join(_ id: RequestID, receiver: EndingReceiver) -> RequestID {
+        switch receiver {
+        case .delegate: receivers[id] = nil
+        case .closure: if receivers[id] != nil { receivers[id] = .closure }
+        case .caller, .group: break
+        }
+        return id
+    }
+
+    /// Removes and returns the receiver of a load.
+    func takeReceiver(of id: RequestID) -> EndingReceiver {
+        receivers.isEmpty ? .delegate : receivers.removeValue(forKey: id) ?? .delegate
+    }
 }
 
 /// A caller that waits for the ending of a load.

@@ -9,26 +9,27 @@ extension APIManager {
         params: LoadParams? = .paramSource,
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil,
-        notifiesDelegate: Bool = true,
+        receiver: EndingReceiver = .delegate,
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) -> RequestID {
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, (service ?? proxy.defaultService)?.forNewLoad)
         let (draft, releasePolicy) = (RequestDraft(method: method, path: path), releasePolicy)
+        let presentsErrors = presentsErrors
         let role = LoginRole(of: self, for: service)
         switch policy {
         case .ignoreNew:
             if let running = loads.last(where: { proxy.context.loads.mayJoin($0, as: role) }) {
-                return join(running, notifiesDelegate: notifiesDelegate)
+                return join(running, receiver: receiver)
             }
         case .cancelPrevious: cancelAllRequests()
         case .concurrent: break
         }
         let params = params ?? pager?.params(of: part) ?? .paramSource
         let load = Load(of: self, draft: draft, params: params, role: role, indicator: indicator)
-        load.progress = progress
+        (load.progress, load.presentsErrors) = (progress, presentsErrors)
         loads.append(load.id)
-        if !notifiesDelegate { silentLoads.insert(load.id) }
+        if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
         proxy.context.loads.insert(load.activeLoad(releasePolicy: releasePolicy, login: service?.login))
         // Before the hooks below: a load that they begin in a list is newer than this one.
@@ -104,7 +105,7 @@ extension APIManager {
         throw APIError(.invalidRequest, messages: messages, reason: "the validator refused the parameters")
     }
 
-    /// The parts of an upload; `nil` where there is none.
+    /// The parts of an upload; `nil` if there are none.
     private func form(for load: Load<Self>, _ draft: RequestDraft) throws(APIError) -> MultipartForm? {
         let isMultipart = if case .multipart = draft.serializer { true } else { false }
         // A boundary costs as much as the rest, and most loads have no parts.

@@ -62,9 +62,9 @@ public struct APIError: Error, Sendable {
     public var type: APIErrorType { contents.type }
     /// A text for the user; see ``ErrorMessages``.
     public var message: String { contents.message }
-    /// What happened, for the developer, where there is more to say than the type does.
+    /// What happened, for the developer; `nil` if the type describes the failure completely.
     public var reason: String? { contents.reason }
-    /// The server's business code, where there was one in an ``Envelope`` or for a ``FailureReader``.
+    /// The server's business code, if the ``Envelope`` or a ``FailureReader`` has found one.
     public var code: ServerCode? { contents.code }
     /// The server's messages for the fields of a form, by the name of the field; see ``ServerFailure/fieldMessages``.
     public var fieldMessages: [String: [String]] { contents.fieldMessages }
@@ -73,12 +73,12 @@ public struct APIError: Error, Sendable {
     /// The path of the request that failed, with `{name}` for its parameters and without a query; `nil` for an error that no
     /// load has made.
     public var path: String? { contents.path }
-    /// The answer, where there was one.
+    /// The answer; `nil` if none was received.
     public var response: APIResponse? { contents.response }
     /// The error below this one.
     public var underlying: (any Error)? { contents.underlying }
 
-    /// The HTTP status, where there was an answer.
+    /// The HTTP status of the answer; `nil` if none was received.
     public var status: Int? { response?.status }
 
     init(
@@ -107,7 +107,7 @@ public struct APIError: Error, Sendable {
 }
 
 extension APIError {
-    /// Creates an error of one's own, for a screen that reports more than its requests do, or for an app's tests.
+    /// Creates an error, for failures that an app reports as those of a load, and for tests.
     ///
     /// - Parameters:
     ///   - type: What kind of failure it is.

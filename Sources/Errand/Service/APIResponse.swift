@@ -21,9 +21,9 @@ public struct APIResponse: Sendable {
     // Boxed, because an asynchronous function reserves memory for each answer that it may return.
     private var statement: Boxed<ServerStatement>?
 
-    /// The business code in the body, of a success as well; `nil` where there is none, and before the body is decoded.
+    /// The business code in the body, of a success as well; `nil` if it has none, and before the body is decoded.
     public var serverCode: ServerCode? { statement?.wrappedValue.code }
-    /// The server's message in the body, of a success as well; `nil` where there is none, and before the body is decoded.
+    /// The server's message in the body, of a success as well; `nil` if it has none, and before the body is decoded.
     public var serverMessage: String? { statement?.wrappedValue.message }
 
     /// Creates an answer from that of a transport, for example in a test of a validator or a strategy.

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Everything that is true of one backend.
+/// One backend: its URL, headers, envelope, sign-in, limits and texts of errors.
 ///
-/// An app makes one value for each backend, gives the usual one to ``APIProxy/defaultService``, and lets request classes
-/// name others with ``BaseAPIRequest/service``. Copies of a service share its sign-in: a relogin that runs for one of
-/// them runs for all.
+/// An app creates one value for each backend, sets the usual one as ``APIProxy/defaultService``, and returns others from
+/// ``BaseAPIRequest/service`` of request classes. Copies of a service share its sign-in: a relogin that runs for one of them
+/// runs for all.
 public struct APIService: Sendable {
     private struct Contents: Sendable {
         var environment: APIEnvironment {
@@ -103,7 +103,7 @@ public struct APIService: Sendable {
     }
     /// The wrapper of every answer; `nil` decodes answers as a whole.
     ///
-    /// A request's own wins.
+    /// A request's value takes precedence.
     public var envelope: Envelope? {
         get { contents.envelope }
         set { contents.envelope = newValue }
@@ -117,7 +117,7 @@ public struct APIService: Sendable {
     }
     /// The longest silence: how long no byte may move in either direction, connecting included; 60 s by default.
     ///
-    /// A request's own wins.
+    /// A request's value takes precedence.
     public var timeout: Duration {
         get { contents.timeout }
         set { contents.timeout = newValue }
@@ -125,7 +125,7 @@ public struct APIService: Sendable {
     /// How long a load may take from its turn to its ending, with retries, back-off and relogin; `nil`, the default, is no
     /// limit.
     ///
-    /// A request's own wins.
+    /// A request's value takes precedence.
     public var deadline: Duration? {
         get { contents.deadline }
         set { contents.deadline = newValue }
@@ -175,9 +175,9 @@ public struct APIService: Sendable {
         get { contents.reloginTimeout }
         set { contents.reloginTimeout = newValue }
     }
-    /// When a load that failed is sent again; twice by default, where that does no harm.
+    /// When a failed load is sent again; by default at most twice, and only if the server may receive it several times.
     ///
-    /// A request's own wins.
+    /// A request's value takes precedence.
     public var retryPolicy: RetryPolicy {
         get { contents.retryPolicy }
         set { contents.retryPolicy = newValue }

@@ -62,7 +62,7 @@ extension FailureReader {
         return failure.isEmpty ? nil : failure
     }
 
-    /// Django REST framework: `{"detail":"…"}`, with a `code` where there is one, and `{"field":["…"]}`.
+    /// Django REST framework: `{"detail":"…"}`, with an optional `code`, and `{"field":["…"]}`.
     ///
     /// The message of the latter has a line for each text: those of `non_field_errors`, then those of the fields, in the order
     /// of their names, as `field: text`.

@@ -114,7 +114,7 @@ final class LoginSession: Sendable {
 
     /// Calls the handler when it has returned from all earlier calls, so that no late one overwrites newer credentials.
     ///
-    /// A handler that never returns keeps the next relogin waiting until that one's own deadline.
+    /// A handler that never returns keeps the next relogin waiting until the deadline of that relogin.
     private func relogin(_ run: Int, _ service: APIService, _ clock: any APIClock) async -> Outcome {
         guard await takeHandler(for: run) else { return .failure(APIError(.cancelled)) }
         defer { state.take { $0.releaseHandler() }?.resume(returning: true) }

@@ -2,11 +2,11 @@ import Foundation
 
 /// When a load that failed is sent again, and how long it waits before that.
 ///
-/// A load is sent again only if sending it twice does no harm: its method is idempotent (RFC 9110 section 9.2.2), it has
-/// a ``BaseAPIRequest/idempotencyKey``, or the answer is 429 or 503 with `Retry-After` and without a redirect before it, with
-/// which a server says that it has not executed the request. Failures that a retry cannot fix are not retried: a cancellation, a timeout, and the
-/// errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`, `server` and
-/// `storage`.
+/// A load is sent again only if the server may receive it several times: its method is idempotent (RFC 9110 section 9.2.2),
+/// it has a ``BaseAPIRequest/idempotencyKey``, or the answer is 429 or 503 with `Retry-After` and without a redirect before
+/// it, with which a server states that it has not executed the request. Failures that a retry cannot fix are not retried: a
+/// cancellation, a timeout, and the errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`,
+/// `server` and `storage`.
 public struct RetryPolicy: Sendable {
     /// How often a load may be sent again; 2 by default.
     public var maxRetries = 2

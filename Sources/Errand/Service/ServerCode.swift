@@ -74,6 +74,18 @@ extension ServerCode: Decodable {
     }
 }
 
+extension ServerCode: Encodable {
+    /// Encodes a number, a string or a Boolean.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch value {
+        case .number(let number): try container.encode(number)
+        case .text(let text): try container.encode(text)
+        case .bool(let flag): try container.encode(flag)
+        }
+    }
+}
+
 extension ServerCode {
     /// Creates the code that a JSON value is; `nil` for `null`, arrays and objects.
     init?(json: JSONValue?) {

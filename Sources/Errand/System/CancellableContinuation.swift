@@ -2,7 +2,7 @@
 ///
 /// - Parameters:
 ///   - cancelled: What a cancelled caller is resumed with.
-///   - store: Keeps the continuation for whoever resumes it; returns a value instead when there is nothing to wait for.
+///   - store: Stores the continuation until it is resumed; returns a value instead when there is nothing to wait for.
 ///   - remove: Takes the continuation back, unless it was resumed already; called when the task is cancelled.
 /// - Returns: The value that the continuation was resumed with.
 package func withCancellableContinuation<Value: Sendable>(

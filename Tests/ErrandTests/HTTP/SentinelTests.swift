@@ -168,6 +168,16 @@ struct SentinelTests {
             "APIGroup": [batch as APIGroup], "APIBatch": [batch], "APIChain": [chain], "APIError": errors,
             "APIEnding": errors.map(APIEnding.failure), "PageLoadState": errors.map(PageLoadState.failed),
             "ActiveRequest": [ActiveRequest(id: .next(), method: .get, path: "/")],
+            "EndedRequests": [proxy.endings],
+            "EndedRequest": errors.map { error in
+                EndedRequest(
+                    id: .next(),
+                    requestClass: Secrets.self,
+                    method: .get,
+                    path: Self.url.absoluteString,
+                    ending: .failure(error)
+                )
+            },
         ]
     }
 

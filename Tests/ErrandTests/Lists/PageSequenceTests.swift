@@ -68,7 +68,7 @@ struct PageSequenceTests {
     @Test func `A delegate that joins the load of an iteration is notified`() async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
-        let id = list.load(.next, notifiesDelegate: false)
+        let id = list.load(.next, receiver: .caller)
         #expect(list.loadNextPage() == id)
         #expect(await screen.ending() == .success)
         #expect(server.queries.count == 2)

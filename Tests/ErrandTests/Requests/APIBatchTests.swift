@@ -22,6 +22,31 @@ struct APIBatchTests {
         #expect(try await APIBatch.values(of: [GoodsRequest]()).isEmpty)
     }
 
+    @Test func `Requests of any classes are loaded together, and their answers are in their order`() async throws {
+        let (goods, json) = (server.goods("/goods/1"), JSONRequest(proxy: server.proxy))
+        let requests: [any APIManager] = [goods, json, server.goods("/goods/3")]
+        let values = try await APIBatch.values(of: requests)
+        #expect((values[0] as? [Goods])?.map(\.id) == [1])
+        #expect(values[1] as? JSONValue == json.response && values.count == 3)
+        #expect(goods.response?.map(\.id) == [1])
+        let failing: [any APIManager] = [server.goods("/fail"), NothingRequest(proxy: server.proxy)]
+        let results = await APIBatch.results(of: failing)
+        #expect(results.map { $0.error?.type } == [.http, nil])
+        await #expect { try await APIBatch.values(of: failing) } throws: { ($0 as? APIError)?.type == .http }
+        #expect(try await APIBatch.values(of: [any APIManager]()).isEmpty)
+    }
+
+    @Test func `Requests of any classes end with the group of the delegate, and can be cancelled alone`() async throws {
+        let batch = APIBatch(delegate: screen)
+        let outcomes = batch.add([server.goods("/goods/1"), server.text("/hang/2"), server.goods("/fail/3")])
+        outcomes[1].cancel()
+        batch.start()
+        try? await batch.run()
+        #expect(outcomes.map { $0.result?.error?.type } == [nil, .cancelled, .http])
+        #expect(try outcomes[0].value as? [Goods] == [Goods(id: 1, name: "壶")])
+        #expect(screen.events == [.progress(1, 3), .progress(2, 3), .progress(3, 3), .failure(.http)])
+    }
+
     @Test func `Waiting for all keeps the other answers after a failure`() async throws {
         let (one, two, three) = await APIBatch.results(
             of: server.goods("/goods/1"),

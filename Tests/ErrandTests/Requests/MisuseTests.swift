@@ -117,6 +117,13 @@ struct MisuseTests {
         #expect(verdict.output.contains("Response must be Decodable off the main actor"), "\(verdict.output)")
     }
 
+    @Test func `An error presenter that is a value does not compile`() async throws {
+        let source = right + "\nstruct Banner: ErrorPresenter { func presentError(_: APIError, of: BaseAPIRequest) {} }"
+        let verdict = try await TypeChecker.check(source)
+        #expect(!verdict.succeeded)
+        #expect(verdict.output.contains("non-class type 'Banner' cannot conform to class"), "\(verdict.output)")
+    }
+
     @Test func `A relogin handler that is a value does not compile`() async throws {
         let source = isolated.replacing("final class Account", with: "struct Account")
         let verdict = try await TypeChecker.check(source, isolation: .mainActor)

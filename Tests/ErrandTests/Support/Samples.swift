@@ -23,6 +23,7 @@ struct Goods: Codable, Equatable, Sendable {
     var ownReleasePolicy = ReleasePolicy.cancel
     var ownLogin = false
     var ownProgress = false
+    var ownPresentsErrors = true
     var ownRetryPolicy: RetryPolicy?
     var ownIdempotencyKey: () -> String? = { nil }
     var ownPriority = RequestPriority.normal
@@ -48,6 +49,7 @@ struct Goods: Codable, Equatable, Sendable {
     override var releasePolicy: ReleasePolicy { ownReleasePolicy }
     override var isLoginRequest: Bool { ownLogin }
     override var reportsProgress: Bool { ownProgress }
+    override var presentsErrors: Bool { ownPresentsErrors }
     override var retryPolicy: RetryPolicy? { ownRetryPolicy }
     override var idempotencyKey: String? { ownIdempotencyKey() }
     override var priority: RequestPriority { ownPriority }

@@ -10,6 +10,19 @@
     func hideLoading() { hides += 1 }
 }
 
+/// Records the errors that it presents, with their requests.
+@MainActor final class PresenterSpy: ErrorPresenter {
+    private(set) var calls: [(error: APIError, request: BaseAPIRequest)] = []
+    var types: [APIErrorType] { calls.map(\.error.type) }
+    var onCall: (@MainActor (APIError, BaseAPIRequest) -> Void)?
+
+    func presentError(_ error: APIError, of request: BaseAPIRequest) {
+        MainActor.assertIsolated()
+        calls.append((error, request))
+        onCall?(error, request)
+    }
+}
+
 /// Records its calls, and calls a closure of the test in each of them.
 @MainActor final class InterceptorSpy: APIManagerInterceptor {
     enum Call: Equatable {

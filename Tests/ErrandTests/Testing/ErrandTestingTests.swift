@@ -132,6 +132,15 @@ struct ErrandTestingTests {
         #expect(throws: APIError.self) { try ResponseSerializer<Int>.json.value(of: refused, from: .sample()) }
     }
 
+    @Test(arguments: [(5001, "5001"), ("E1001", #""E1001""#), (false, "false")] as [(ServerCode, String)])
+    func `The code of an envelope is a number, a string or a Boolean`(_ code: ServerCode, _ json: String) async throws {
+        let answer = try HTTPResponse.envelope(7, code: code, message: "no")
+        #expect(String(decoding: answer.body, as: UTF8.self) == #"{"errcode":\#(json),"msg":"no","data":7}"#)
+        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }))
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .server && error?.code == code)
+    }
+
     // MARK: The clock
 
     @Test func `Sleepers wake at their deadline and not before`() async {

@@ -1,0 +1,47 @@
+/// Shows the errors of failed loads, for example as a banner or an alert, for all screens of an app or for one request.
+///
+/// Not retained.
+///
+/// A load has the presenter of its request (``BaseAPIRequest/errorPresenter``), or else that of its proxy
+/// (``APIProxy/errorPresenter``); none if ``BaseAPIRequest/presentsErrors`` is false.
+@MainActor public protocol ErrorPresenter: AnyObject {
+    /// A load has failed.
+    ///
+    /// Called once for each load that fails, on the main actor, however often its request was sent. The request has its
+    /// ``BaseAPIRequest/error`` and the loading indicator is hidden; the delegate or the closure receives the error
+    /// afterwards. Several loads may fail for one reason, such as a missing network, one after the other.
+    ///
+    /// Not called for:
+    /// - a load that was cancelled, or whose request has been released,
+    /// - a load that an async call has begun, such as ``APIManager/value(progress:)`` or ``APIManager/pages``, because that call
+    ///   throws the error, and
+    /// - the requests of a group: an ``APIBatch`` or ``APIChain`` that ``APIGroup/start()`` has begun presents one error when
+    ///   it fails; see ``APIGroup``.
+    func presentError(_ error: APIError, of request: BaseAPIRequest)
+}
+
+extension APIProxy {
+    /// Shows the errors of failed loads whose request has no ``BaseAPIRequest/errorPresenter``; `nil` by default.
+    ///
+    /// Not retained.
+    @MainActor public var errorPresenter: (any ErrorPresenter)? {
+        get { context.errorPresenter as? any ErrorPresenter }
+        set { context.errorPresenter = newValue }
+    }
+}
+
+extension BaseAPIRequest {
+    /// Presents the error of a load, unless an async call receives it.
+    func present(_ error: APIError, to receiver: EndingReceiver) {
+        switch receiver {
+        case .delegate, .closure: present(error)
+        case .group(let group): group.recordFailure(error, of: self)
+        case .caller: break
+        }
+    }
+
+    /// Presents an error.
+    func present(_ error: APIError) {
+        (errorPresenter ?? proxy.errorPresenter)?.presentError(error, of: self)
+    }
+}

@@ -1,0 +1,105 @@
+import Synchronization
+
+/// Passes the endings of a proxy's loads to its readers.
+///
+/// All readers are in one state, so that each receives the endings in the same order.
+final class EndingPublisher: Sendable {
+    private typealias Waiter = CheckedContinuation<EndedRequest?, Never>
+
+    private struct Reader {
+        var buffer = BoundedBuffer<EndedRequest>(capacity: EndedRequests.capacity)
+        var droppedCount = 0
+        var waiters: [(number: Int, waiter: Waiter)] = []
+
+        mutating func removeFirst() -> EndedRequest? {
+            guard var first = buffer.removeFirst() else { return nil }
+            first.droppedCount = exchange(&droppedCount, with: 0)
+            return first
+        }
+    }
+
+    private struct State {
+        var readers: [Int: Reader] = [:]
+        var lastNumber = 0
+        var isFinished = false
+
+        mutating func nextNumber() -> Int {
+            lastNumber += 1
+            return lastNumber
+        }
+    }
+
+    private let state = Mutex(State())
+    // Read at every ending instead of the state, which only readers need.
+    private let hasReaders = Atomic(false)
+
+    /// Adds a reader, which receives every ending from now on.
+    ///
+    /// - Returns: The number of the reader.
+    func addReader() -> Int {
+        state.withLock { state in
+            let number = state.nextNumber()
+            state.readers[number] = Reader()
+            hasReaders.store(true, ordering: .releasing)
+            return number
+        }
+    }
+
+    /// Removes a reader with the endings that it has not received.
+    func removeReader(_ number: Int) {
+        state.take { state in
+            let reader = state.readers.removeValue(forKey: number)
+            hasReaders.store(!state.readers.isEmpty, ordering: .releasing)
+            return reader
+        }
+    }
+
+    /// Passes the ending that `make` returns to the readers; does not call `make` if there are none.
+    func publish(_ make: () -> EndedRequest) {
+        guard hasReaders.load(ordering: .acquiring) else { return }
+        let ended = make()
+        let (waiters, _) = state.take { state in
+            var (waiters, dropped): ([Waiter], [EndedRequest?]) = ([], [])
+            for number in state.readers.keys {
+                if state.readers[number]?.waiters.isEmpty == false {
+                    if let first = state.readers[number]?.waiters.removeFirst() { waiters.append(first.waiter) }
+                } else if let oldest = state.readers[number]?.buffer.append(ended) {
+                    state.readers[number]?.droppedCount += 1
+                    dropped.append(oldest)
+                }
+            }
+            return (waiters, dropped)
+        }
+        for waiter in waiters { waiter.resume(returning: ended) }
+    }
+
+    /// Ends the reading: each reader receives what it has not received yet, and then `nil`.
+    func finish() {
+        let waiters = state.take { state in
+            state.isFinished = true
+            return state.readers.keys.flatMap { number in
+                exchange(&state.readers[number, default: Reader()].waiters, with: []).map(\.waiter)
+            }
+        }
+        for waiter in waiters { waiter.resume(returning: nil) }
+    }
+
+    /// Returns the next ending for a reader; `nil` when the task is cancelled, and after the last ending.
+    func next(for reader: Int) async -> EndedRequest? {
+        guard !Task.isCancelled else { return nil }
+        let number = state.withLock { $0.nextNumber() }
+        return await withCancellableContinuation(ifCancelled: nil) { waiter in
+            state.take { state in
+                if let first = state.readers[reader]?.removeFirst() { return .some(first) }
+                if state.isFinished { return .some(nil) }
+                state.readers[reader]?.waiters.append((number, waiter))
+                return nil
+            }
+        } remove: {
+            state.take { state in
+                let index = state.readers[reader]?.waiters.firstIndex { $0.number == number }
+                return index.flatMap { state.readers[reader]?.waiters.remove(at: $0).waiter }
+            }
+        }
+    }
+}

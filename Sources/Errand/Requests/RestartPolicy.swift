@@ -1,0 +1,17 @@
+/// What a new load does to the earlier loads of the same request.
+public enum RestartPolicy: Sendable {
+    /// The earlier loads are cancelled.
+    case cancelPrevious
+    /// Nothing is sent; the call returns the ID of the load that runs.
+    case ignoreNew
+    /// All run, and each ending is delivered; an older answer never replaces a newer one.
+    case concurrent
+}
+
+/// What happens to the loads of a request when the request object is released.
+public enum ReleasePolicy: Sendable {
+    /// They are cancelled.
+    case cancel
+    /// They continue, and no delegate is notified of their endings.
+    case finish
+}

@@ -1,0 +1,92 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Observation
+import Testing
+
+@testable import Errand
+
+@MainActor
+@Suite("The progress of a load is observable and passed to its caller", .takesTurns, .timeLimit(.minutes(10)))
+struct ProgressTests {
+    private final class Upload: SampleRequest, APIManager {
+        typealias Response = Void
+        override var requestSerializer: RequestSerializer { .multipart }
+        override func appendParts(to form: inout MultipartForm) {
+            form.append(Data(count: 1_000_000), name: "picture", filename: "a.bin")
+        }
+    }
+
+    private let screen = Screen()
+
+    private func proxy(_ kind: TransportKind, _ server: FixtureServer) throws -> APIProxy {
+        APIProxy(service: .sample { $0.baseURL = server.baseURL }, transport: try kind.make())
+    }
+
+    private func check(
+        _ reports: [TransferProgress],
+        _ direction: TransferProgress.Direction,
+        total: ClosedRange<Int64>
+    ) {
+        let counts = reports.filter { $0.direction == direction }.map(\.completedBytes)
+        #expect(counts == counts.sorted() && counts.last.map(total.contains) == true, "\(counts)")
+        for report in reports where report.direction == direction {
+            #expect(report.totalBytes.map(total.contains) == true && report.fractionCompleted != nil)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `A download reports progress to value, to the delegate and to observers`(_ kind: TransportKind) async throws {
+        let gate = Gate()
+        let server = try FixtureServer.start { _ in
+            .script(
+                .write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfirst"),
+                .pass(gate),
+                .write("other"),
+                .close
+            )
+        }
+        let request = DataRequest(delegate: screen, proxy: try proxy(kind, server))
+        (request.method, request.ownProgress) = (.get, true)
+        var (reports, changes): ([TransferProgress], Int) = ([], 0)
+        withObservationTracking {
+            _ = request.progress
+        } onChange: {
+            MainActor.assumeIsolated { changes += 1 }
+        }
+        let value = Task { try await request.value { reports.append($0) } }
+        while reports.isEmpty { await Task.yield() }
+        #expect(changes == 1 && request.progress?.completedBytes == 5 && request.progress?.totalBytes == 10)
+        gate.open()
+        #expect(try await value.value == Data("firstother".utf8))
+        check(reports, .download, total: 10...10)
+        #expect(request.progress == reports.last && screen.progress == reports)
+        server.stop()
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `An upload reports progress to value, to the delegate and to observers`(_ kind: TransportKind) async throws {
+        let gate = Gate()
+        // After the whole body, so that the newest report is that of its end.
+        let server = try FixtureServer.start { _ in
+            .script(.pass(gate), .write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .close)
+        }
+        let request = Upload(delegate: screen, proxy: try proxy(kind, server))
+        request.ownProgress = true
+        var (reports, changes): ([TransferProgress], Int) = ([], 0)
+        withObservationTracking {
+            _ = request.progress
+        } onChange: {
+            MainActor.assumeIsolated { changes += 1 }
+        }
+        let value = Task { try await request.value { reports.append($0) } }
+        while reports.last?.fractionCompleted != 1 { await Task.yield() }
+        #expect(changes == 1 && request.progress == reports.last)
+        gate.open()
+        try await value.value
+        // With the headers of the part.
+        check(reports, .upload, total: 1_000_000...1_001_000)
+        #expect(request.progress == reports.last && screen.progress == reports)
+        server.stop()
+    }
+}
