@@ -9,11 +9,11 @@ public struct APIService: Sendable {
     private struct Contents: Sendable {
         var environment: APIEnvironment {
             didSet {
-                queueHost = environment.baseURL.queueHost
+                base = BaseURL(environment.baseURL)
                 login = logins.session(of: environment)
             }
         }
-        private(set) var queueHost: String
+        private(set) var base: BaseURL
         let logins = LoginSessions()
         private(set) var login: LoginSession
         var commonHeaders: (@Sendable () async throws -> HTTPHeaders)?
@@ -36,7 +36,7 @@ public struct APIService: Sendable {
 
         init(environment: APIEnvironment) {
             self.environment = environment
-            queueHost = environment.baseURL.queueHost
+            base = BaseURL(environment.baseURL)
             login = logins.session(of: environment)
             encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -64,7 +64,9 @@ public struct APIService: Sendable {
         set { contents.environment.baseURL = newValue }
     }
     /// What the proxy's limits for a host apply to.
-    var queueHost: String { contents.queueHost }
+    var queueHost: String { base.queueHost }
+    /// The base URL, in parts.
+    var base: BaseURL { contents.base }
     /// Header lines of every request; `nil`, the default, adds none.
     ///
     /// Called at each send, so also after a relogin and before a retry; any thread. A request's own headers replace them.
@@ -212,25 +214,6 @@ public struct APIService: Sendable {
     /// Creates a service with its defaults in an environment, which can be changed while the app runs.
     public init(environment: APIEnvironment) {
         contents = Contents(environment: environment)
-    }
-}
-
-extension APIService {
-    /// The URL of an encoded path below ``baseURL``.
-    func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
-        let base = baseURL.absoluteString
-        let end = base.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? base.endIndex
-        let inherited = base.utf8[end...].prefix { $0 != UInt8(ascii: "#") }.dropFirst()
-        var text = String(base[..<end])
-        while text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
-        if !path.isEmpty { text += path.utf8.first == UInt8(ascii: "/") ? path : "/" + path }
-        for part in [String(Substring(inherited)), FormEncoding.serialize(query)] where !part.isEmpty {
-            text += (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + part
-        }
-        guard let url = URL(verbatim: text), url.host != nil else {
-            throw APIError(.invalidRequest, reason: "the path makes no URL below the service's base URL")
-        }
-        return url
     }
 }
 

@@ -1,0 +1,54 @@
+import Foundation
+
+/// The base URL of a service, which is split once and not for each request.
+struct BaseURL: Sendable {
+    /// What the limits for a host apply to.
+    let queueHost: String
+    /// The URL before its query, without slashes at the end.
+    private let prefix: String
+    /// The query, which precedes that of a request; empty if there is none.
+    private let query: String
+    private let hasHost: Bool
+
+    init(_ url: URL) {
+        let text = url.absoluteString
+        let end = text.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.endIndex
+        var prefix = text[..<end]
+        while prefix.utf8.last == UInt8(ascii: "/") { prefix.removeLast() }
+        self.prefix = String(prefix)
+        query = String(Substring(text.utf8[end...].prefix { $0 != UInt8(ascii: "#") }.dropFirst()))
+        hasHost = url.host != nil
+        queueHost = url.queueHost
+    }
+
+    /// Returns the URL of an encoded path, which may have a query, with an encoded query added.
+    ///
+    /// - Returns: `nil` when that is not a URL, or has no host.
+    func appending(path: String, query: String) -> URL? {
+        guard hasHost else { return nil }
+        var text = prefix
+        text.reserveCapacity(prefix.utf8.count + path.utf8.count + self.query.utf8.count + query.utf8.count + 3)
+        if !path.isEmpty, path.utf8.first != UInt8(ascii: "/") { text += "/" }
+        text += path
+        var hasQuery = path.utf8.contains(UInt8(ascii: "?"))
+        for part in [self.query, query] where !part.isEmpty {
+            text += hasQuery ? "&" : "?"
+            text += part
+            hasQuery = true
+        }
+        return URL(verbatim: text)
+    }
+}
+
+extension APIService {
+    /// The URL of an encoded path below ``baseURL``.
+    ///
+    /// - Throws: `invalidRequest`.
+    func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
+        let query = query.isEmpty ? "" : FormEncoding.serialize(query)
+        guard let url = base.appending(path: path, query: query) else {
+            throw APIError(.invalidRequest, reason: "the path makes no URL below the service's base URL")
+        }
+        return url
+    }
+}
