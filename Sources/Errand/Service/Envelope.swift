@@ -6,10 +6,10 @@ public struct Envelope: Sendable, Hashable {
     /// The key of the business code, a number, a string or a Boolean; `nil` if there is none, so that every answer with an
     /// accepted status is a success.
     public var codeKey: String? = "errcode"
-    /// The key of the value that must be one of ``successCodes``, where that is not the code; `nil` by default.
+    /// The key of the value that decides about success, where that is not the code; `nil` by default.
     ///
-    /// For `{"success":false,"code":"E1001","message":"…"}` it is `success`, with `successCodes = [true]`. Such an answer
-    /// may have no code.
+    /// For `{"success":false,"code":"E1001","message":"…"}` it is `success`. `true` and the ``successCodes`` are a success.
+    /// Such an answer may have no code.
     public var successKey: String?
     /// The key of the message that is meant for the user; `nil` if there is none.
     public var messageKey: String? = "msg"
@@ -38,6 +38,11 @@ public struct Envelope: Sendable, Hashable {
 extension Envelope {
     /// The key of the value that decides about success; `nil` if nothing does.
     var decisiveKey: String? { successKey ?? codeKey }
+
+    /// Returns whether the value that decides means success.
+    func isSuccess(_ value: ServerCode) -> Bool {
+        successCodes.contains(value) || successKey != nil && value == true
+    }
 
     /// Whether answers are decoded as a whole, whatever they are.
     var isWholeBody: Bool { decisiveKey == nil && dataKey == nil }

@@ -37,7 +37,7 @@ struct EnvelopeHead: DecodableWithConfiguration, Sendable {
         let code = envelope.successKey == nil ? decisive : envelope.codeKey.flatMap { try? container.code(at: $0) }
         self.init(
             statement: ServerStatement(code: code, message: container.message(of: envelope)),
-            isSuccess: decisive.map(envelope.successCodes.contains) ?? true
+            isSuccess: decisive.map(envelope.isSuccess) ?? true
         )
     }
 }
