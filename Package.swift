@@ -43,6 +43,12 @@ let package = Package(
             dependencies: ["FixtureServer", "TestSupport"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "SecondAppTests",
+            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
+            exclude: ["Server"],
+            swiftSettings: strict
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
