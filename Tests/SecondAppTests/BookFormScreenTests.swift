@@ -58,6 +58,16 @@ import Testing
         }
     }
 
+    @Test func `Without a session the server refuses, and its detail is shown`() async throws {
+        let service = Backend.web(try await PythonServer.bookshopURL())
+        await withSharedProxy(APIProxy(service: service)) {
+            let form = BookFormScreen()
+            form.saveButtonTapped()
+            await form.save.waitUntilIdle()
+            #expect(form.alert == "Authentication credentials were not provided.")
+        }
+    }
+
     @Test func `A 403 answer shows its detail`() async throws {
         try await withForm(bookID: 3) { form in
             form.removeButtonTapped()

@@ -51,6 +51,20 @@ import Testing
         }
     }
 
+    @Test func `Screens that appear together without a token sign in once`() async throws {
+        let account = Account(name: "gus")
+        let service = Backend.device(try await PythonServer.bookshopURL(), account: account)
+        await withSharedProxy(APIProxy(service: service)) {
+            let screens = (1...5).map { _ in
+                BookListScreen(path: "/books/offsets/", pages: PageStrategyChoice.offset.strategy)
+            }
+            for screen in screens { screen.appear() }
+            for screen in screens { await screen.books.waitUntilIdle() }
+            #expect(screens.allSatisfy { $0.rows == Array(Self.titles.prefix(25)) })
+            #expect(account.loginCount == 1)
+        }
+    }
+
     @Test func `A login that fails ends the load with a notice, and a retry shows the rows`() async throws {
         let account = Account(name: "dora", password: "wrong")
         let service = Backend.device(try await PythonServer.bookshopURL(), account: account)

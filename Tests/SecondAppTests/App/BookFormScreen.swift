@@ -24,7 +24,9 @@ import Errand
     func removeButtonTapped() { remove.loadData() }
 
     func params(for request: BaseAPIRequest) -> APIParams? {
-        request == remove ? ["id": bookID] : ["title": title, "isbn": isbn, "cents": cents]
+        var params: APIParams = request == remove ? [:] : ["title": title, "isbn": isbn, "cents": cents]
+        if let bookID { params["id"] = bookID }
+        return params
     }
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {

@@ -39,4 +39,6 @@ nonisolated struct Coupon: Decodable {
 
 nonisolated struct Order: Decodable {
     let book: Int
+    /// How often the server has refused an order because there were too many.
+    let refusals: Int
 }

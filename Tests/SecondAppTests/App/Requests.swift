@@ -31,7 +31,7 @@ final class SaveBookRequest: BaseAPIRequest, APIManager {
     typealias Response = Book
     /// The book to change; `nil` adds one.
     var bookID: Int?
-    var path: String { bookID.map { "/books/\($0)/" } ?? "/books/" }
+    var path: String { bookID == nil ? "/books/" : "/books/{id}/" }
     var method: HTTPMethod { bookID == nil ? .post : .put }
 }
 

@@ -12,5 +12,6 @@ urlpatterns = [
     path("api/books/cursor/", lists.CursorBooks.as_view()),
     path("api/picture/", views.PictureView.as_view()),
     path("api/orders/", views.OrderView.as_view()),
+    path("api/reports/", views.ReportView.as_view()),
     path("legacy/coupons/", coupons.coupons),
 ]

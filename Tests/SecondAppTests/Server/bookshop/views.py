@@ -1,4 +1,5 @@
 import hashlib
+from collections import Counter
 
 from django.contrib.auth import login, logout
 from django.utils.decorators import method_decorator
@@ -10,7 +11,7 @@ from rest_framework.authtoken.serializers import AuthTokenSerializer
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import AllowAny, IsAuthenticated
 from rest_framework.response import Response
-from rest_framework.throttling import ScopedRateThrottle
+from rest_framework.throttling import UserRateThrottle
 from rest_framework.views import APIView
 
 from bookshop.models import Book
@@ -104,15 +105,49 @@ class PictureView(APIView):
         )
 
 
+class OrderThrottle(UserRateThrottle):
+    """One request of a user in three seconds."""
+
+    scope = "orders"
+    rate = "1/second"
+    refusals = Counter()
+
+    def parse_rate(self, rate):
+        return 1, 3
+
+    def allow_request(self, request, view):
+        self.user = request.user
+        return super().allow_request(request, view)
+
+    def throttle_failure(self):
+        self.refusals[self.user] += 1
+        return False
+
+
 class OrderView(APIView):
-    """At most one order in a second: 429 with Retry-After otherwise."""
+    """Answers 429 with Retry-After to a second request in three seconds."""
 
     authentication_classes = [TokenAuthentication]
-    throttle_classes = [ScopedRateThrottle]
-    throttle_scope = "orders"
+    throttle_classes = [OrderThrottle]
 
     def get(self, request):
-        return Response({"orders": 0})
+        return Response({"refusals": OrderThrottle.refusals[request.user]})
 
     def post(self, request):
-        return Response({"book": request.data["book"]}, status=status.HTTP_201_CREATED)
+        refusals = OrderThrottle.refusals[request.user]
+        return Response({"book": request.data["book"], "refusals": refusals}, status=status.HTTP_201_CREATED)
+
+
+class ReportThrottle(UserRateThrottle):
+    scope = "reports"
+    rate = "1/hour"
+
+
+class ReportView(APIView):
+    """Answers 429 with a long Retry-After to the second request."""
+
+    authentication_classes = [TokenAuthentication]
+    throttle_classes = [ReportThrottle]
+
+    def get(self, request):
+        return Response({"books": Book.objects.count()})

@@ -16,7 +16,7 @@ from bookshop.models import Book
 
 call_command("migrate", run_syncdb=True, verbosity=0)
 # Each test has its own user, because tokens and throttles are those of a user.
-for name in ("ada", "bob", "carl", "dora", "emil", "fay"):
+for name in ("ada", "bob", "carl", "dora", "emil", "fay", "gus"):
     User.objects.create_user(name, password="correct horse")
 Book.objects.bulk_create(
     Book(shelf="main", title=f"Book {number}", isbn=f"main-{number}", cents=100 + number)
