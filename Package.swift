@@ -47,7 +47,10 @@ let package = Package(
             name: "SecondAppTests",
             dependencies: ["Errand", "ErrandTesting", "TestSupport"],
             exclude: ["Server"],
-            swiftSettings: strict
+            // As in a new app project.
+            swiftSettings: strict + [
+                .defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances"),
+            ]
         ),
     ],
     swiftLanguageModes: [.v6]

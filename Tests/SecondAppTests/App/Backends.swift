@@ -75,7 +75,7 @@ enum Backend {
 }
 
 /// The token, which requests read off the main actor.
-final class TokenStore: Sendable {
+nonisolated final class TokenStore: Sendable {
     private let storage = Mutex<String?>(nil)
 
     var value: String? {

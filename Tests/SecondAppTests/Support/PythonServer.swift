@@ -5,7 +5,7 @@ import Testing
 ///
 /// Each is started once in a process, and ends when the process ends in any way, because its standard input closes then.
 // `process` and `input` are only retained.
-final class PythonServer: @unchecked Sendable {
+nonisolated final class PythonServer: @unchecked Sendable {
     /// The error of a server that has ended instead of serving.
     struct Failure: Error, CustomStringConvertible {
         let description: String
