@@ -43,6 +43,15 @@ let package = Package(
             dependencies: ["FixtureServer", "TestSupport"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "SecondAppTests",
+            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
+            exclude: ["Server"],
+            // As in a new app project.
+            swiftSettings: strict + [
+                .defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances"),
+            ]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

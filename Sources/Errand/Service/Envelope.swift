@@ -6,10 +6,10 @@ public struct Envelope: Sendable, Hashable {
     /// The key of the business code, a number, a string or a Boolean; `nil` if there is none, so that every answer with an
     /// accepted status is a success.
     public var codeKey: String? = "errcode"
-    /// The key of the value that must be one of ``successCodes``, where that is not the code; `nil` by default.
+    /// The key of the value that decides about success, where that is not the code; `nil` by default.
     ///
-    /// For `{"success":false,"code":"E1001","message":"…"}` it is `success`, with `successCodes = [true]`. Such an answer
-    /// may have no code.
+    /// For `{"success":false,"code":"E1001","message":"…"}` it is `success`. `true` and the ``successCodes`` are a success.
+    /// Such an answer may have no code.
     public var successKey: String?
     /// The key of the message that is meant for the user; `nil` if there is none.
     public var messageKey: String? = "msg"
@@ -39,10 +39,10 @@ extension Envelope {
     /// The key of the value that decides about success; `nil` if nothing does.
     var decisiveKey: String? { successKey ?? codeKey }
 
-    /// Returns whether a value under ``decisiveKey`` means success.
-    func isSuccess(_ code: ServerCode) -> Bool {
+    /// Returns whether the value under ``decisiveKey`` means success.
+    func isSuccess(_ value: ServerCode) -> Bool {
         // Most services have one such code, which needs no hash.
-        successCodes.first == code || successCodes.contains(code)
+        successCodes.first == value || successCodes.contains(value) || successKey != nil && value == true
     }
 
     /// Whether answers are decoded as a whole, whatever they are.

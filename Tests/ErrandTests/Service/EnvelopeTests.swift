@@ -53,9 +53,12 @@ struct EnvelopeTests {
         }
     }
 
-    @Test func `A Boolean beside the code may decide about success`() async {
+    @Test(arguments: [[true], ["OK"]] as [Set<ServerCode>])
+    func `A Boolean beside the code may decide about success, whatever the codes of a success are`(
+        _ successCodes: Set<ServerCode>
+    ) async {
         let own = envelope {
-            ($0.codeKey, $0.successKey, $0.messageKey, $0.successCodes) = ("code", "success", "message", [true])
+            ($0.codeKey, $0.successKey, $0.messageKey, $0.successCodes) = ("code", "success", "message", successCodes)
         }
         let refusal = #"{"code":"E1001","success":false,"message":"售罄","data":7}"#
         let failure = await loaded(GoodsRequest.self, refusal, envelope: own)

@@ -1,0 +1,44 @@
+import Errand
+import Foundation
+
+nonisolated struct User: Decodable {
+    let username: String
+}
+
+nonisolated struct Token: Decodable {
+    let token: String
+}
+
+nonisolated struct Book: Decodable, Equatable {
+    let id: Int
+    let title: String
+    let isbn: String
+    let cents: Int
+}
+
+nonisolated struct BookPage: PageResponse {
+    let count: Int?
+    let next: String?
+    let results: [Book]
+
+    var items: [Book] { results }
+    var totalItems: Int? { count }
+}
+
+nonisolated struct Picture: Decodable {
+    let name: String
+    let type: String
+    let size: Int
+    let caption: String
+}
+
+nonisolated struct Coupon: Decodable {
+    let coupon: String
+    let percent: Int
+}
+
+nonisolated struct Order: Decodable {
+    let book: Int
+    /// How often the server has refused an order because there were too many.
+    let refusals: Int
+}

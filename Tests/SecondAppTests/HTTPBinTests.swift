@@ -1,0 +1,158 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite(
+    "Calls of httpbin that need no class",
+    .takesTurns,
+    .timeLimit(.minutes(5)),
+    .enabled(if: PythonServer.isInstalled, PythonServer.absence)
+)
+@MainActor struct HTTPBinTests {
+    /// Runs a test with a proxy for httpbin.
+    private func withTools(_ test: (APIProxy) async throws -> Void) async throws {
+        let proxy = APIProxy(service: Backend.tools(try await PythonServer.httpbinURL()))
+        try await withSharedProxy(proxy) { try await test(proxy) }
+    }
+
+    @Test func `Redirects are followed, refused, or limited`() async throws {
+        try await withTools { _ in
+            let request = APIRequest<JSONValue>("/absolute-redirect/3")
+            let value = try await request.value()
+            #expect(value["url"]?.string?.hasSuffix("/get") == true)
+            #expect(request.rawResponse?.redirects.count == 3)
+
+            let refusing = APIRequest<Void>(
+                "/redirect/1",
+                options: .init(acceptedStatuses: [302], redirectPolicy: .refuse)
+            )
+            try await refusing.value()
+            #expect(refusing.rawResponse?.headers["Location"] == "/get")
+
+            let limited = APIRequest<Void>("/redirect/4", options: .init(redirectPolicy: .follow(limit: 3)))
+            await #expect(throws: APIError.self) { try await limited.value() }
+        }
+    }
+
+    @Test func `Cookies that a redirect sets are sent, and removed when it removes them`() async throws {
+        try await withTools { _ in
+            let cookies = try await APIRequest<JSONValue>("/cookies/set", params: ["flavour": "oat & honey"]).value()
+            #expect(cookies["cookies"]?["flavour"]?.string == "oat & honey")
+            let rest = try await APIRequest<JSONValue>("/cookies/delete", params: ["flavour": ""]).value()
+            #expect(rest["cookies"] == .object([:]))
+        }
+    }
+
+    @Test(arguments: ["gzip", "deflate"])
+    func `Compressed answers are decoded`(_ coding: String) async throws {
+        try await withTools { _ in
+            let value = try await APIRequest<JSONValue>("/\(coding)").value()
+            #expect(value["method"]?.string == "GET")
+        }
+    }
+
+    @Test func `Basic authentication succeeds with the header, and fails without`() async throws {
+        try await withTools { _ in
+            let credentials = Data("ada:pass word".utf8).base64EncodedString()
+            let user = try await APIRequest<JSONValue>(
+                "/basic-auth/{name}/{password}",
+                params: ["name": "ada", "password": "pass word"],
+                headers: ["Authorization": "Basic \(credentials)"]
+            ).value()
+            #expect(user["authenticated"]?.bool == true && user["user"]?.string == "ada")
+            let error = await #expect(throws: APIError.self) {
+                try await APIRequest<Void>("/basic-auth/ada/secret").value()
+            }
+            #expect(error?.type == .loginExpired && error?.status == 401)
+        }
+    }
+
+    @Test func `A status is a failure with a type, or a value where the request accepts it`() async throws {
+        try await withTools { _ in
+            let error = await #expect(throws: APIError.self) { try await APIRequest<Void>("/status/418").value() }
+            #expect(error?.type == .http && error?.status == 418)
+            let missing = APIRequest<JSONValue?>("/status/404", options: .init(acceptedStatuses: [404]))
+            let value = try await missing.value()
+            #expect(value == nil)
+        }
+    }
+
+    @Test func `A slow answer is cancelled before its first byte and while it arrives`() async throws {
+        try await withTools { proxy in
+            let begin = ContinuousClock.now
+            let screen = RequestRecorder()
+            let slow = APIRequest<Void>("/delay/9", delegate: screen)
+            proxy.cancelRequest(slow.loadData())
+            let ending = await screen.ending()
+            #expect(ending == .cancel)
+
+            let drip = APIRequest<Data>("/drip", params: ["duration": 20, "numbytes": 20, "delay": 0])
+            let error = await #expect(throws: APIError.self) {
+                try await drip.value { _ in drip.cancelAllRequests() }
+            }
+            #expect(error?.type == .cancelled)
+            #expect(ContinuousClock.now - begin < .seconds(9))
+        }
+    }
+
+    @Test func `An answer that drips is within the timeout, and one that is silent is not`() async throws {
+        try await withTools { _ in
+            let drip: APIParams = ["duration": 3, "numbytes": 30, "delay": 0]
+            let bytes = try await APIRequest<Data>("/drip", params: drip, timeout: .seconds(2)).value()
+            #expect(bytes == Data(repeating: UInt8(ascii: "*"), count: 30))
+            let error = await #expect(throws: APIError.self) {
+                try await APIRequest<Void>("/delay/5", timeout: .milliseconds(200)).value()
+            }
+            #expect(error?.type == .timeout)
+        }
+    }
+
+    @Test func `Bytes are downloaded into a file, with progress`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await withTools { _ in
+            var fractions: [Double] = []
+            let download = APIRequest<DownloadedFile>(
+                "/bytes/{count}",
+                params: ["count": 100_000, "seed": 1],
+                destination: .file(file)
+            )
+            let downloaded = try await download.value { fractions += $0.fractionCompleted.map { [$0] } ?? [] }
+            #expect(try Data(contentsOf: downloaded.url).count == 100_000)
+            #expect(fractions.last == 1)
+        }
+    }
+
+    @Test func `A multipart form arrives as its fields and its files`() async throws {
+        try await withTools { _ in
+            let echo = try await APIRequest<JSONValue>(
+                "/post",
+                method: .post,
+                params: ["title": "Träume", "tags": ["a", "b"]],
+                requestSerializer: .multipart
+            ) { form in
+                form.append(Data("hello".utf8), name: "note", filename: "note.txt", contentType: "text/plain")
+            }.value()
+            #expect(echo["form"]?["title"]?.string == "Träume")
+            #expect(echo["form"]?["tags[]"]?[1]?.string == "b")
+            #expect(echo["files"]?["note"]?.string == "hello")
+        }
+    }
+
+    @Test func `Parameters arrive in the query, in a form and in JSON`() async throws {
+        try await withTools { _ in
+            let query = try await APIRequest<JSONValue>("/get", params: ["text": "a+b & c", "page": 2]).value()
+            #expect(query["args"]?["text"]?.string == "a+b & c" && query["args"]?["page"]?.string == "2")
+            let form = try await APIRequest<JSONValue>(
+                "/put",
+                method: .put,
+                params: ["text": "a+b & c"],
+                requestSerializer: .form
+            ).value()
+            #expect(form["form"]?["text"]?.string == "a+b & c")
+            let json = try await APIRequest<JSONValue>("/patch", method: .patch, params: ["on": true]).value()
+            #expect(json["json"]?["on"]?.bool == true)
+        }
+    }
+}

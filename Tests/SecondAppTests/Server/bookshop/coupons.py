@@ -1,0 +1,18 @@
+"""A view of another backend: {"code":"E1001","success":false,"message":"…"} with status 200."""
+
+import json
+
+from django.http import JsonResponse
+from django.views.decorators.csrf import csrf_exempt
+
+REFUSALS = {"": ("E1000", "Enter a coupon."), "SUMMER": ("E1001", "This coupon has expired.")}
+
+
+@csrf_exempt
+def coupons(request):
+    name = json.loads(request.body or "{}").get("coupon", "")
+    code, message = REFUSALS.get(name, ("OK", "The coupon has been added."))
+    answer = {"code": code, "success": code == "OK", "message": message}
+    if code == "OK":
+        answer["data"] = {"coupon": name, "percent": 10}
+    return JsonResponse(answer)

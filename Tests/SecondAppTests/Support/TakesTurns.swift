@@ -1,0 +1,24 @@
+import TestSupport
+import Testing
+
+/// Limits how many tests run at a time that use sockets, clocks or much CPU time and would disturb each other.
+nonisolated struct TakesTurns: SuiteTrait, TestTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    // The scope is the whole test, so that the wait does not count towards its time limit.
+    func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
+        testCase == nil && !test.isSuite ? self : nil
+    }
+
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+        try await AsyncSemaphore.tests.withPermit(function)
+    }
+}
+
+nonisolated extension Trait where Self == TakesTurns {
+    static var takesTurns: Self { TakesTurns() }
+}
