@@ -24,6 +24,7 @@ public struct APIService: Sendable {
         var reloginHandler: (any ReloginHandler)?
         var reloginTimeout: Duration = .seconds(60)
         var retryPolicy = RetryPolicy()
+        var paramEncoding = ParamEncoding()
         var encoder: JSONEncoder
         var decoder: JSONDecoder
 
@@ -154,6 +155,13 @@ public struct APIService: Sendable {
     public var retryPolicy: RetryPolicy {
         get { contents.retryPolicy }
         set { contents.retryPolicy = newValue }
+    }
+    /// How arrays, Booleans and nested names are written in queries and forms: `a[]`, `true` and `a[b]` by default.
+    ///
+    /// A request's own wins; see ``RequestSerializer/encoding(_:)``.
+    public var paramEncoding: ParamEncoding {
+        get { contents.paramEncoding }
+        set { contents.paramEncoding = newValue }
     }
     /// Makes JSON of parameters: sorted keys, ISO 8601 dates.
     ///
