@@ -27,6 +27,7 @@ public struct APIService: Sendable {
         var paramEncoding = ParamEncoding()
         var encoder: JSONEncoder
         var decoder: JSONDecoder
+        var customDecoder: (any ResponseDecoder)?
 
         init(baseURL: URL) {
             self.baseURL = baseURL
@@ -176,6 +177,13 @@ public struct APIService: Sendable {
     public var decoder: JSONDecoder {
         get { contents.decoder }
         set { contents.decoder = newValue }
+    }
+    /// Reads answers instead of ``decoder``, for a backend with another format than JSON; `nil`, the default, is none.
+    ///
+    /// A request's own wins; see ``ResponseSerializer/decoded(by:)``.
+    public var customDecoder: (any ResponseDecoder)? {
+        get { contents.customDecoder }
+        set { contents.customDecoder = newValue }
     }
     let login = LoginSession()
     let retryBudget = RetryBudget()
