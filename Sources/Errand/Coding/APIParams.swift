@@ -2,28 +2,38 @@ import Foundation
 
 /// The parameters of one load: a dictionary literal of `Encodable` values, or one `Encodable` object.
 ///
-/// `GET`, `HEAD` and `DELETE` encode them in the query, other methods in the body. Names are sent in sorted order, so that
-/// equal parameters are equal bytes. In a query or a form, nested names are `a[b]`, arrays are `a[]`, `nil` is omitted, a
-/// `Bool` is `true` or `false`, and a `Date` is encoded by the service's encoder (ISO 8601 by default).
+/// ``ParamPlacement`` is where they are encoded: `GET`, `HEAD` and `DELETE` encode them in the query by default, other methods
+/// in the body. Names are sent in sorted order, so that equal parameters are equal bytes. In a query or a form,
+/// ``ParamEncoding`` is how nested names, arrays and Booleans are written, `nil` is omitted, and a `Date` is encoded by the
+/// service's encoder (ISO 8601 by default). In JSON, `nil` is `null`.
+///
+/// An object in a literal is parameters as well, and an array of different types is a ``JSONValue``:
+///
+/// ```swift
+/// let params: APIParams = [
+///     "filter": ["category": 7, "name": "tea", "shop": nil] as APIParams,
+///     "sort": ["price", nil, 1] as JSONValue,
+/// ]
+/// ```
 public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     /// The type of a parameter.
-    public typealias Value = any Encodable & Sendable
+    public typealias Value = (any Encodable & Sendable)?
 
     fileprivate enum Layer: Sendable {
-        case values([String: Value])
-        case object(Value)
+        case values([String: any Encodable & Sendable])
+        case object(any Encodable & Sendable)
     }
 
     private var layers: [Layer]
 
     /// Creates parameters from a literal; a repeated name has its last value.
     public init(dictionaryLiteral elements: (String, Value)...) {
-        layers = [.values(Dictionary(elements) { $1 })]
+        layers = [.values(Dictionary(elements.map { ($0, $1 ?? JSONValue.null) }) { $1 })]
     }
 
     /// Creates parameters from a dictionary.
     public init(_ values: [String: Value]) {
-        layers = [.values(values)]
+        layers = [.values(values.mapValues { $0 ?? JSONValue.null })]
     }
 
     /// Creates parameters from the members of an object.
@@ -32,7 +42,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// The value set by name; it replaces a member of an object, and `nil` removes the value that was set.
-    public subscript(name: String) -> Value? {
+    public subscript(name: String) -> Value {
         get { values[name] }
         set {
             for index in layers.indices {
@@ -52,7 +62,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         return merged
     }
 
-    private var values: [String: Value] {
+    private var values: [String: any Encodable & Sendable] {
         layers.reduce(into: [:]) { all, layer in
             guard case .values(let values) = layer else { return }
             all.merge(values) { $1 }
@@ -74,6 +84,22 @@ extension APIParams: CustomStringConvertible, CustomReflectable {
 
     /// A mirror with ``description`` alone, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["params": description]) }
+}
+
+extension APIParams: Encodable {
+    /// Encodes the parameters, so that they can be a member of others.
+    ///
+    /// - Throws: `EncodingError` for an object that was merged with other parameters, which only a load can encode.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if layers.count == 1, case .object(let object) = layers[0] { return try container.encode(object) }
+        guard layers.allSatisfy(\.isValues) else {
+            let text = "parameters that merge an object with others cannot be a member of others"
+            throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: text))
+        }
+        // As a dictionary, whose names no key strategy changes.
+        try container.encode(values.mapValues(AnyEncodable.init))
+    }
 }
 
 extension APIParams {
@@ -133,6 +159,11 @@ extension APIParams {
 }
 
 extension APIParams.Layer {
+    fileprivate var isValues: Bool {
+        guard case .values = self else { return false }
+        return true
+    }
+
     /// The layer as a JSON value, without encoding; `nil` unless it contains only scalars that no encoder strategy changes.
     fileprivate var scalarTree: JSONValue? {
         guard case .values(let values) = self else { return nil }
@@ -146,7 +177,7 @@ extension APIParams.Layer {
 }
 
 extension JSONValue {
-    fileprivate init?(scalar: APIParams.Value) {
+    fileprivate init?(scalar: any Encodable & Sendable) {
         switch scalar {
         case let value as String: self = .string(value)
         case let value as Int: self = .int(Int64(value))
@@ -157,8 +188,8 @@ extension JSONValue {
 }
 
 /// Encodes a value with its dynamic type, so that the encoder's strategies for dates and data apply.
-private struct AnyEncodable: Encodable {
-    let value: APIParams.Value
+struct AnyEncodable: Encodable, Sendable {
+    let value: any Encodable & Sendable
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()

@@ -10,25 +10,29 @@ enum FormEncoding {
         pairs.map { escape($0.name) + "=" + escape($0.value) }.joined(separator: "&")
     }
 
-    /// Returns the pairs of an object, sorted by name: `a[b]` for nested members, `a[]` for elements, none for `null`.
-    static func pairs(of tree: JSONValue) throws(APIError) -> [Pair] {
+    /// Returns the pairs of an object, sorted by name, and none for `null`.
+    static func pairs(of tree: JSONValue, _ encoding: ParamEncoding = ParamEncoding()) throws(APIError) -> [Pair] {
         switch tree {
         case .null: return []
-        case .object(let members): return sorted(members).flatMap { pairs(of: $0.value, name: $0.key) }
+        case .object(let members): return sorted(members).flatMap { pairs(of: $0.value, name: $0.key, encoding) }
         default:
             let reason = "parameters without names cannot be encoded in a query or a form"
             throw APIError(.invalidRequest, reason: reason)
         }
     }
 
-    private static func pairs(of value: JSONValue, name: String) -> [Pair] {
+    private static func pairs(of value: JSONValue, name: String, _ encoding: ParamEncoding) -> [Pair] {
         switch value {
         case .array(let elements):
-            elements.flatMap { pairs(of: $0, name: name + "[]") }
+            elements.enumerated().flatMap { index, element in
+                pairs(of: element, name: encoding.name(ofElement: index, in: name), encoding)
+            }
         case .object(let members):
-            sorted(members).flatMap { pairs(of: $0.value, name: "\(name)[\($0.key)]") }
+            sorted(members).flatMap { key, member in
+                pairs(of: member, name: encoding.name(ofMember: key, in: name), encoding)
+            }
         default:
-            value.scalarText.map { [(name, $0)] } ?? []
+            encoding.text(of: value).map { [(name, $0)] } ?? []
         }
     }
 

@@ -26,8 +26,10 @@ public struct MultipartForm: Sendable {
     ///   - data: The part's bytes.
     ///   - name: The name of the form field.
     ///   - filename: The file name sent to the server; `nil` for a plain field.
-    ///   - contentType: The part's media type; `nil` omits it.
+    ///   - contentType: The part's media type; by default it is guessed by the extension of `filename`, and omitted for a plain
+    ///     field.
     public mutating func append(_ data: Data, name: String, filename: String? = nil, contentType: String? = nil) {
+        let contentType = contentType ?? filename.map { MediaType.guess(fileName: $0) ?? MediaType.unknown }
         parts.append(Part(name: name, filename: filename, contentType: contentType, content: .data(data)))
     }
 
@@ -37,13 +39,11 @@ public struct MultipartForm: Sendable {
     ///   - file: A regular file, which must not change until the load has ended.
     ///   - name: The name of the form field.
     ///   - filename: The file name sent to the server; the name of `file` by default.
-    ///   - contentType: The part's media type; `application/octet-stream` by default.
-    public mutating func append(
-        file: URL,
-        name: String,
-        filename: String? = nil,
-        contentType: String = "application/octet-stream"
-    ) {
+    ///   - contentType: The part's media type; by default it is guessed by the extension of `filename` or else of `file`, and is
+    ///     `application/octet-stream` if that is unknown.
+    public mutating func append(file: URL, name: String, filename: String? = nil, contentType: String? = nil) {
+        let guess = { [filename, file.lastPathComponent].lazy.compactMap { $0 }.compactMap(MediaType.guess).first }
+        let contentType = contentType ?? guess() ?? MediaType.unknown
         let filename = filename ?? file.lastPathComponent
         parts.append(Part(name: name, filename: filename, contentType: contentType, content: .file(file)))
     }

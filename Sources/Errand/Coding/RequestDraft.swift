@@ -37,11 +37,18 @@ struct RequestDraft: Sendable {
     /// Returns the request for `service`.
     func request(for service: APIService, with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
         if case .request(let request) = replacement { return try request.completed(for: service, with: common) }
-        var params = MergedParams(common: common.params, specific: params, encoder: service.encoder)
+        var params = MergedParams(
+            common: common.params,
+            specific: params,
+            encoder: service.encoder,
+            encoding: serializer.ownEncoding ?? service.paramEncoding
+        )
         let template = PathTemplate(path)
         let path = try template.filled(from: &params)
-        let (body, contentType) = try serializer.body(of: params, form: form, method: method)
-        let url = try url(for: service, path: path, isURL: template.isURL, params: params)
+        let placement = serializer.placement(for: method)
+        let (body, contentType) = try serializer.body(of: params.inBody(by: placement), form: form, method: method)
+        let query = placement == .body || replacement != nil ? [] : try params.inQuery(by: placement).pairs()
+        let url = try url(for: service, path: path, isURL: template.isURL, query: query)
         let headers = headers(replacing: common.headers, contentType: contentType)
         var request = HTTPRequest(method, url, headers: headers, body: body)
         request.destination = destination
@@ -64,7 +71,7 @@ struct RequestDraft: Sendable {
         var headers = common
         headers["Content-Type"] = contentType ?? headers["Content-Type"]
         headers = headers.merging(self.headers)
-        if case .multipart = serializer, let contentType { headers["Content-Type"] = contentType }
+        if serializer.isMultipart, let contentType { headers["Content-Type"] = contentType }
         if let idempotencyKey { headers["Idempotency-Key"] = idempotencyKey }
         return headers
     }
@@ -73,10 +80,9 @@ struct RequestDraft: Sendable {
         for service: APIService,
         path: String,
         isURL: Bool,
-        params: MergedParams
+        query: [FormEncoding.Pair]
     ) throws(APIError) -> URL {
         if case .link(let link) = replacement { return try service.url(following: link) }
-        let query = serializer.encodesParamsInQuery(for: method) ? try params.pairs() : []
         return isURL ? try service.url(absolute: path, query: query) : try service.url(path: path, query: query)
     }
 }
@@ -142,44 +148,5 @@ extension APIService {
             throw APIError(.invalidRequest, reason: "the path and its query make no URL")
         }
         return complete
-    }
-}
-
-/// The parameters of a service and of one load, each encoded either in the path or in the query or body.
-struct MergedParams {
-    private let params: APIParams?
-    private let encoder: JSONEncoder
-    private var usedInPath: Set<String> = []
-
-    init(common: APIParams?, specific: APIParams?, encoder: JSONEncoder) {
-        params = common.map { common in specific.map(common.merging) ?? common } ?? specific
-        self.encoder = encoder
-    }
-
-    /// Whether there are no parameters, not even an empty object.
-    var isEmpty: Bool { params == nil }
-
-    /// Returns the text of the parameter `name` for the path; the query and the body then omit it.
-    mutating func takeForPath(_ name: String) throws(APIError) -> String? {
-        usedInPath.insert(name)
-        return try params?.tree(with: encoder)[name]?.scalarText
-    }
-
-    /// Returns the parameters that are not in the path.
-    func pairs() throws(APIError) -> [FormEncoding.Pair] {
-        try FormEncoding.pairs(of: rest())
-    }
-
-    /// Returns the JSON text of the parameters that are not in the path.
-    func json() throws(APIError) -> Data {
-        if let params, usedInPath.isEmpty { return try params.json(with: encoder) }
-        return try APIParams(rest()).json(with: encoder)
-    }
-
-    private func rest() throws(APIError) -> JSONValue {
-        guard let params else { return .object([:]) }
-        let tree = try params.tree(with: encoder)
-        guard !usedInPath.isEmpty, case .object(let members) = tree else { return tree }
-        return .object(members.filter { !usedInPath.contains($0.key) })
     }
 }

@@ -1,35 +1,139 @@
-import Foundation
+public import Foundation
 
-/// How parameters are encoded as a body, with any method but `GET`, `HEAD` and `DELETE`, which encode them in the query.
+/// How parameters are encoded, and what the body is.
 ///
-/// Without parameters (`nil`) and without parts there is no body, and no `Content-Type` for it.
-public enum RequestSerializer: Sendable {
+/// `GET`, `HEAD` and `DELETE` encode them in the query, and other methods as the body that the serializer makes, unless
+/// ``placing(_:)`` says otherwise. Without parameters (`nil`) and without parts there is no body, and no `Content-Type` for it.
+///
+/// ```swift
+/// let removal = RequestSerializer.json.placing(.body)                          // DELETE with a JSON body
+/// let search = RequestSerializer.form.encoding(ParamEncoding(arrays: .repeated)) // a=1&a=2
+/// ```
+public struct RequestSerializer: Sendable {
+    enum Format: Sendable {
+        case json
+        case form
+        case multipart
+        case raw(HTTPBody, contentType: String)
+        case custom(contentType: String, @Sendable (JSONValue) throws -> HTTPBody)
+    }
+
+    /// What a request chooses about its parameters.
+    struct Choices: Sendable {
+        var placement = ParamPlacement.automatic
+        /// `nil` for the encoding of the service.
+        var encoding: ParamEncoding?
+    }
+
+    let format: Format
+    /// Boxed, because most requests choose nothing.
+    private var choices: Boxed<Choices>?
+
+    private init(_ format: Format) {
+        self.format = format
+    }
+
     /// A JSON object, `application/json`; the default.
-    case json
+    public static let json = RequestSerializer(.json)
+
     /// `application/x-www-form-urlencoded`, by the WHATWG serializer.
-    case form
+    public static let form = RequestSerializer(.form)
+
     /// `multipart/form-data`: a field for each parameter, then the parts that the request and its param source append.
-    case multipart
+    public static let multipart = RequestSerializer(.multipart)
+
     /// This body, unchanged; parameters are encoded in the query.
-    case raw(HTTPBody, contentType: String)
+    public static func raw(_ body: HTTPBody, contentType: String) -> RequestSerializer {
+        RequestSerializer(.raw(body, contentType: contentType))
+    }
+
+    /// A body that the app makes, such as XML.
+    ///
+    /// ```swift
+    /// let propertyList = RequestSerializer.custom(contentType: "application/x-plist") { params in
+    ///     .data(try PropertyListEncoder().encode(params))
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - contentType: The media type of the body; not sent with ``HTTPBody/empty``.
+    ///   - body: Returns the body. Called at every send of a request with a body, also after a relogin and before a retry, on
+    ///     any thread. Receives the parameters of the service and the load, without those in the path and in the query, as an
+    ///     object made by the service's encoder; an empty object if there are none. The load fails with an ``APIError`` that
+    ///     this throws, and with `invalidRequest` after any other.
+    /// - Returns: The serializer.
+    public static func custom(
+        contentType: String,
+        body: @escaping @Sendable (JSONValue) throws -> HTTPBody
+    ) -> RequestSerializer {
+        RequestSerializer(.custom(contentType: contentType, body))
+    }
+
+    /// This serializer with another placement of the parameters; ``ParamPlacement/automatic`` by default.
+    public func placing(_ placement: ParamPlacement) -> RequestSerializer {
+        choosing { $0.placement = placement }
+    }
+
+    /// This serializer with its own encoding of names and Booleans in the query and in a form; ``APIService/paramEncoding`` by
+    /// default.
+    public func encoding(_ encoding: ParamEncoding) -> RequestSerializer {
+        choosing { $0.encoding = encoding }
+    }
+
+    private func choosing(_ choose: (inout Choices) -> Void) -> RequestSerializer {
+        var changed = self
+        var values = choices?.wrappedValue ?? Choices()
+        choose(&values)
+        changed.choices = Boxed(wrappedValue: values)
+        return changed
+    }
 }
 
 extension RequestSerializer {
-    /// Returns whether parameters are encoded in the query.
-    func encodesParamsInQuery(for method: HTTPMethod) -> Bool {
-        if case .raw = self { true } else { method.encodesParamsInQuery }
+    /// Whether the body consists of parts.
+    var isMultipart: Bool {
+        guard case .multipart = format else { return false }
+        return true
     }
 
-    /// Returns the body of a request, and its media type if there is a body.
+    /// The encoding of names and Booleans; `nil` for that of the service.
+    var ownEncoding: ParamEncoding? { choices?.wrappedValue.encoding }
+
+    /// Whether a request with `method` has a body.
+    func allowsBody(of method: HTTPMethod) -> Bool {
+        placement(for: method) != .query || !method.encodesParamsInQuery
+    }
+
+    /// Where the parameters are encoded; never `automatic`.
+    func placement(for method: HTTPMethod) -> ParamPlacement {
+        let chosen = choices?.wrappedValue.placement ?? .automatic
+        guard chosen == .automatic else { return chosen }
+        if case .raw = format { return .query }
+        return method.encodesParamsInQuery ? .query : .body
+    }
+
+    /// Returns the body of a request with `params` in it, and its media type if there is a body.
+    ///
+    /// - Throws: `invalidRequest` for parameters that the body cannot contain.
     func body(
         of params: MergedParams,
         form: MultipartForm?,
         method: HTTPMethod
     ) throws(APIError) -> (HTTPBody, contentType: String?) {
-        switch self {
+        guard method != .head || params.isEmpty else {
+            throw APIError(.invalidRequest, reason: "the parameters are placed in the body, and HEAD has none")
+        }
+        switch format {
         case .raw(let body, let contentType):
+            guard params.isEmpty else {
+                throw APIError(.invalidRequest, reason: "the parameters are placed in the body, which is raw")
+            }
             return (body, contentType)
-        case _ where method.encodesParamsInQuery || params.isEmpty && form?.parts.isEmpty != false:
+        case .custom(let contentType, let make):
+            guard allowsBody(of: method) else { return (.empty, nil) }
+            let body = try Self.body(of: params, make)
+            return (body, body.isEmpty ? nil : contentType)
+        case _ where params.isEmpty && form?.parts.isEmpty != false:
             return (.empty, nil)
         case .json:
             return (.data(try params.json()), "application/json")
@@ -39,6 +143,20 @@ extension RequestSerializer {
         case .multipart:
             let form = form ?? MultipartForm()
             return (try form.body(fields: params.pairs()), "multipart/form-data; boundary=\(form.boundary)")
+        }
+    }
+
+    private static func body(
+        of params: MergedParams,
+        _ make: (JSONValue) throws -> HTTPBody
+    ) throws(APIError) -> HTTPBody {
+        let tree = try params.tree()
+        do {
+            return try make(tree)
+        } catch let error as APIError {
+            throw error
+        } catch {
+            throw APIError(.invalidRequest, reason: "the request serializer failed", underlying: error)
         }
     }
 }

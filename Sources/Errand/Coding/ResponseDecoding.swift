@@ -9,13 +9,13 @@ extension APIService {
         let failure = failureReader?.failure(in: response)
         guard !response.isSuccess else { return failure.map { error(.server, $0, response) } }
         if let failure, failure.code != nil { return error(.http, failure, response) }
-        let head = envelope.flatMap { try? decoder.decode(EnvelopeHead.self, from: response.body, configuration: $0) }
+        let head = envelope.flatMap { try? self.head(of: response, in: $0) }
         var known = failure ?? ServerFailure(head?.statement)
         known.code = known.code ?? head?.statement.code
         return error(.http, known, response)
     }
 
-    /// Returns the value in the JSON of an answer: under the envelope's data key, or the whole if there is no envelope.
+    /// Returns the value of an answer: under the envelope's data key, or the whole if there is no envelope.
     ///
     /// An optional is `nil` if the status is not 2xx. `response` receives the code and message of the envelope.
     ///
@@ -25,9 +25,9 @@ extension APIService {
         let isRefusal = !response.isSuccess && Value.self is any OptionalValue.Type
         guard !response.body.isEmpty, !isRefusal else { return try valueOfNothing() }
         guard let envelope, !envelope.isWholeBody else {
-            return try decode(response) { try $0.singleValueContainer().decode(type) }
+            return try whole(response)
         }
-        switch try decode(response, with: { try EnvelopeContent<Value>(from: $0, of: envelope) }) {
+        switch try content(of: response, in: envelope) as EnvelopeContent<Value> {
         case .success(let value, let statement):
             response = response.having(statement)
             return value
@@ -35,6 +35,43 @@ extension APIService {
             response = response.having(statement)
             return try valueWithoutData(in: envelope, error: error)
         case .failure(let statement): throw error(.server, ServerFailure(statement), response)
+        }
+    }
+
+    private func whole<Value: Decodable>(_ response: APIResponse) throws -> Value {
+        guard let customDecoder else {
+            return try decode(response) { try $0.singleValueContainer().decode(Value.self) }
+        }
+        return try decode(response, by: customDecoder) { try customDecoder.decode(Value.self, from: $0) }
+    }
+
+    private func content<Value: Decodable>(
+        of response: APIResponse,
+        in envelope: Envelope
+    ) throws -> EnvelopeContent<Value> {
+        guard let customDecoder else {
+            return try decode(response) { try EnvelopeContent<Value>(from: $0, configuration: envelope) }
+        }
+        return try decode(response, by: customDecoder) { try customDecoder.content(of: $0, in: envelope) }
+    }
+
+    private func head(of response: APIResponse, in envelope: Envelope) throws -> EnvelopeHead {
+        guard let customDecoder else {
+            return try decoder.decode(EnvelopeHead.self, from: response.body, configuration: envelope)
+        }
+        return try customDecoder.head(of: response.body, in: envelope)
+    }
+
+    private func decode<Value>(
+        _ response: APIResponse,
+        by decoder: any ResponseDecoder,
+        _ read: (Data) throws -> Value
+    ) throws -> Value {
+        do {
+            return try read(response.body)
+        } catch  where !decoder.canDecode(response) {
+            let reason = "the answer is not in the format of \(type(of: decoder)) (\(response.typeForReason))"
+            throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
         }
     }
 
@@ -76,15 +113,15 @@ extension APIService {
         try decoder.decode(Value.self, from: Data("null".utf8))
     }
 
-    /// Throws the failure in the envelope of a JSON answer with a 2xx status, if there is one.
+    /// Returns whether the body of an answer is in the format of the decoder.
+    func canDecode(_ response: APIResponse) -> Bool { customDecoder?.canDecode(response) ?? response.isJSON }
+
+    /// Throws the failure in the envelope of an answer in the decoder's format with a 2xx status, if there is one.
     ///
     /// `response` receives the code and message of the envelope.
     func checkEnvelope(of response: inout APIResponse) throws(APIError) {
-        guard let envelope, !envelope.isWholeBody, response.isSuccess, response.isJSON else { return }
-        guard
-            let head = try? decoder.decode(EnvelopeHead.self, from: response.body, configuration: envelope),
-            let isSuccess = head.isSuccess
-        else { return }
+        guard let envelope, !envelope.isWholeBody, response.isSuccess, canDecode(response) else { return }
+        guard let head = try? head(of: response, in: envelope), let isSuccess = head.isSuccess else { return }
         guard isSuccess else { throw error(.server, ServerFailure(head.statement), response) }
         response = response.having(head.statement)
     }
@@ -114,9 +151,14 @@ extension APIResponse {
     ///
     /// Quotes only the media types and markup of the lists below, because other text may contain secrets.
     var notJSONReason: String {
-        let type = headers["Content-Type"].map { Self.mediaType($0) ?? "another Content-Type" } ?? "no Content-Type"
+        let type = typeForReason
         guard let markup = Self.markup.first(where: begins) else { return "the answer is malformed JSON (\(type))" }
         return "the answer is not JSON (\(type), begins with \(markup))"
+    }
+
+    /// The media type, if it is in the list below.
+    fileprivate var typeForReason: String {
+        headers["Content-Type"].map { Self.mediaType($0) ?? "another Content-Type" } ?? "no Content-Type"
     }
 
     private static func mediaType(_ field: String) -> String? {

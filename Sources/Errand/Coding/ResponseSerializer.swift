@@ -142,9 +142,22 @@ extension ResponseSerializer {
 }
 
 extension ResponseSerializer where Value: Decodable {
-    /// JSON, inside the service's envelope if there is one.
+    /// JSON, or the format of ``APIService/customDecoder``, inside the service's envelope if there is one.
     public static var json: Self {
         Self(from: .memory) { try $1.value(of: &$0, as: Value.self) }
+    }
+
+    /// The value that a decoder reads instead of the service's, inside the service's envelope if there is one.
+    ///
+    /// ```swift
+    /// let responseSerializer = ResponseSerializer<Settings>.decoded(by: PropertyListDecoder())
+    /// ```
+    public static func decoded(by decoder: any ResponseDecoder) -> Self {
+        Self(from: .memory) { response, service in
+            var service = service
+            service.customDecoder = decoder
+            return try service.value(of: &response, as: Value.self)
+        }
     }
 }
 
@@ -152,7 +165,9 @@ extension ResponseSerializer<String> {
     /// Text: the data of a JSON answer with an envelope, or else the body as UTF-8.
     public static var text: Self {
         Self(from: .memory) { response, service in
-            guard response.isJSON, let envelope = service.envelope, !envelope.isWholeBody else { return response.text }
+            guard service.canDecode(response), let envelope = service.envelope, !envelope.isWholeBody else {
+                return response.text
+            }
             return try service.value(of: &response, as: String.self)
         }
     }

@@ -107,7 +107,7 @@ extension APIManager {
 
     /// The parts of an upload; `nil` if there are none.
     private func form(for load: Load<Self>, _ draft: RequestDraft) throws(APIError) -> MultipartForm? {
-        let isMultipart = if case .multipart = draft.serializer { true } else { false }
+        let isMultipart = draft.serializer.isMultipart
         // A boundary costs as much as the rest, and most loads have no parts.
         var form = isMultipart ? MultipartForm() : MultipartForm(boundary: "")
         appendParts(to: &form)
@@ -116,7 +116,7 @@ extension APIManager {
         guard isMultipart else {
             throw APIError(.invalidRequest, reason: "there are parts, but the requestSerializer is not .multipart")
         }
-        guard !draft.method.encodesParamsInQuery else {
+        guard draft.serializer.allowsBody(of: draft.method) else {
             throw APIError(.invalidRequest, reason: "there are parts, but \(draft.method) sends no body")
         }
         return form

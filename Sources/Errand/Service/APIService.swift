@@ -31,8 +31,10 @@ public struct APIService: Sendable {
         var reloginHandler: (any ReloginHandler)?
         var reloginTimeout: Duration = .seconds(60)
         var retryPolicy = RetryPolicy()
+        var paramEncoding = ParamEncoding()
         var encoder: JSONEncoder
         var decoder: JSONDecoder
+        var customDecoder: (any ResponseDecoder)?
 
         init(environment: APIEnvironment) {
             self.environment = environment
@@ -184,6 +186,13 @@ public struct APIService: Sendable {
         get { contents.retryPolicy }
         set { contents.retryPolicy = newValue }
     }
+    /// How arrays, Booleans and nested names are written in queries and forms: `a[]`, `true` and `a[b]` by default.
+    ///
+    /// A request's own wins; see ``RequestSerializer/encoding(_:)``.
+    public var paramEncoding: ParamEncoding {
+        get { contents.paramEncoding }
+        set { contents.paramEncoding = newValue }
+    }
     /// Makes JSON of parameters: sorted keys, ISO 8601 dates.
     ///
     /// Change its settings before the first load; copies of the service share it until one is given another.
@@ -197,6 +206,13 @@ public struct APIService: Sendable {
     public var decoder: JSONDecoder {
         get { contents.decoder }
         set { contents.decoder = newValue }
+    }
+    /// Reads answers instead of ``decoder``, for a backend with another format than JSON; `nil`, the default, is none.
+    ///
+    /// A request's own wins; see ``ResponseSerializer/decoded(by:)``.
+    public var customDecoder: (any ResponseDecoder)? {
+        get { contents.customDecoder }
+        set { contents.customDecoder = newValue }
     }
     /// The login of the ``environment``, which copies of the service share.
     var login: LoginSession { contents.login }

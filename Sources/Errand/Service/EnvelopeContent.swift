@@ -43,12 +43,12 @@ struct EnvelopeHead: DecodableWithConfiguration, Sendable {
 }
 
 /// An envelope with its data, which is decoded only when the code means success.
-enum EnvelopeContent<Value: Decodable> {
+enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
     case success(Value, ServerStatement)
     case successWithoutData(DecodingError, ServerStatement)
     case failure(ServerStatement)
 
-    init(from decoder: any Decoder, of envelope: Envelope) throws {
+    init(from decoder: any Decoder, configuration envelope: Envelope) throws {
         let container = try decoder.container(keyedBy: EnvelopeKey.self)
         let head = try EnvelopeHead(in: container, of: envelope)
         guard head.isSuccess == true else {

@@ -37,7 +37,7 @@ struct FormEncodingTests {
     @Test(
         .fault(64),
         arguments: [
-            (Int64.max as APIParams.Value, "9223372036854775807"), (Int64.min, "-9223372036854775808"),
+            (Int64.max as any Encodable & Sendable, "9223372036854775807"), (Int64.min, "-9223372036854775808"),
             (UInt64.max, "18446744073709551615"), (0.1, "0.1"), (1e300, "1e+300"), (1.0, "1"), (false, "false"),
             (Decimal(string: "12345678901234567890.12") ?? 0, "12345678901234567890.12"),
             (Date(timeIntervalSince1970: 0), "1970-01-01T00:00:00Z"), ("", ""), ("é\u{0}\n", "é\u{0}\n"),
@@ -50,7 +50,11 @@ struct FormEncodingTests {
 
     @Test(.fault(64)) func `Equal parameters give equal bytes`() throws {
         let texts = try (0..<20).map { _ in
-            let values = Dictionary(uniqueKeysWithValues: (0..<50).map { ("k\($0)", $0 as APIParams.Value) })
+            let values = Dictionary(
+                uniqueKeysWithValues: (0..<50).map { (number: Int) in
+                    ("k\(number)", number as APIParams.Value)
+                }
+            )
             return try APIParams(values).json(with: APIService.sample().encoder)
         }
         #expect(Set(texts).count == 1)

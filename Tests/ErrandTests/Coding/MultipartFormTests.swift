@@ -34,7 +34,7 @@ struct MultipartFormTests {
                 from memory\r
                 --\(boundary)\r
                 Content-Disposition: form-data; name="file"; filename="头像.txt"\r
-                Content-Type: application/octet-stream\r
+                Content-Type: text/plain\r
                 \r
                 from a file\r
                 --\(boundary)--\r
@@ -42,6 +42,26 @@ struct MultipartFormTests {
                 """
         )
         #expect(body.pieces.contains(.file(file.url)), "a file is not read")
+    }
+
+    @Test(arguments: [
+        ("a.jpg", "image/jpeg"), ("a.PDF", "application/pdf"), ("a.unknown", "application/octet-stream"),
+    ])
+    func `A part has the type of its file name unless it is given one`(_ name: String, _ type: String) throws {
+        let file = URL(filePath: "/tmp/\(name)")
+        var form = MultipartForm()
+        form.append(Data(), name: "a", filename: name)
+        form.append(file: file, name: "b")
+        form.append(file: URL(filePath: "/tmp/b.bin"), name: "c", filename: name)
+        #expect(form.parts.map(\.contentType) == [type, type, type])
+        form = MultipartForm()
+        form.append(file: file, name: "a", filename: "without an extension")
+        #expect(form.parts.map(\.contentType) == [type])
+        form = MultipartForm()
+        form.append(Data(), name: "a", filename: name, contentType: "a/b")
+        form.append(file: file, name: "b", contentType: "a/b")
+        form.append(Data(), name: "c")
+        #expect(form.parts.map(\.contentType) == ["a/b", "a/b", nil])
     }
 
     @Test func `A quote in a name is escaped as browsers do`() throws {

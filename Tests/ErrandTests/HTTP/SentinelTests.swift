@@ -222,7 +222,9 @@ struct SentinelTests {
                 APIParams(Login()).merging(["a": Self.secret]),
             ],
             "MultipartForm": [form],
-            "RequestSerializer": [RequestSerializer.raw(.data(Self.bytes), contentType: "text/plain")],
+            "RequestSerializer": [
+                RequestSerializer.raw(.data(Self.bytes), contentType: "text/plain").placing(.split(query: ["page"]))
+            ],
             "JSONValue": [
                 JSONValue.string(Self.secret), JSONValue.array([.string(Self.secret)]),
                 JSONValue.object([Self.secret: .null]),
@@ -260,6 +262,7 @@ struct SentinelTests {
         "HTTPMethod", "ItemID",
         "Kind",
         "LinkStrategy", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
+        "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting",
         "PublicSuffixSource",
         "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy", "RequestID", "QueueLimits",
         "RequestPriority",

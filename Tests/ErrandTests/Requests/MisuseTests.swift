@@ -130,4 +130,23 @@ struct MisuseTests {
         #expect(!verdict.succeeded)
         #expect(verdict.output.contains("non-class type 'Account' cannot conform to class"), "\(verdict.output)")
     }
+
+    // MARK: Parameters
+
+    @Test(arguments: [
+        (#"["f": ["a": 1, "b": "x", "c": nil] as APIParams, "l": [1, "x"] as JSONValue]"#, nil),
+        (#"["f": ["a": 1, "b": "x"]]"#, "cannot convert value of type '[String : Any]' to expected dictionary value"),
+        (
+            #"["f": ["a": Date.self] as APIParams]"#,
+            "cannot convert value of type 'Date.Type' to expected dictionary value"
+        ),
+        (#"["f": [1: 2] as APIParams]"#, "cannot convert value of type 'Int' to expected dictionary key type"),
+    ])
+    func `A literal of parameters has names and encodable values`(_ literal: String, _ complaint: String?) async throws
+    {
+        let source = "import Errand\nimport Foundation\nlet params: APIParams = \(literal)"
+        let verdict = try await TypeChecker.check(source)
+        #expect(verdict.succeeded == (complaint == nil), "\(verdict.output)")
+        if let complaint { #expect(verdict.output.contains(complaint), "\(verdict.output)") }
+    }
 }

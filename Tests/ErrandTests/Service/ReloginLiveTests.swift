@@ -159,7 +159,7 @@ struct ReloginLiveTests {
             shop.server.forgetRequests()
             let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: shop.proxy)
             request.ownSerializer = serializer
-            if case .multipart = serializer { screen.parts = { $0.append(file: file, name: "photo") } }
+            if serializer.isMultipart { screen.parts = { $0.append(file: file, name: "photo") } }
             request.loadData()
             #expect(await screen.ending() == .success)
             let sent = shop.goods
@@ -167,7 +167,7 @@ struct ReloginLiveTests {
             #expect(sent[0].body == sent[1].body)
             #expect(sent[0].header("Content-Type") == sent[1].header("Content-Type"))
             #expect(!sent[0].body.isEmpty)
-            if case .multipart = serializer { #expect(sent[1].body.count > photo.count) }
+            if serializer.isMultipart { #expect(sent[1].body.count > photo.count) }
             shop.accept("t\(shop.account.logins + 1)")
         }
     }

@@ -1,0 +1,119 @@
+public import Foundation
+
+extension APIParams {
+    /// Creates parameters from a dictionary of values of unknown type, such as one of `JSONSerialization`.
+    ///
+    /// The values may be strings, Booleans, numbers, `Date`, `Data`, `URL`, `UUID`, `nil`, `NSNull`, ``JSONValue`` and
+    /// ``APIParams``, and arrays and dictionaries of these, at most 512 deep. Dates and data are encoded by the service's
+    /// encoder, as in a literal.
+    ///
+    /// - Throws: `invalidRequest` for any other value; ``APIError/reason`` has the name and the type of the parameter, as in
+    ///   `the parameter filter.tags[1] is a UIColor, which JSON cannot represent`.
+    public init(jsonObject: [String: Any]) throws(APIError) {
+        var values: [String: Value] = [:]
+        for (name, value) in jsonObject { values[name] = try JSONObjectReader(path: name).value(of: value) }
+        self.init(values)
+    }
+}
+
+/// Converts values of unknown type to encodable ones.
+private struct JSONObjectReader {
+    private static let depthLimit = 512
+
+    /// The names and indexes that lead to the value.
+    let path: String
+    var depth = 1
+
+    func value(of value: Any) throws(APIError) -> any Encodable & Sendable {
+        guard depth <= Self.depthLimit else {
+            throw APIError(.invalidRequest, reason: "the parameters are nested more than \(Self.depthLimit) deep")
+        }
+        if let scalar = text(value) ?? number(value) ?? other(value) { return scalar }
+        switch value {
+        case let elements as [Any]: return try array(elements)
+        case let members as [String: Any]: return try object(members)
+        default: return try wrapped(value)
+        }
+    }
+
+    private func array(_ elements: [Any]) throws(APIError) -> [AnyEncodable] {
+        var values: [AnyEncodable] = []
+        for (index, element) in elements.enumerated() {
+            let reader = JSONObjectReader(path: "\(path)[\(index)]", depth: depth + 1)
+            values.append(AnyEncodable(value: try reader.value(of: element)))
+        }
+        return values
+    }
+
+    private func object(_ members: [String: Any]) throws(APIError) -> [String: AnyEncodable] {
+        var values: [String: AnyEncodable] = [:]
+        for (name, member) in members {
+            let reader = JSONObjectReader(path: "\(path).\(name)", depth: depth + 1)
+            values[name] = AnyEncodable(value: try reader.value(of: member))
+        }
+        return values
+    }
+
+    /// Returns the value in an optional.
+    ///
+    /// - Throws: `invalidRequest` for what is not an optional.
+    private func wrapped(_ value: Any) throws(APIError) -> any Encodable & Sendable {
+        let mirror = Mirror(reflecting: value)
+        guard mirror.displayStyle == .optional else {
+            let reason = "the parameter \(path) is a \(type(of: value)), which JSON cannot represent: convert it before"
+            throw APIError(.invalidRequest, reason: reason)
+        }
+        guard let value = mirror.children.first?.value else { return JSONValue.null }
+        return try JSONObjectReader(path: path, depth: depth + 1).value(of: value)
+    }
+
+    private func text(_ value: Any) -> (any Encodable & Sendable)? {
+        value as? String
+    }
+
+    private func number(_ value: Any) -> (any Encodable & Sendable)? {
+        // An object, which Apple's platforms would convert to a Boolean as well as to any number.
+        if type(of: value) is NSNumber.Type { return JSONValue(number: value) }
+        return switch value {
+        case let number as Bool: number
+        case let number as Int: number
+        case let number as Int8: number
+        case let number as Int16: number
+        case let number as Int32: number
+        case let number as Int64: number
+        case let number as UInt: number
+        case let number as UInt8: number
+        case let number as UInt16: number
+        case let number as UInt32: number
+        case let number as UInt64: number
+        case let number as Double: number
+        case let number as Float: number
+        case let number as Decimal: number
+        default: nil
+        }
+    }
+
+    private func other(_ value: Any) -> (any Encodable & Sendable)? {
+        switch value {
+        case is NSNull: JSONValue.null
+        case let value as JSONValue: value
+        case let value as APIParams: value
+        case let value as Date: value
+        case let value as Data: value
+        case let value as URL: value
+        case let value as UUID: value
+        default: nil
+        }
+    }
+}
+
+extension JSONValue {
+    /// Creates the value of an `NSNumber`; `nil` if JSON has no such number.
+    fileprivate init?(number: Any) {
+        guard JSONSerialization.isValidJSONObject([number]),
+            let text = try? JSONSerialization.data(withJSONObject: [number]),
+            let value = try? JSONValue(json: text)[0]
+        else { return nil }
+        self = value
+    }
+}

@@ -1,0 +1,73 @@
+public import Foundation
+
+/// Decodes the bodies of answers that are not JSON, or with another decoder than `JSONDecoder`.
+///
+/// A service has one in ``APIService/customDecoder``, and one request uses one with ``ResponseSerializer/decoded(by:)``. Envelopes
+/// are read by it as well.
+///
+/// ```swift
+/// service.customDecoder = PropertyListDecoder()
+/// ```
+public protocol ResponseDecoder: Sendable {
+    /// Returns the value of a body.
+    ///
+    /// Called on any thread, for several answers at a time. It must call `Decodable.init(from:)` on the thread on which it was
+    /// called. An error that it throws becomes the underlying error of a `decoding` failure.
+    func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value
+
+    /// Returns whether the body of an answer is in the decoder's format, by its headers; `true` by default.
+    ///
+    /// Called on any thread. The answers of requests for `Data`, `String` and `Void` are examined for a failure in the envelope
+    /// only if this is `true`.
+    func canDecode(_ response: APIResponse) -> Bool
+}
+
+extension ResponseDecoder {
+    /// Whether the body may be in the decoder's format: always.
+    public func canDecode(_ response: APIResponse) -> Bool { true }
+}
+
+extension JSONDecoder: ResponseDecoder {
+    /// Whether the `Content-Type` is JSON.
+    public func canDecode(_ response: APIResponse) -> Bool { response.isJSON }
+}
+
+extension PropertyListDecoder: ResponseDecoder {
+    /// Whether the `Content-Type` is that of a property list.
+    public func canDecode(_ response: APIResponse) -> Bool {
+        response.headers["Content-Type"]?.lowercased().contains("plist") == true
+    }
+}
+
+extension ResponseDecoder {
+    /// Returns what an envelope contains besides its data.
+    func head(of body: Data, in envelope: Envelope) throws -> EnvelopeHead {
+        try EnvelopeScope.$current.withValue(envelope) { try decode(InEnvelope<EnvelopeHead>.self, from: body).content }
+    }
+
+    /// Returns an envelope with its data.
+    func content<Value: Decodable>(of body: Data, in envelope: Envelope) throws -> EnvelopeContent<Value> {
+        try EnvelopeScope.$current.withValue(envelope) {
+            try decode(InEnvelope<EnvelopeContent<Value>>.self, from: body).content
+        }
+    }
+}
+
+/// The envelope that is being decoded, which a decoder without configurations cannot pass on.
+private enum EnvelopeScope {
+    @TaskLocal static var current: Envelope?
+}
+
+/// What is decoded with the current envelope.
+private struct InEnvelope<Content: DecodableWithConfiguration>: Decodable
+where Content.DecodingConfiguration == Envelope {
+    let content: Content
+
+    init(from decoder: any Decoder) throws {
+        guard let envelope = EnvelopeScope.current else {
+            let text = "the decoder calls Decodable.init(from:) on another thread"
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
+        }
+        content = try Content(from: decoder, configuration: envelope)
+    }
+}
