@@ -7,15 +7,21 @@ struct RequestDraft: Sendable {
     /// What a load adds to the parameters of its screen, for example to request one page of a list.
     struct Addition: Sendable {
         let params: APIParams
-        /// A URL from the server, which replaces path and query.
-        let link: URL?
+        /// Boxed, because most loads have none.
+        let link: Boxed<Link>?
+    }
+
+    /// A URL from the server, which replaces path and query.
+    struct Link: Sendable {
+        let url: URL
+        /// URLs of the origins that may be requested besides the service's.
+        let allowedOrigins: [URL]
     }
 
     var method: HTTPMethod
     var path: String
     var params: APIParams?
-    /// A URL from the server, which replaces path and query.
-    var link: URL?
+    var link: Boxed<Link>?
     var headers: HTTPHeaders = [:]
     var serializer: RequestSerializer = .json
     var form: MultipartForm?
@@ -67,22 +73,35 @@ struct RequestDraft: Sendable {
         isURL: Bool,
         params: MergedParams
     ) throws(APIError) -> URL {
-        if let link { return try service.url(following: link) }
+        if let link { return try service.url(following: link.wrappedValue) }
         let query = serializer.encodesParamsInQuery(for: method) ? try params.pairs() : []
         return isURL ? try service.url(absolute: path, query: query) : try service.url(path: path, query: query)
     }
 }
 
 extension APIService {
-    /// Returns a link from the server if it has the service's origin, the only one that may receive the service's headers.
+    /// Returns a link from the server if it has the service's origin, or another one that is allowed.
     ///
     /// - Throws: `security`, with both origins and no other part of their URLs.
-    fileprivate func url(following link: URL) throws(APIError) -> URL {
-        guard link.hasSameOrigin(as: baseURL) else {
-            let reason = "the link to a page leads from \(baseURL.originText) to another origin, \(link.originText)"
+    fileprivate func url(following link: RequestDraft.Link) throws(APIError) -> URL {
+        let url = link.url
+        guard ([baseURL] + link.allowedOrigins).contains(where: url.hasSameOrigin) else {
+            let reason = "the link to a page leads from \(baseURL.originText) to another origin, \(url.originText)"
             throw APIError(.security, messages: errorMessages, reason: reason)
         }
-        return link
+        return url
+    }
+
+    /// Returns the request for a link, without secrets if it is for another origin than the service's.
+    ///
+    /// - Throws: `security` if the other origin would receive a body.
+    func withoutSecrets(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
+        guard !request.url.hasSameOrigin(as: baseURL) else { return request }
+        guard request.body.isEmpty else {
+            let reason = "the link to a page would send the body to another origin, \(request.url.originText)"
+            throw APIError(.security, messages: errorMessages, reason: reason)
+        }
+        return request.withoutSecretHeaders()
     }
 
     /// Returns an absolute URL with a query added, resolved by RFC 3986, if it has the service's origin.
