@@ -171,7 +171,10 @@ extension PageAPIRequest {
     }
 
     private func notifyObserver() {
-        while !changes.isEmpty { pageObserver?.notify(of: changes.removeFirst(), in: self) }
+        while !changes.isEmpty {
+            let change = changes.removeFirst()
+            pageObserver?.notify(of: change, in: self)
+        }
     }
 }
 
