@@ -65,10 +65,14 @@ extension ItemStore {
     /// Makes the index again after edits, which are too rare to keep it up to date.
     private mutating func makeIndex(_ itemID: ItemID<Item>) {
         guard hasMovedItems else { return }
-        let all = items
-        (items, index, firstSerial, hasMovedItems) = ([], ItemIndex(), 1 << 31, false)
-        items.reserveCapacity(all.count)
-        Self.append(all, to: &items, index: &index, firstSerial: firstSerial, itemID: itemID)
+        let (items, firstSerial) = (items, UInt32(1) << 31)
+        var index = ItemIndex()
+        for row in items.indices {
+            _ = index.insert(hash: itemID.hash(items[row]), serial: firstSerial + UInt32(row)) { known in
+                itemID.areSame(items[Int(known - firstSerial)], items[row])
+            }
+        }
+        (self.index, self.firstSerial, hasMovedItems) = (index, firstSerial, false)
     }
 
     private func withoutRemoved(_ page: [Item], _ itemID: ItemID<Item>) -> [Item] {

@@ -128,10 +128,10 @@ struct BodyLinkTests {
     private nonisolated static func rows(for request: HTTPRequest, isCounted: Bool, size: Int) -> HTTPResponse {
         let query = URLComponents(url: request.url, resolvingAgainstBaseURL: true)?.queryItems ?? []
         func number(_ name: String) -> Int? { query.first { $0.name == name }?.value.flatMap { Int($0) } }
-        let page = number("page") ?? 1
+        let (page, size) = (number("page") ?? 1, number("page_size") ?? size)
         let start = number("offset") ?? number("cursor") ?? (page - 1) * size
         guard start < 137 else { return HTTPResponse(status: 404, body: Data(#"{"detail":"Invalid page."}"#.utf8)) }
-        let rows = Array((0..<137).dropFirst(start).prefix(number("limit") ?? number("page_size") ?? size))
+        let rows = Array((0..<137).dropFirst(start).prefix(number("limit") ?? size))
         let end = start + rows.count
         let next = end < 137 ? #""http://shop.test/api/rows?cursor=\#(end)""# : "null"
         let count = isCounted ? #""count":137,"# : ""

@@ -89,8 +89,9 @@ extension LinkStrategy {
             Source { page throws(PageStrategyError) in
                 let body = try? JSONValue(json: page.response.body)
                 let name = "at \(path.joined(separator: "."))"
-                guard let member = path.reduce(body, { $0?[$1] }), member != .null else { return nil }
-                guard let text = (member["href"] ?? member).string else {
+                let member = path.reduce(body) { $0?[$1] }
+                guard let target = member?["href"] ?? member, target != .null else { return nil }
+                guard let text = target.string else {
                     throw PageStrategyError("the link \(name) is not a URL")
                 }
                 return text.isEmpty ? nil : try position(of: text.utf8, in: page, named: name)
