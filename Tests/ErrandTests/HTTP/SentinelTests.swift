@@ -102,6 +102,8 @@ struct SentinelTests {
         values["ServerCode"] = ["a s3cret" as ServerCode]
         values["PageInfo"] = [page]
         values["PagePosition"] = [PagePosition.link(Self.url), PagePosition.cursor(Self.secret, parameter: "next")]
+        values["PageStart"] = [PageStart(.link(Self.url)), PageStart(.cursor(Self.secret, parameter: "next"))]
+        values["LinkStrategy"] = [LinkStrategy(allowedOrigins: [Self.url])]
         values["CursorStrategy"] = [CursorStrategy(startCursor: Self.secret)]
         values["HTTPLink"] = [
             HTTPLink(
@@ -263,7 +265,7 @@ struct SentinelTests {
         "Envelope", "ErrorMessages", "Event", "FailurePolicy", "FailureReader", "Generation", "HTTPLimits",
         "HTTPMethod", "ItemID",
         "Kind",
-        "LinkStrategy", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
+        "ListEditError", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
         "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting",
         "PublicSuffixSource",
         "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy", "RequestID", "QueueLimits",
