@@ -187,7 +187,9 @@ struct SentinelTests {
         return [
             "HTTPRequest": [request], "HTTPResponse": [answer], "HTTPHeaders": [Self.headers],
             "HTTPField": Array(Self.headers),
-            "HTTPBody": [request.body], "Piece": request.body.pieces, "TransportConfiguration": [configuration],
+            "HTTPBody": [request.body], "Piece": request.body.pieces,
+            "Stream": [HTTPBody.Stream(length: 6) { AsyncStream { $0.yield(Self.bytes) } }],
+            "TransportConfiguration": [configuration],
             "Proxy": [configuration.proxy], "TLSConfiguration": [configuration.tls],
             "Certificates": [configuration.tls.additionalAuthorities as Any],
             "ClientIdentity": [configuration.tls.clientIdentity as Any],
