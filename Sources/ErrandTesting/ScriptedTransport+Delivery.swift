@@ -42,6 +42,7 @@ extension HTTPBody.Piece {
         switch self {
         case .data(let data): Int64(data.count)
         case .file(let file): (try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize).map(Int64.init) ?? 0
+        case .stream(let stream): stream.length ?? 0
         }
     }
 }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 extension APIParams {
     /// Creates parameters from a dictionary of values of unknown type, such as one of `JSONSerialization`.

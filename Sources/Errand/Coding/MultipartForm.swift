@@ -1,8 +1,8 @@
 public import Foundation
 
-/// The parts of a `multipart/form-data` body (RFC 7578), from memory and from files.
+/// The parts of a `multipart/form-data` body (RFC 7578), from memory, files and streams.
 ///
-/// Files are read while they are sent, never as a whole. Names and file names are encoded in UTF-8 with `"` as `%22`, as in
+/// Files and streams are read while they are sent, never as a whole. Names and file names are encoded in UTF-8 with `"` as `%22`, as in
 /// browsers; one with a control character is refused before a byte is sent.
 public struct MultipartForm: Sendable {
     struct Part: Sendable {
@@ -46,6 +46,24 @@ public struct MultipartForm: Sendable {
         let contentType = contentType ?? guess() ?? MediaType.unknown
         let filename = filename ?? file.lastPathComponent
         parts.append(Part(name: name, filename: filename, contentType: contentType, content: .file(file)))
+    }
+
+    /// Adds a part from a stream, read while it is sent.
+    ///
+    /// - Parameters:
+    ///   - stream: The bytes; if their number is unknown, so is that of the whole body.
+    ///   - name: The name of the form field.
+    ///   - filename: The file name sent to the server; `nil` for a plain field.
+    ///   - contentType: The part's media type; by default it is guessed by the extension of `filename`, and omitted for a plain
+    ///     field.
+    public mutating func append(
+        stream: HTTPBody.Stream,
+        name: String,
+        filename: String? = nil,
+        contentType: String? = nil
+    ) {
+        let contentType = contentType ?? filename.map { MediaType.guess(fileName: $0) ?? MediaType.unknown }
+        parts.append(Part(name: name, filename: filename, contentType: contentType, content: .stream(stream)))
     }
 
     /// Returns the body: `fields` first, then the parts.

@@ -7,14 +7,21 @@ struct RequestDraft: Sendable {
     /// What a load adds to the parameters of its screen, for example to request one page of a list.
     struct Addition: Sendable {
         let params: APIParams
-        /// A URL from the server, which replaces path and query.
-        let link: URL?
+        /// Boxed, because most loads have none.
+        let link: Boxed<Link>?
+    }
+
+    /// A URL from the server, which replaces path and query.
+    struct Link: Sendable {
+        let url: URL
+        /// URLs of the origins that may be requested besides the service's.
+        let allowedOrigins: [URL]
     }
 
     /// What a few loads send instead of path and parameters; out of line, because most have none.
     indirect enum Replacement {
         /// A URL from the server, for path and query.
-        case link(URL)
+        case link(Link)
         /// The request of a plain call, for everything.
         case request(HTTPRequest)
     }
@@ -33,6 +40,12 @@ struct RequestDraft: Sendable {
 
     /// Whether the request may be sent twice.
     var isRepeatable: Bool { method.isIdempotent || idempotencyKey != nil }
+
+    /// Whether a URL from the server replaces path and query.
+    var followsLink: Bool {
+        guard case .link = replacement else { return false }
+        return true
+    }
 
     /// Returns the request for `service`.
     func request(for service: APIService, with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
@@ -61,7 +74,7 @@ struct RequestDraft: Sendable {
     /// Adds parameters, which replace others of the same name, and a link.
     mutating func add(_ addition: Addition) {
         params = params?.merging(addition.params) ?? addition.params
-        replacement = addition.link.map(Replacement.link)
+        replacement = addition.link.map { .link($0.wrappedValue) }
     }
 
     /// Returns the service's headers, replaced by the body's type, replaced by the request's headers.
@@ -106,15 +119,28 @@ extension HTTPRequest {
 }
 
 extension APIService {
-    /// Returns a link from the server if it has the service's origin, the only one that may receive the service's headers.
+    /// Returns a link from the server if it has the service's origin, or another one that is allowed.
     ///
     /// - Throws: `security`, with both origins and no other part of their URLs.
-    fileprivate func url(following link: URL) throws(APIError) -> URL {
-        guard link.hasSameOrigin(as: baseURL) else {
-            let reason = "the link to a page leads from \(baseURL.originText) to another origin, \(link.originText)"
+    fileprivate func url(following link: RequestDraft.Link) throws(APIError) -> URL {
+        let url = link.url
+        guard ([baseURL] + link.allowedOrigins).contains(where: url.hasSameOrigin) else {
+            let reason = "the link to a page leads from \(baseURL.originText) to another origin, \(url.originText)"
             throw APIError(.security, messages: errorMessages, reason: reason)
         }
-        return link
+        return url
+    }
+
+    /// Returns the request for a link, without secrets if it is for another origin than the service's.
+    ///
+    /// - Throws: `security` if the other origin would receive a body.
+    func withoutSecrets(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
+        guard !request.url.hasSameOrigin(as: baseURL) else { return request }
+        guard request.body.isEmpty else {
+            let reason = "the link to a page would send the body to another origin, \(request.url.originText)"
+            throw APIError(.security, messages: errorMessages, reason: reason)
+        }
+        return request.withoutSecretHeaders()
     }
 
     /// Returns the URL of a plain call: a path below the base URL, or an absolute URL of the service's origin, unchanged.

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// How parameters are encoded, and what the body is.
 ///

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The body of a request: pieces from memory and from files, which are sent one after the other and can be read again.
+/// The body of a request: pieces from memory, files and streams, which are sent one after the other and can be read again.
 public struct HTTPBody: Sendable, Hashable {
     /// One piece of a body.
     public enum Piece: Sendable, Hashable {
@@ -8,6 +8,8 @@ public struct HTTPBody: Sendable, Hashable {
         case data(Data)
         /// All bytes of this file.
         case file(URL)
+        /// All bytes of a new sequence.
+        case stream(Stream)
     }
 
     /// The pieces in the order in which they are sent; empty for a request without a body.

@@ -96,6 +96,7 @@ extension HTTPBody.Piece: CustomStringConvertible, CustomReflectable {
         switch self {
         case .data(let data): "\(data.count) bytes"
         case .file(let file): "file \(Redaction.path(file.absoluteString))"
+        case .stream(let stream): "\(stream)"
         }
     }
 

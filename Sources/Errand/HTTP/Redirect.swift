@@ -24,8 +24,14 @@ extension HTTPRequest {
         next.changeMethod(for: response.status)
         guard !next.url.hasSameOrigin(as: url) else { return next }
         guard next.body.isEmpty else { throw refusal(of: next.url, "would have sent the body to another origin") }
-        next.headers = HTTPHeaders(next.headers.filter(\.mayCrossOrigins))
-        return next
+        return next.withoutSecretHeaders()
+    }
+
+    /// Returns the request with the headers that another origin may receive.
+    func withoutSecretHeaders() -> HTTPRequest {
+        var request = self
+        request.headers = HTTPHeaders(headers.filter(\.mayCrossOrigins))
+        return request
     }
 
     private func target(of location: HTTPField) throws(TransportError) -> URL {

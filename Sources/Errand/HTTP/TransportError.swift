@@ -22,7 +22,7 @@ public struct TransportError: Error, Sendable {
         case security
         /// The answer is larger than the request's limits.
         case responseTooLarge
-        /// The answer's file could not be written, or a file to send could not be read to its end.
+        /// The answer's file could not be written, or a file or stream to send could not be read to its end.
         ///
         /// The reason names the file and quotes the system's error. A file to send that is missing or unreadable before
         /// anything is sent is ``invalidRequest``.

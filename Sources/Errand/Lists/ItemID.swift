@@ -4,6 +4,10 @@
 public struct ItemID<Item> {
     @usableFromInline let hash: (Item) -> Int
     @usableFromInline let areSame: (Item, Item) -> Bool
+    /// Returns what recognizes the item with an ID; `nil` for a value of another type than the IDs.
+    @usableFromInline let recognizer: (any Hashable) -> ((Item) -> Bool)?
+    /// The type of the IDs.
+    @usableFromInline let idType: any Hashable.Type
 
     /// Creates an identity.
     ///
@@ -12,6 +16,35 @@ public struct ItemID<Item> {
     @inlinable public init<ID: Hashable>(_ id: @escaping (Item) -> ID) {
         hash = { id($0).hashValue }
         areSame = { id($0) == id($1) }
+        idType = ID.self
+        recognizer = { Self.recognizer(of: $0) { id($0) } }
+    }
+
+    private init<ID: Hashable>(type: ID.Type, _ id: @escaping (Item) -> ID?) {
+        hash = { id($0).hashValue }
+        areSame = { id($0) == id($1) }
+        idType = ID.self
+        recognizer = { Self.recognizer(of: $0, id) }
+    }
+
+    /// The `id` of items that are `Identifiable`; `nil` for others.
+    static var ofIdentifiable: ItemID? {
+        func identity<Model: Identifiable>(_ type: Model.Type) -> ItemID {
+            ItemID(type: Model.ID.self) { ($0 as? Model)?.id }
+        }
+        return (Item.self as? any Identifiable.Type).map { identity($0) }
+    }
+
+    /// Returns what recognizes the item with the ID `wanted`; `nil` for a value of another type than the IDs.
+    @usableFromInline static func recognizer<ID: Hashable>(
+        of wanted: any Hashable,
+        _ id: @escaping (Item) -> ID?
+    ) -> ((Item) -> Bool)? {
+        if let wanted = wanted as? ID { return { id($0) == wanted } }
+        // A literal is an `Int`, whatever integer the IDs are.
+        guard wanted is any BinaryInteger, ID.self is any BinaryInteger.Type else { return nil }
+        let wanted = AnyHashable(wanted)
+        return { item in id(item).map { AnyHashable($0) } == wanted }
     }
 }
 

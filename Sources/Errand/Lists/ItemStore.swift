@@ -3,16 +3,24 @@ struct ItemStore<Item> {
     private(set) var items: [Item] = []
     private var index = ItemIndex()
     private var firstSerial: UInt32 = 1 << 31
+    // Whether an edit has moved items away from their serial numbers.
+    private var hasMovedItems = false
+    // The items removed by edits, by the hashes of their IDs.
+    private var removed: [Int: [Item]] = [:]
 
     /// Adds the new ones of these items at the end.
     mutating func append(_ page: [Item], itemID: ItemID<Item>?) {
         guard let itemID else { return items += page }
+        makeIndex(itemID)
+        let page = withoutRemoved(page, itemID)
         Self.append(page, to: &items, index: &index, firstSerial: firstSerial, itemID: itemID)
     }
 
     /// Adds the new ones of these items at the beginning.
     mutating func prepend(_ page: [Item], itemID: ItemID<Item>?) {
         guard let itemID else { return items.insert(contentsOf: page, at: 0) }
+        makeIndex(itemID)
+        let page = withoutRemoved(page, itemID)
         let new = Self.newItems(of: page, before: items, index: &index, firstSerial: firstSerial, itemID: itemID)
         firstSerial -= UInt32(new.count)
         items.insert(contentsOf: new.reversed(), at: 0)
@@ -33,8 +41,47 @@ struct ItemStore<Item> {
 }
 
 extension ItemStore {
+    /// Inserts an item; with an ``ItemID``, one that no other has.
+    mutating func insert(_ item: Item, at row: Int, itemID: ItemID<Item>?) {
+        items.insert(item, at: row)
+        hasMovedItems = true
+        if let itemID { removed[itemID.hash(item)]?.removeAll { itemID.areSame($0, item) } }
+    }
+
+    /// Removes an item; with an ``ItemID``, it is not added again by a page.
+    mutating func remove(at row: Int, itemID: ItemID<Item>?) {
+        let item = items.remove(at: row)
+        hasMovedItems = true
+        if let itemID { removed[itemID.hash(item), default: []].append(item) }
+    }
+
+    /// Replaces an item by one with the same ID, or by one with an ID that no other has.
+    mutating func replace(_ row: Int, with item: Item, itemID: ItemID<Item>?) {
+        guard let itemID, !itemID.areSame(items[row], item) else { return items[row] = item }
+        remove(at: row, itemID: itemID)
+        insert(item, at: row, itemID: itemID)
+    }
+
+    /// Makes the index again after edits, which are too rare to keep it up to date.
+    private mutating func makeIndex(_ itemID: ItemID<Item>) {
+        guard hasMovedItems else { return }
+        let (items, firstSerial) = (items, UInt32(1) << 31)
+        var index = ItemIndex()
+        for row in items.indices {
+            _ = index.insert(hash: itemID.hash(items[row]), serial: firstSerial + UInt32(row)) { known in
+                itemID.areSame(items[Int(known - firstSerial)], items[row])
+            }
+        }
+        (self.index, self.firstSerial, hasMovedItems) = (index, firstSerial, false)
+    }
+
+    private func withoutRemoved(_ page: [Item], _ itemID: ItemID<Item>) -> [Item] {
+        guard !removed.isEmpty else { return page }
+        return page.filter { item in removed[itemID.hash(item)]?.contains { itemID.areSame($0, item) } != true }
+    }
+
     private mutating func removeFromIndex(_ rows: Range<Int>, itemID: ItemID<Item>?) {
-        guard let itemID else { return }
+        guard let itemID, !hasMovedItems else { return }
         for row in rows { index.remove(hash: itemID.hash(items[row]), serial: firstSerial + UInt32(row)) }
     }
 

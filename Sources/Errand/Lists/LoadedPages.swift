@@ -2,19 +2,9 @@
 ///
 /// Independent of the loads that fill it.
 struct LoadedPages<Item> {
-    /// A page of the list.
-    private struct Page {
-        let position: PagePosition
-        /// The number of items that the server sent.
-        let receivedCount: Int
-        /// The number of items shown.
-        let rowCount: Int
-        /// What is expected after the page.
-        var expectation: PageExpectation
-    }
-
     private(set) var totalCount: Int?
-    private(set) var next: PagePosition?
+    /// Where the next page begins; `nil` if there is none.
+    private(set) var nextStart: PageStart?
     private(set) var previous: PagePosition?
     /// The rows of the newest page.
     private(set) var insertedRows = 0..<0
@@ -22,27 +12,28 @@ struct LoadedPages<Item> {
     private(set) var blockedReason: String?
 
     private var store = ItemStore<Item>()
-    private var pages: [Page] = []
-    // The position before each position up to the last page, including dropped pages. Leads back to dropped pages, and
-    // recognizes a server that names a position again.
-    private var visited: [PagePosition: PagePosition?] = [:]
+    private var pages = PageSpans()
+    private var visited = VisitedPositions()
+    // Whether edits have moved the pages, to positions that have not been visited.
+    private var startsHaveMoved = false
     private var repeatDetector = RepeatDetector()
     // The last page; `nil` when the page after it has been dropped.
     private var lastInfo: PageInfo?
-    // The number of items that the server sent before the first page, if it is known, and in the pages.
+    // By how many items edits have changed the server's list since that page.
+    private var changeSinceLastInfo = 0
+    // The number of items that the server sent before the first page, if it is known.
     private var itemsBefore: Int?
-    private var receivedCount = 0
     private var largestPage = 0
 
     /// The items of all pages.
     var items: [Item] { store.items }
-    /// The number of pages.
     var pageCount: Int { pages.count }
-    /// The position of the first page.
+    /// The position of the next page.
+    var next: PagePosition? { nextStart?.position }
     var firstPosition: PagePosition? { pages.first?.position }
     /// The number of pages in a row that have added no item.
     var emptyPageRun: Int { repeatDetector.emptyPageRun }
-    /// Whether the list ends when the server has no page at ``next``.
+    /// Whether the list ends if the server has no page at ``next``.
     var endsWithoutNext: Bool { pages.last.map { $0.expectation != .more } ?? false }
     private var endsByRepeat: Bool { lastInfo != nil && pages.last?.expectation == .end }
 
@@ -50,12 +41,9 @@ struct LoadedPages<Item> {
 
     /// Creates a list without pages, which knows the positions before the first page of `old`.
     init(replacing old: LoadedPages) {
-        itemsBefore = old.itemsBefore
-        var position = old.firstPosition
-        while let known = position, visited[known] == nil, let before = old.visited[known] {
-            visited[known] = before
-            position = before
-        }
+        itemsBefore = old.itemsBefore.map { max(0, $0 - (old.pages.first?.start.precedingItems ?? 0)) }
+        startsHaveMoved = old.startsHaveMoved
+        visited = VisitedPositions(upTo: old.firstPosition, in: old.visited)
     }
 
     /// Adds a page after the others, or the first page.
@@ -63,23 +51,27 @@ struct LoadedPages<Item> {
     /// An empty page after the last one is not added, nor is a repetition of the last one.
     mutating func append(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) {
         totalCount = info.totalItems
-        let start = items.count
-        if !isRepetition(info, rules: rules) { store.append(newItems, itemID: rules.itemID) }
-        insertedRows = start..<items.count
+        let (rows, start) = (items.count, PageStart(info.position, precedingItems: nextStart?.precedingItems ?? 0))
+        // With IDs, an item that has been received already is not new.
+        let isPartial = start.precedingItems > 0 && rules.itemID == nil
+        if isPartial || !isRepetition(info, rules: rules) {
+            store.append(isPartial ? Array(newItems.dropFirst(start.precedingItems)) : newItems, itemID: rules.itemID)
+        }
+        insertedRows = rows..<items.count
         guard !endsByRepeat || !insertedRows.isEmpty else { return end() }
         if pages.isEmpty {
             recordFirst(info, strategy: rules.strategy)
         } else {
-            visited[info.position] = pages.last?.position
+            visited.insert(info.position, after: pages.last?.position)
         }
-        let info = completed(info, itemsBefore: itemsBefore?.addingClamped(receivedCount))
+        let info = completed(info, itemsBefore: itemsBefore?.addingClamped(pages.receivedCount - start.precedingItems))
         setNext(after: info, rules: rules)
-        guard next != nil || info.itemCount > 0 || pages.isEmpty else {
-            visited[info.position] = nil
-            return
+        let received = max(0, info.itemCount - start.precedingItems)
+        guard next != nil || received > 0 || !insertedRows.isEmpty || pages.isEmpty else {
+            return visited.remove(info.position)
         }
-        insert(info, at: pages.endIndex, strategy: rules.strategy)
-        lastInfo = info
+        pages.append(span(of: info, from: start, receivedCount: received, rules))
+        (lastInfo, changeSinceLastInfo) = (info, 0)
     }
 
     /// Adds a page before the others.
@@ -87,9 +79,9 @@ struct LoadedPages<Item> {
     /// - Returns: False for a page that does not reach the others: it is not added, and ``previous`` is closer to them.
     mutating func prepend(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) -> Bool {
         totalCount = info.totalItems
-        let gap = firstPosition?.items(after: info.position) ?? info.itemCount
+        let gap = pages.first?.start.items(after: info.position) ?? info.itemCount
         let count = items.count
-        if info.itemCount > 0, info.itemCount < gap {
+        if info.itemCount > 0, info.itemCount < gap, info.position != firstPosition {
             insertedRows = 0..<0
             movePreviousCloser(pageSize: info.itemCount)
             return false
@@ -98,7 +90,7 @@ struct LoadedPages<Item> {
         insertedRows = 0..<items.count - count
         let received = min(info.itemCount, gap)
         let info = completed(info, itemsBefore: itemsBefore.map { max(0, $0 - received) })
-        insert(info, at: 0, strategy: rules.strategy, receivedCount: received)
+        pages.prepend(span(of: info, from: PageStart(info.position), receivedCount: received, rules))
         setPrevious(before: info, strategy: rules.strategy)
         updateExpectation(rules.strategy)
         return true
@@ -106,39 +98,69 @@ struct LoadedPages<Item> {
 
     /// Ends the list after the last page.
     mutating func end() {
-        next = nil
+        nextStart = nil
         blockedReason = nil
         insertedRows = items.count..<items.count
     }
 
-    /// Removes pages at the beginning, so that `limit` remain, and returns their rows.
-    mutating func dropFirstPages(keeping limit: Int, itemID: ItemID<Item>?) -> Range<Int> {
-        let surplus = pages.prefix(max(0, pages.count - limit))
-        guard let last = surplus.last else { return 0..<0 }
-        let rows = 0..<surplus.reduce(0) { $0 + $1.rowCount }
-        store.removeFirst(rows.count, itemID: itemID)
+    /// Removes pages at the beginning, so that the maximum number remains, and returns their rows.
+    mutating func dropFirstPages(_ rules: ListRules<Item>) -> Range<Int> {
+        let dropped = pages.removeFirst(keeping: rules.maxPages)
+        let rows = 0..<dropped.rowCount
+        guard let last = dropped.last, let first = pages.first else { return rows }
+        store.removeFirst(rows.count, itemID: rules.itemID)
         insertedRows = insertedRows.lowerBound - rows.count..<insertedRows.upperBound - rows.count
+        itemsBefore = itemsBefore?.addingClamped(dropped.receivedCount)
         previous = last.position
-        let dropped = surplus.reduce(0) { $0 + $1.receivedCount }
-        itemsBefore = itemsBefore?.addingClamped(dropped)
-        receivedCount -= dropped
-        pages.removeFirst(surplus.count)
+        if startsHaveMoved { previous = rules.strategy.position(before: first.start, pageSize: largestPage) }
         return rows
     }
 
-    /// Removes pages at the end, so that `limit` remain, and returns their rows.
-    mutating func dropLastPages(keeping limit: Int, itemID: ItemID<Item>?) -> Range<Int> {
-        let surplus = pages.dropFirst(limit)
-        guard let first = surplus.first else { return items.count..<items.count }
-        let rows = items.count - surplus.reduce(0) { $0 + $1.rowCount }..<items.count
-        store.removeLast(rows.count, itemID: itemID)
-        for page in surplus { visited[page.position] = nil }
-        next = first.position
+    /// Removes pages at the end, so that the maximum number remains, and returns their rows.
+    mutating func dropLastPages(_ rules: ListRules<Item>) -> Range<Int> {
+        let dropped = pages.removeLast(keeping: rules.maxPages)
+        let rows = items.count - dropped.rowCount..<items.count
+        guard let first = dropped.first else { return rows }
+        store.removeLast(rows.count, itemID: rules.itemID)
+        for page in dropped { visited.remove(page.position) }
+        nextStart = first.start
         blockedReason = nil
         lastInfo = nil
-        receivedCount -= surplus.reduce(0) { $0 + $1.receivedCount }
-        pages.removeLast(surplus.count)
         return rows
+    }
+}
+
+extension LoadedPages {
+    /// Changes one row.
+    mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
+        switch edit.change {
+        case .replace(let item):
+            store.replace(edit.row, with: item, itemID: rules.itemID)
+        case .insert(let item):
+            let page = pages.index(ofRow: max(0, edit.row - 1))
+            store.insert(item, at: edit.row, itemID: rules.itemID)
+            insertedRows = insertedRows.afterInsertion(at: edit.row)
+            count(1, in: page, edit, rules.strategy)
+        case .remove:
+            let page = pages.index(ofRow: edit.row)
+            store.remove(at: edit.row, itemID: rules.itemID)
+            insertedRows = insertedRows.afterRemoval(of: edit.row)
+            count(-1, in: page, edit, rules.strategy)
+        }
+    }
+
+    /// Counts a row that has been added to a page, or removed, and moves the pages after it as far as on the server.
+    private mutating func count(_ change: Int, in page: Int?, _ edit: ListEdit<Item>, _ strategy: any PageStrategy) {
+        guard let page, pages.count(change, inPage: page, isOnServer: edit.isOnServer) else { return }
+        changeSinceLastInfo += change
+        totalCount = totalCount.map { max(0, $0.addingClamped(change)) }
+        let size = largestPage
+        guard strategy.start(pages.spans[page].start, movedBy: change, pageSize: size) != nil else { return }
+        let moved = { strategy.start($0, movedBy: change, pageSize: size) ?? $0 }
+        pages.move(after: page, moved)
+        nextStart = nextStart.map(moved)
+        startsHaveMoved = true
+        visited = VisitedPositions()
     }
 }
 
@@ -152,65 +174,64 @@ extension LoadedPages {
         return info
     }
 
-    private mutating func insert(
-        _ info: PageInfo,
-        at index: Int,
-        strategy: any PageStrategy,
-        receivedCount count: Int? = nil
-    ) {
-        let page = Page(
-            position: info.position,
-            receivedCount: count ?? info.itemCount,
-            rowCount: insertedRows.count,
-            expectation: strategy.expectation(after: info)
-        )
-        pages.insert(page, at: index)
-        receivedCount += page.receivedCount
+    private func span(
+        of info: PageInfo,
+        from start: PageStart,
+        receivedCount: Int,
+        _ rules: ListRules<Item>
+    ) -> PageSpan {
+        let (rows, expectation) = (insertedRows.count, rules.strategy.expectation(after: info))
+        return PageSpan(start: start, receivedCount: receivedCount, rowCount: rows, expectation: expectation)
     }
 
     /// Updates what is expected after the last page, because more is known of the pages before it.
     private mutating func updateExpectation(_ strategy: any PageStrategy) {
-        guard let last = pages.indices.last, let lastInfo else { return }
-        let before = itemsBefore?.addingClamped(receivedCount - pages[last].receivedCount)
-        pages[last].expectation = strategy.expectation(after: completed(lastInfo, itemsBefore: before))
+        guard let lastInfo else { return }
+        let received = pages.receivedCount - changeSinceLastInfo - lastInfo.itemCount
+        let info = completed(lastInfo, itemsBefore: itemsBefore?.addingClamped(received))
+        pages.setExpectation(strategy.expectation(after: info))
     }
 
     private mutating func recordFirst(_ info: PageInfo, strategy: any PageStrategy) {
         let named = try? strategy.position(before: completed(info, itemsBefore: nil))
-        previous = visited[info.position] ?? (named == info.position ? nil : named)
+        previous = visited.contains(info.position) ? visited.position(before: info.position) : named
+        if previous == info.position { previous = nil }
         if previous == nil { itemsBefore = 0 }
-        visited[info.position] = .some(previous)
+        visited.insert(info.position, after: previous)
     }
 
     private mutating func setNext(after info: PageInfo, rules: ListRules<Item>) {
         blockedReason = nil
         do throws(PageStrategyError) {
-            next = try rules.strategy.position(after: info)
+            nextStart = try rules.strategy.position(after: info).map { PageStart($0) }
             detectRepeats(info, hasIDs: rules.itemID != nil)
         } catch {
-            next = info.position
+            nextStart = PageStart(info.position)
             blockedReason = error.description
         }
     }
 
     private mutating func setPrevious(before info: PageInfo, strategy: any PageStrategy) {
-        if pages.count > 1 { visited[pages[1].position] = info.position }
-        let named = try? strategy.position(before: info)
-        // A named position that has been visited is a repeat, not a previous page.
-        previous = (visited[info.position] ?? nil) ?? named.flatMap { visited[$0] == nil ? $0 : nil }
+        if startsHaveMoved {
+            previous = strategy.position(before: PageStart(info.position), pageSize: largestPage)
+        } else {
+            if pages.count > 1 { visited.insert(pages.spans[1].position, after: info.position) }
+            let named = try? strategy.position(before: info)
+            // A named position that has been visited is a repeat, not a previous page.
+            previous = visited.position(before: info.position) ?? named.flatMap { visited.contains($0) ? nil : $0 }
+        }
         itemsBefore = previous == nil ? 0 : info.itemsBefore
-        visited[info.position] = .some(previous)
+        visited.insert(info.position, after: previous)
     }
 
     /// Sets ``previous`` to the position from which a page of this size reaches the first page.
     private mutating func movePreviousCloser(pageSize: Int) {
-        guard let firstPosition, let previous = firstPosition.moved(by: -pageSize) else { return }
+        guard case .offset(let offset)? = firstPosition else { return }
         largestPage = max(largestPage, pageSize)
         // The dropped pages had other positions.
-        var known = visited[firstPosition] ?? nil
-        while let position = known { known = visited.removeValue(forKey: position) ?? nil }
-        self.previous = previous
-        visited[firstPosition] = .some(previous)
+        visited.removeAll(before: .offset(offset))
+        previous = .offset(offset - pageSize)
+        visited.insert(.offset(offset), after: previous)
     }
 
     /// Returns whether the page has the same items as the last one, after which no page is expected.
@@ -221,23 +242,10 @@ extension LoadedPages {
     /// Blocks ``next`` if it has been visited before, or if pages are repeated.
     private mutating func detectRepeats(_ info: PageInfo, hasIDs: Bool) {
         repeatDetector.record(info, hasNewItems: !insertedRows.isEmpty, hasIDs: hasIDs)
-        if let next, visited[next] != nil {
+        if let next, visited.contains(next) {
             blockedReason = "the server names a next page that it has named before"
         } else if repeatDetector.isRepeating {
             blockedReason = "the server sends the same page repeatedly"
         }
-    }
-}
-
-extension PagePosition {
-    /// Returns the number of items from `other` to this position, if both are offsets.
-    fileprivate func items(after other: PagePosition) -> Int? {
-        guard case .offset(let offset) = self, case .offset(let start) = other, offset > start else { return nil }
-        return offset - start
-    }
-
-    fileprivate func moved(by count: Int) -> PagePosition? {
-        guard case .offset(let offset) = self else { return nil }
-        return .offset(offset + count)
     }
 }

@@ -29,8 +29,10 @@ where Page.Item: Sendable {
     /// Not retained.
     public weak var pageObserver: (any PageListObserver)?
 
-    private var list = PagedList<Item>()
+    private(set) var list = PagedList<Item>()
     private let observation = ListObservation()
+    // The changes of which the observer has not been notified yet; at most one, except inside its methods.
+    private var changes: [ListChange] = []
 
     /// The items of all loaded pages, in their order.
     public var items: [Item] { observed(list.loaded.items) }
@@ -104,10 +106,22 @@ extension PageAPIRequest: Pager {
             throw APIError(.decoding, messages: service?.errorMessages, reason: reason)
         }
         do throws(PageStrategyError) {
-            return RequestDraft.Addition(params: try strategy.params(at: position), link: position.link)
+            return try strategy.addition(for: position)
         } catch {
             throw APIError(.invalidRequest, messages: service?.errorMessages, reason: error.description)
         }
+    }
+
+    func loadWasSent(_ id: RequestID, sendAgain: @escaping (RequestDraft.Addition) -> Void) {
+        list.setSendAgain(sendAgain, of: id)
+    }
+
+    func sendsAgain(_ id: RequestID, after error: APIError?) -> Bool {
+        guard let page = list.pageToSendAgain(of: id, after: error),
+            let addition = try? strategy.addition(for: page.position)
+        else { return false }
+        page.sendAgain?(addition)
+        return true
     }
 
     func endsList(with error: APIError, of id: RequestID) -> Bool { list.ends(with: error, of: id) }
@@ -125,13 +139,42 @@ extension PageAPIRequest: Pager {
             change = list.fail(id, with: error)
         }
         observation.recordChange()
-        return change.map { change in { self.pageObserver?.notify(of: change, in: self) } }
+        guard let change else { return nil }
+        changes.append(change)
+        return { self.notifyObserver() }
     }
 
     private func accept(_ content: any Sendable, in response: APIResponse?, of id: RequestID) -> ListChange? {
         guard let page = content as? Page, let response else { return list.end(of: id) }
         let rules = ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
         return list.accept(page, in: response, of: id, rules: rules)
+    }
+}
+
+extension PageAPIRequest {
+    /// Returns the settings of the list for an edit, after the observer has been notified of every change before it.
+    func prepareEdit() -> ListRules<Item> {
+        let rules = ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
+        notifyObserver()
+        return rules
+    }
+
+    /// Edits the list and notifies the observer.
+    func apply(_ edits: [ListEdit<Item>], _ rules: ListRules<Item>) {
+        guard !edits.isEmpty else { return }
+        for edit in edits {
+            list.apply(edit, rules: rules)
+            changes.append(edit.listChange)
+        }
+        observation.recordChange()
+        notifyObserver()
+    }
+
+    private func notifyObserver() {
+        while !changes.isEmpty {
+            let change = changes.removeFirst()
+            pageObserver?.notify(of: change, in: self)
+        }
     }
 }
 

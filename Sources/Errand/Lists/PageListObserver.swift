@@ -2,13 +2,14 @@
 ///
 /// Not retained.
 ///
-/// Every method is called on the main actor, after the list has changed and before the delegate receives the load's ending.
-/// Any method of the list may be called inside.
+/// Every method is called on the main actor after the list has changed: after a page, before the delegate receives the load's
+/// ending; after an edit, before it returns. Any method of the list may be called inside.
 @MainActor public protocol PageListObserver: AnyObject {
     /// The whole list has been replaced; a table reloads its data.
     func pageListDidReload(_ request: BaseAPIRequest)
 
-    /// A page has been added before or after the other rows, which have not changed.
+    /// A page has been added before or after the other rows, or an edit has inserted or removed a row; the other rows have
+    /// not changed.
     ///
     /// Both ranges are those of one batch update of a table: `removed` are rows before the change, `inserted` are rows after
     /// it.
@@ -16,8 +17,13 @@
     /// - Parameters:
     ///   - request: The list.
     ///   - inserted: The new rows; empty for a page without new items.
-    ///   - removed: The rows removed because of ``PageAPIRequest/maxPages``; empty without it.
+    ///   - removed: The rows removed by an edit, or because of ``PageAPIRequest/maxPages``; empty otherwise.
     func pageList(_ request: BaseAPIRequest, didInsert inserted: Range<Int>, removing removed: Range<Int>)
+
+    /// The items of these rows have been replaced by an edit; a table reloads the rows.
+    ///
+    /// Calls ``pageListDidReload(_:)`` by default.
+    func pageList(_ request: BaseAPIRequest, didReplace rows: Range<Int>)
 
     /// A page could not be loaded; the rows have not changed.
     ///
@@ -26,14 +32,17 @@
 }
 
 extension PageListObserver {
+    /// Calls ``pageListDidReload(_:)``.
+    public func pageList(_ request: BaseAPIRequest, didReplace rows: Range<Int>) { pageListDidReload(request) }
     /// Does nothing.
     public func pageList(_ request: BaseAPIRequest, didFailWith error: APIError) {}
 }
 
-/// A change of a list by the ending of a load.
+/// A change of a list by the ending of a load or by an edit.
 enum ListChange {
     case reload
     case rows(inserted: Range<Int>, removed: Range<Int>)
+    case replaced(Range<Int>)
     case failure(APIError)
 }
 
@@ -43,6 +52,7 @@ extension PageListObserver {
         switch change {
         case .reload: pageListDidReload(request)
         case .rows(let inserted, let removed): pageList(request, didInsert: inserted, removing: removed)
+        case .replaced(let rows): pageList(request, didReplace: rows)
         case .failure(let error): pageList(request, didFailWith: error)
         }
     }

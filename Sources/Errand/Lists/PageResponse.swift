@@ -33,30 +33,33 @@ extension Array: PageResponse where Element: Decodable {
     public var items: [Element] { self }
 }
 
-/// A page in a common format: `{"list":[…],"totalPage":7,"totalRow":137}`, or with `total_count`.
+/// A page in a common format: `{"list":[…],"totalPage":7,"totalRow":137}`, or with `total_count`; or, of Django REST
+/// framework, `{"count":137,"next":"https://…","previous":null,"results":[…]}`.
 ///
 /// In a module with the default isolation `MainActor`, declare the items `nonisolated struct`.
 public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
     private enum CodingKeys: String, CodingKey {
-        case list, totalPage, totalRow, totalCount, snakeTotalCount = "total_count"
+        case list, totalPage, totalRow, totalCount, snakeTotalCount = "total_count", results, count
     }
 
-    /// The items of this page; empty if `list` is `null`.
+    /// The items of this page: `results`, or else `list`; empty if it is `null`.
     public let items: [Item]
     /// `totalPage`, if it is present.
     public let totalPages: Int?
-    /// `totalRow`, or else `total_count`, if one of them is present.
+    /// `count` beside `results`; otherwise `totalRow`, or else `total_count`, if one of them is present.
     public let totalItems: Int?
 
     /// Decodes a page.
     ///
-    /// - Throws: `DecodingError` when `list` is missing or one of its items cannot be decoded.
+    /// - Throws: `DecodingError` when `results` and `list` are missing or one of the items cannot be decoded.
     public init(from decoder: any Decoder) throws {
         let page = try decoder.container(keyedBy: CodingKeys.self)
-        items = try page.decode([Item]?.self, forKey: .list) ?? []
+        let hasResults = page.contains(.results)
+        items = try page.decode([Item]?.self, forKey: hasResults ? .results : .list) ?? []
         totalPages = try page.decodeIfPresent(Int.self, forKey: .totalPage)
         totalItems =
-            try page.decodeIfPresent(Int.self, forKey: .totalRow)
+            try (hasResults ? page.decodeIfPresent(Int.self, forKey: .count) : nil)
+            ?? page.decodeIfPresent(Int.self, forKey: .totalRow)
             ?? page.decodeIfPresent(Int.self, forKey: .snakeTotalCount)
             // A decoder with the snake case strategy converts the name.
             ?? (try? page.decodeIfPresent(Int.self, forKey: .totalCount))

@@ -3,21 +3,13 @@
 /// Independent of requests. Only the load that is `pending` changes the list, so a page of a superseded or cancelled load is
 /// ignored.
 struct PagedList<Item> {
-    /// The page that is loading.
-    private struct Pending {
-        let id: RequestID
-        let part: ListPart
-        let position: PagePosition
-        let params: LoadParams
-    }
-
     private(set) var loaded = LoadedPages<Item>()
     private(set) var refreshState = PageLoadState.idle
     private(set) var appendState = PageLoadState.idle
     private(set) var prependState = PageLoadState.idle
     /// The part to load next, because of the pages received so far.
     private(set) var followUp: ListPart?
-    private var pending: Pending?
+    private var pending: PendingPage?
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
     private var loadedParams = LoadParams.paramSource
     private var reloadParams = LoadParams.paramSource
@@ -60,7 +52,7 @@ struct PagedList<Item> {
         abandonPending()
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
-        pending = Pending(id: id, part: part, position: position, params: params)
+        pending = PendingPage(id: id, part: part, position: position, params: params)
         if part == .first { reloadParams = params }
         setState(of: part, to: .loading)
         if part == .first || part == .all { refreshesAll = part == .all }
@@ -87,6 +79,34 @@ struct PagedList<Item> {
         }
     }
 
+    /// Keeps what requests another page within the load that is pending.
+    mutating func setSendAgain(_ sendAgain: @escaping (RequestDraft.Addition) -> Void, of id: RequestID) {
+        if pending?.id == id { pending?.sendAgain = sendAgain }
+    }
+
+    /// Returns the page of a load that must be requested again, because the list has been edited since.
+    mutating func pageToSendAgain(of id: RequestID, after error: APIError?) -> PendingPage? {
+        guard var page = pending, page.id == id, page.isOutdated(after: error) else { return nil }
+        if page.part == .remaining { page.part = .all }
+        if page.part == .all { staged = LoadedPages(replacing: loaded) }
+        page.position = position(of: page.part) ?? page.position
+        page.isOutdated = false
+        pending = page
+        return page
+    }
+
+    /// Changes one row.
+    mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
+        let next = loaded.nextStart
+        loaded.apply(edit, rules: rules)
+        guard edit.isOnServer else { return }
+        switch pending?.part {
+        case .first, .all, .remaining: pending?.isOutdated = true
+        case .next, .prefetch: if loaded.nextStart != next { pending?.isOutdated = true }
+        case .previous, nil: break
+        }
+    }
+
     /// Adds a page that has been received.
     mutating func accept<Page: PageResponse>(
         _ page: Page,
@@ -96,6 +116,7 @@ struct PagedList<Item> {
     ) -> ListChange? where Page.Item == Item {
         guard let received = pending, received.id == id else { return nil }
         pending = nil
+        guard !received.isOutdated else { return requestAgain(received.part) }
         let info = PageInfo(page, at: received.position, in: response)
         // A page that is added has those of the list already.
         loadedParams = received.params
@@ -116,6 +137,7 @@ struct PagedList<Item> {
     mutating func end(of id: RequestID) -> ListChange? {
         guard let ended = pending, ended.id == id else { return nil }
         pending = nil
+        guard !ended.isOutdated else { return requestAgain(ended.part) }
         guard ended.part != .remaining else {
             staged.end()
             return replaceByStaged()
@@ -155,6 +177,14 @@ extension PagedList {
         }
     }
 
+    /// Loads a part again that was outdated when its load could no longer be continued.
+    private mutating func requestAgain(_ part: ListPart) -> ListChange? {
+        staged = LoadedPages()
+        setState(of: part, to: .idle)
+        followUp = part == .remaining ? .all : part
+        return nil
+    }
+
     private mutating func abandonPending() {
         guard let pending else { return }
         setState(of: pending.part, to: .idle)
@@ -187,7 +217,7 @@ extension PagedList {
 
     private mutating func append(_ items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange {
         loaded.append(items, info: info, rules: rules)
-        let removed = rules.maxPages.map { loaded.dropFirstPages(keeping: $0, itemID: rules.itemID) } ?? 0..<0
+        let removed = loaded.dropFirstPages(rules)
         appendState = loaded.next == nil ? .end : .idle
         if prependState.isEnd, loaded.previous != nil { prependState = .idle }
         return .rows(inserted: loaded.insertedRows, removed: removed)
@@ -199,7 +229,7 @@ extension PagedList {
             return .rows(inserted: 0..<0, removed: 0..<0)
         }
         let count = loaded.insertedRows.count
-        let dropped = rules.maxPages.map { loaded.dropLastPages(keeping: $0, itemID: rules.itemID) } ?? count..<count
+        let dropped = loaded.dropLastPages(rules)
         prependState = loaded.previous == nil ? .end : .idle
         if appendState.isEnd, loaded.next != nil { appendState = .idle }
         let removed = dropped.lowerBound - count..<dropped.upperBound - count
@@ -211,11 +241,4 @@ extension PagedList {
         appendState = loaded.next == nil ? .end : .idle
         prependState = loaded.previous == nil ? .end : .idle
     }
-}
-
-/// The settings of a list, as its request returns them for one page.
-struct ListRules<Item> {
-    let strategy: any PageStrategy
-    let itemID: ItemID<Item>?
-    let maxPages: Int?
 }

@@ -30,17 +30,35 @@ extension APIManager where Self: PagedManager {
         refresh(.first, params: .paramSource)
     }
 
+    /// Loads the first page, as ``reload()`` does, and shows an indicator until the load has ended.
+    ///
+    /// - Parameters:
+    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then.
+    ///   - message: The text of the indicator.
+    /// - Returns: The load's ID.
+    @discardableResult
+    public func reload(indicator: any LoadingIndicator, message: String? = nil) -> RequestID {
+        refresh(.first, params: .paramSource, indicator: indicator, message: message)
+    }
+
     /// Loads the first page with these parameters, without asking the param source; it then replaces the list.
     ///
     /// Once it has, the following pages, ``refreshAll()`` and ``retry()`` have the same parameters, until the next reload. After
     /// a reload that fails or is cancelled, the pages of the list are loaded with the parameters that the list has, and
     /// ``retry()`` reloads with these.
     ///
-    /// - Parameter params: The parameters of the list; `nil` sends none but those of the page.
+    /// - Parameters:
+    ///   - params: The parameters of the list; `nil` sends none but those of the page.
+    ///   - indicator: Shown now and hidden at the ending; none by default.
+    ///   - message: The text of the indicator.
     /// - Returns: The load's ID.
     @discardableResult
-    public func reload(params: APIParams?) -> RequestID {
-        refresh(.first, params: .given(params))
+    public func reload(
+        params: APIParams?,
+        indicator: (any LoadingIndicator)? = nil,
+        message: String? = nil
+    ) -> RequestID {
+        refresh(.first, params: .given(params), indicator: indicator, message: message)
     }
 
     /// Loads all loaded pages again, one after the other; they replace the list together when the last one has been received.
@@ -64,6 +82,18 @@ extension APIManager where Self: PagedManager {
     @discardableResult
     public func loadNextPage() -> RequestID? {
         load(.next)
+    }
+
+    /// Loads the page after the loaded ones, as ``loadNextPage()`` does, and shows an indicator until the load has ended.
+    ///
+    /// - Parameters:
+    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then. Not shown at the end of the
+    ///     list, nor if a page is already loading.
+    ///   - message: The text of the indicator.
+    /// - Returns: The ID of the load that runs now; `nil` at the end of the list.
+    @discardableResult
+    public func loadNextPage(indicator: any LoadingIndicator, message: String? = nil) -> RequestID? {
+        load(.next, indicator: indicator, message: message)
     }
 
     /// Loads the page before the loaded ones; the first page if there is none yet.
@@ -113,18 +143,29 @@ extension APIManager {
     }
 
     /// Begins a load of a part that replaces the list; `params` is `nil` for those of the list.
-    func refresh(_ part: ListPart, params: LoadParams?) -> RequestID {
+    func refresh(
+        _ part: ListPart,
+        params: LoadParams?,
+        indicator: (any LoadingIndicator)? = nil,
+        message: String? = nil
+    ) -> RequestID {
         cancelAllRequests()
-        return begin(loading: part, params: params)
+        return begin(loading: part, params: params, indicator: indicator, message: message)
     }
 
     /// Loads a part that is added to a list, unless it is loading or does not exist.
     @discardableResult
-    func load(_ part: ListPart, receiver: EndingReceiver = .delegate) -> RequestID? {
+    func load(
+        _ part: ListPart,
+        indicator: (any LoadingIndicator)? = nil,
+        message: String? = nil,
+        receiver: EndingReceiver = .delegate
+    ) -> RequestID? {
         switch pager?.decision(for: part) ?? .begin(part) {
-        case .join(let id): join(id, receiver: receiver)
-        case .begin(let part): begin(loading: part, params: nil, receiver: receiver)
         case .skip: nil
+        case .join(let id): join(id, receiver: receiver)
+        case .begin(let part):
+            begin(loading: part, params: nil, indicator: indicator, message: message, receiver: receiver)
         }
     }
 }

@@ -33,6 +33,21 @@ final class APICall<Value: Sendable>: Sendable {
         self.isCoalescing = isCoalescing
     }
 
+    /// Returns the call with another addition in the place of the one that it has.
+    func adding(_ addition: RequestDraft.Addition) -> APICall {
+        var draft = draft
+        draft.add(addition)
+        return APICall(
+            id: id,
+            service: service,
+            cookies: cookies,
+            draft: draft,
+            serializer: serializer,
+            options: options,
+            progress: progress
+        )
+    }
+
     var loginRole: LoginRole { options.loginRole }
 
     var retryPolicy: RetryPolicy { options.retryPolicy?.wrappedValue ?? service.retryPolicy }

@@ -146,7 +146,7 @@ public final class APIProxy: Sendable {
     /// Call this on the main actor, and remove the credentials that the service's common headers read right after it, before the
     /// main actor runs other code: no load is sent in between, because all have ended and none can begin.
     ///
-    /// Every load of the service that has begun ends as cancelled, wherever it is: queued, under way, in a back-off, waiting
+    /// Every load of the service in its environment ends as cancelled, wherever it is: queued, under way, in a back-off, waiting
     /// for a relogin. A relogin that runs is cancelled and its outcome is ignored, and ``ReloginHandler/sessionDidExpire(_:)`` is not
     /// called for it. The cookies are cleared, also in their file, and a late answer restores none. Loads that
     /// begin afterwards are part of the next session.

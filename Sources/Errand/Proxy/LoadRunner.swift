@@ -92,7 +92,7 @@ struct LoadRunner<Value: Sendable> {
         let request = try await call.service.adapted(call.draft.request(for: call.service, with: common))
         // Not before the headers are there: after a logout they are another account's.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        return request
+        return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 
     // MARK: After a failure

@@ -59,7 +59,7 @@ extension APIManager {
     ///
     /// All hooks are asked as by ``loadData()``, ``BaseAPIRequest/reformParams(_:)`` with these parameters first; parts come
     /// from ``BaseAPIRequest/appendParts(to:)`` alone. The same parameters are sent again by a retry and after a relogin. On
-    /// a ``PageAPIRequest`` this is ``APIManager/reload(params:)``.
+    /// a ``PageAPIRequest`` this is ``APIManager/reload(params:indicator:message:)``.
     ///
     /// Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the parameters are ignored.
     ///

@@ -86,7 +86,7 @@ import Foundation
     }
 
     private func didFinish(_ result: Result<Answer, APIError>, messages: ErrorMessages?) {
-        guard proxy.isActive(id) else { return }
+        guard proxy.isActive(id), manager?.pager?.sendsAgain(id, after: result.error) != true else { return }
         var response = (try? result.get().response) ?? result.error?.response
         var outcome = manager?.outcome(of: result, id, messages: messages) ?? result.map { $0.value as any Sendable }
         outcome = outcome.mapError { $0.of(method, path: path) }

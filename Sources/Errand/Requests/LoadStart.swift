@@ -54,6 +54,7 @@ extension APIManager {
                 return
             }
             load.run(call)
+            pager?.loadWasSent(load.id) { load.run(call.adding($0)) }
         } catch {
             load.fail(error.worded(by: service?.errorMessages))
         }

@@ -23,6 +23,14 @@
         from service: APIService?
     ) throws(APIError) -> RequestDraft.Addition
 
+    /// Keeps what requests another page within a load that has been sent.
+    func loadWasSent(_ id: RequestID, sendAgain: @escaping (RequestDraft.Addition) -> Void)
+
+    /// Requests the page of a load again if the list has been edited since, so that its answer is out of date.
+    ///
+    /// - Returns: Whether it does; the load has not ended then.
+    func sendsAgain(_ id: RequestID, after error: APIError?) -> Bool
+
     /// Returns whether the list ends, instead of failing, with this error of a load.
     func endsList(with error: APIError, of id: RequestID) -> Bool
 

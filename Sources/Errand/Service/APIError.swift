@@ -24,6 +24,8 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case security
     /// The disk failed: the answer's file could not be written, or a file to send could not be read to its end.
     ///
+    /// Also for an ``HTTPBody/Stream`` to send that failed or had another length than stated.
+    ///
     /// Usually a full disk, a missing folder or a missing permission; ``APIError/reason`` names the file and quotes the
     /// system's error. A file to send that is missing when the load begins is `invalidRequest`, since nothing was sent.
     /// Problems with cookie files fail no load; see ``APIProxy/onError``.

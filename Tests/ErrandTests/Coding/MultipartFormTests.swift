@@ -10,6 +10,7 @@ struct MultipartFormTests {
             switch piece {
             case .data(let data): String(decoding: data, as: UTF8.self)
             case .file(let url): String(decoding: try Data(contentsOf: url), as: UTF8.self)
+            case .stream(let stream): "\(stream)"
             }
         }.joined()
     }

@@ -133,11 +133,18 @@ struct ErrorPresenterTests {
 
     @Test(arguments: [false, true])
     func `A load that an async call and another one share is presented once`(_ isClosure: Bool) async {
-        let request = request()
+        let gate = Latch()
+        let request = request(
+            ScriptedTransport { _ throws(TransportError) in
+                try await gate.wait()
+                return .json(#"{"errcode":5001,"msg":"sold out"}"#)
+            }
+        )
         request.ownRestartPolicy = .ignoreNew
         let value = Task { await request.outcome() }
         while !request.isLoading { await Task.yield() }
         if isClosure { request.loadData { _ in } } else { request.loadData() }
+        gate.open()
         #expect(await value.value == .server)
         await sentinel(request.proxy)
         #expect(presenter.types == [.server])

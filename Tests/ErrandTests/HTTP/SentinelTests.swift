@@ -102,6 +102,8 @@ struct SentinelTests {
         values["ServerCode"] = ["a s3cret" as ServerCode]
         values["PageInfo"] = [page]
         values["PagePosition"] = [PagePosition.link(Self.url), PagePosition.cursor(Self.secret, parameter: "next")]
+        values["PageStart"] = [PageStart(.link(Self.url)), PageStart(.cursor(Self.secret, parameter: "next"))]
+        values["LinkStrategy"] = [LinkStrategy(allowedOrigins: [Self.url])]
         values["CursorStrategy"] = [CursorStrategy(startCursor: Self.secret)]
         values["HTTPLink"] = [
             HTTPLink(
@@ -201,7 +203,9 @@ struct SentinelTests {
         return [
             "HTTPRequest": [request], "HTTPResponse": [answer], "HTTPHeaders": [Self.headers],
             "HTTPField": Array(Self.headers),
-            "HTTPBody": [request.body], "Piece": request.body.pieces, "TransportConfiguration": [configuration],
+            "HTTPBody": [request.body], "Piece": request.body.pieces,
+            "Stream": [HTTPBody.Stream(length: 6) { AsyncStream { $0.yield(Self.bytes) } }],
+            "TransportConfiguration": [configuration],
             "Proxy": [configuration.proxy], "TLSConfiguration": [configuration.tls],
             "Certificates": [configuration.tls.additionalAuthorities as Any],
             "ClientIdentity": [configuration.tls.clientIdentity as Any],
@@ -261,7 +265,7 @@ struct SentinelTests {
         "Envelope", "ErrorMessages", "Event", "FailurePolicy", "FailureReader", "Generation", "HTTPLimits",
         "HTTPMethod", "ItemID",
         "Kind",
-        "LinkStrategy", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
+        "ListEditError", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
         "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting",
         "PublicSuffixSource",
         "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy", "RequestID", "QueueLimits",

@@ -15,6 +15,7 @@ struct ListReentrancyTests {
     /// The method called inside.
     enum Deed: CaseIterable {
         case reload, refreshAll, loadData, loadNextPage, loadPreviousPage, retry, cancel, cancelProxy, reloadAndCancel
+        case replace, removeAndInsert
     }
 
     /// The load that runs.
@@ -200,6 +201,10 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
         case .loadPreviousPage: list.loadPreviousPage()
         case .retry: list.retry()
         case .cancel: list.cancelAllRequests()
+        case .replace: if let first = list.items.first { try? list.replace(at: 0, with: first) }
+        case .removeAndInsert:
+            guard let first = try? list.remove(at: 0) else { return }
+            _ = try? list.insert(first, at: 0)
         case .cancelProxy: proxy.cancelAllRequests()
         case .reloadAndCancel:
             let id = list.reload()

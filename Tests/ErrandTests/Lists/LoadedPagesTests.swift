@@ -21,8 +21,12 @@ struct LoadedPagesTests {
         return PageInfo(page, at: position, in: APIResponse(response, url: url, redirects: [], duration: .zero))
     }
 
-    private func rules(_ strategy: any PageStrategy, itemID: ItemID<Int>? = nil) -> ListRules<Int> {
-        ListRules(strategy: strategy, itemID: itemID, maxPages: nil)
+    private func rules(
+        _ strategy: any PageStrategy,
+        itemID: ItemID<Int>? = nil,
+        maxPages: Int? = nil
+    ) -> ListRules<Int> {
+        ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
     }
 
     private func append(
@@ -38,7 +42,7 @@ struct LoadedPagesTests {
     @Test func `A window drops its first page and can load it again`() {
         var pages = LoadedPages<Int>()
         for items in [[1, 2, 3], [4, 5, 6], [7, 8, 9]] { append(items, to: &pages, mod10) }
-        #expect(pages.dropFirstPages(keeping: 2, itemID: mod10) == 0..<3)
+        #expect(pages.dropFirstPages(rules(numbers, itemID: mod10, maxPages: 2)) == 0..<3)
         #expect(pages.items == [4, 5, 6, 7, 8, 9])
         #expect(pages.insertedRows == 3..<6)
         #expect(pages.previous == .number(1))
@@ -47,7 +51,7 @@ struct LoadedPagesTests {
         #expect(pages.items == [1, 2, 3, 4, 5, 6, 7, 8, 9], "the IDs of dropped pages are removed")
         #expect(pages.insertedRows == 0..<3)
         #expect(pages.previous == nil)
-        #expect(pages.dropLastPages(keeping: 2, itemID: mod10) == 6..<9)
+        #expect(pages.dropLastPages(rules(numbers, itemID: mod10, maxPages: 2)) == 6..<9)
         #expect(pages.items == [1, 2, 3, 4, 5, 6])
         #expect(pages.next == .number(3))
         append([17, 18, 19], to: &pages, mod10)
@@ -58,7 +62,7 @@ struct LoadedPagesTests {
         var pages = LoadedPages<Int>()
         for _ in 1...4 { append([1, 2, 3], to: &pages) }
         #expect(pages.blockedReason?.contains("repeatedly") == true)
-        _ = pages.dropLastPages(keeping: 3, itemID: nil)
+        _ = pages.dropLastPages(rules(numbers, maxPages: 3))
         #expect(pages.blockedReason == nil)
         append([1, 2, 3], to: &pages)
         #expect(pages.blockedReason?.contains("repeatedly") == true)
@@ -91,14 +95,14 @@ struct LoadedPagesTests {
         for number in 0..<5 {
             let page = Page(items: [number], nextCursor: "c\(number + 1)")
             pages.append(page.items, info: info(page, at: pages.next ?? cursors.start), rules: rules(cursors))
-            _ = pages.dropFirstPages(keeping: 2, itemID: nil)
+            _ = pages.dropFirstPages(rules(cursors, maxPages: 2))
         }
         #expect(pages.items == [3, 4])
         for number in [2, 1, 0] {
             #expect(pages.previous == (number == 0 ? .start : .cursor("c\(number)", parameter: "cursor")))
             let page = Page(items: [number], nextCursor: "c\(number + 1)")
             _ = pages.prepend(page.items, info: info(page, at: pages.previous ?? .number(-1)), rules: rules(cursors))
-            _ = pages.dropLastPages(keeping: 2, itemID: nil)
+            _ = pages.dropLastPages(rules(cursors, maxPages: 2))
         }
         #expect(pages.items == [0, 1])
         #expect(pages.previous == nil)

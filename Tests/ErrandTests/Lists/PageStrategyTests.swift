@@ -52,6 +52,36 @@ struct PageStrategyTests {
         #expect(OffsetStrategy().expectation(after: page.at(.offset(before))) == expectation)
     }
 
+    @Test(arguments: [
+        (2, 0, -1, 1, 2), (2, 0, 1, 2, 1), (2, 0, 0, 2, 0), (2, 0, -3, 1, 0), (3, 0, -4, 1, 2), (1, 2, 1, 2, 0),
+        (1, 0, -1, 1, 0), (2, 1, 5, 4, 0), (2, 1, -1, 2, 0), (1, 0, 7, 3, 1),
+    ])
+    func `A start by number moves to the page that contains it`(
+        _ number: Int,
+        _ preceding: Int,
+        _ count: Int,
+        _ target: Int,
+        _ rest: Int
+    ) {
+        let start = PageStart(.number(number), precedingItems: preceding)
+        let moved = PageNumberStrategy().start(start, movedBy: count, pageSize: 3)
+        #expect(moved == PageStart(.number(target), precedingItems: rest))
+    }
+
+    @Test func `A start by offset moves by the number of items, and other starts do not move`() {
+        func moved(_ position: PagePosition, by count: Int, _ strategy: any PageStrategy) -> PageStart? {
+            strategy.start(PageStart(position), movedBy: count, pageSize: 3)
+        }
+        #expect(moved(.offset(5), by: -2, OffsetStrategy()) == PageStart(.offset(3)))
+        #expect(moved(.offset(1), by: -2, OffsetStrategy()) == PageStart(.offset(0)))
+        #expect(moved(.offset(.max), by: 1, OffsetStrategy()) == PageStart(.offset(.max)))
+        #expect(moved(.number(.max), by: 3, PageNumberStrategy()) == PageStart(.number(.max)))
+        #expect(moved(.number(.min), by: -3, PageNumberStrategy(first: .min)) == PageStart(.number(.min)))
+        #expect(moved(.number(2), by: 1, OffsetStrategy()) == PageStart(.number(2)))
+        #expect(moved(.start, by: 1, LinkStrategy()) == nil && moved(.start, by: 1, CursorStrategy()) == nil)
+        #expect(PageNumberStrategy().start(PageStart(.number(2)), movedBy: 1, pageSize: 0) == PageStart(.number(2)))
+    }
+
     @Test func `Numbers and offsets do not overflow`() {
         #expect(PageNumberStrategy().position(after: .sample(20).at(.number(.max))) == nil)
         #expect(PageNumberStrategy(first: .min).position(after: .sample(20, pages: .max).at(.number(5))) == .number(6))

@@ -121,8 +121,7 @@ struct ServiceCallTests: SessionScene {
         let failed = await #expect(throws: APIError.self) { try await send("/a", by: proxy) }
         #expect(failed?.type == .loginExpired && failed?.underlying is Account.WrongPassword)
         #expect(account.expiries == 1)
-        var service = APIService.sample()
-        service.reloginHandler = nil
+        let service = APIService.sample { $0.commonHeaders = { ["X-Token": "t0"] } }
         let none = await #expect(throws: APIError.self) { try await send("/a", by: proxy, to: service) }
         #expect(none?.type == .loginExpired)
     }
@@ -179,6 +178,7 @@ struct ServiceCallTests: SessionScene {
             await clock.waitForSleepers(2)
             clock.advance(by: .seconds(10))
             #expect(await #expect(throws: APIError.self) { try await call.value }?.type == .timeout)
+            while clock.sleepers > 0 { await Task.yield() }
         }
         #expect(transport.requests.count == 2)
     }

@@ -193,7 +193,7 @@ struct EnvironmentTests: SessionScene {
     @Test func `The jar of an environment has a file beside that of the proxy's`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(component: "cookies.txt")
-        let transport = ScriptedTransport { _ in .json(goodsJSON([]), headers: ["Set-Cookie": "a=1; Max-Age=60"]) }
+        let transport = ScriptedTransport { _ in .json(goodsJSON([]), headers: ["Set-Cookie": "a=1"]) }
         for start in 0..<2 {
             let proxy = inProduction(transport, cookies: CookieJar(file: file))
             proxy.defaultService?.environment = .staging

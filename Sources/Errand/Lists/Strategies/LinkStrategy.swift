@@ -1,15 +1,23 @@
-/// Pages by the `Link` header of each answer (RFC 8288), as in GitHub's API: `<…?page=2>; rel="next"`.
+public import Foundation
+
+/// Pages by the URL of the next page that each answer contains: in its `Link` header (RFC 8288), as in GitHub's API, or in
+/// its body, as with Django REST framework or JSON:API.
 ///
 /// The link is requested unchanged: its percent-encoding is kept, and neither the request's parameters nor the service's are
 /// added to its query. The request's headers are sent, and its body if the method has one. A relative link is resolved
 /// against the URL that answered (RFC 3986 section 5). A link to another origin than the service's, including `http` instead
-/// of `https`, is not followed: the load fails with `security`, and nothing is sent. The list ends with an answer that has no
-/// such link; an empty page alone does not end it.
+/// of `https`, is not followed: the load fails with `security`, and nothing is sent, unless ``allowedOrigins`` contains it.
+/// The list ends with an answer that has no such link; an empty page alone does not end it.
 public struct LinkStrategy: PageStrategy {
-    /// The relation of the next page.
-    public var nextRelation: String
-    /// The relation of the previous page.
-    public var previousRelation: String
+    /// Where an answer contains the link to the next page.
+    public var next: Source
+    /// Where an answer contains the link to the previous page; `nil` if it contains none.
+    public var previous: Source?
+    /// The origins, besides the service's, to which a link may lead, as URLs of any path; none by default.
+    ///
+    /// Such an origin receives neither a body nor a header that may be secret, and no cookies but its own. A list whose method
+    /// sends a body fails with `security`.
+    public var allowedOrigins: [URL]
     /// The name of the parameter for the size, in the first request; `nil`, the default, sends none.
     public var sizeKey: String?
     /// The number of items to request per page; at least 1.
@@ -17,13 +25,15 @@ public struct LinkStrategy: PageStrategy {
 
     /// Creates the strategy.
     public init(
-        nextRelation: String = "next",
-        previousRelation: String = "prev",
+        next: Source = .header("next"),
+        previous: Source? = .header("prev"),
+        allowedOrigins: [URL] = [],
         sizeKey: String? = nil,
         size: Int = 20
     ) {
-        self.nextRelation = nextRelation
-        self.previousRelation = previousRelation
+        self.next = next
+        self.previous = previous
+        self.allowedOrigins = allowedOrigins
         self.sizeKey = sizeKey
         self.size = size
     }
@@ -44,50 +54,92 @@ public struct LinkStrategy: PageStrategy {
     ///
     /// - Throws: ``PageStrategyError`` when it is not a URL.
     public func position(after page: PageInfo) throws(PageStrategyError) -> PagePosition? {
-        try position(withRelation: nextRelation, in: page)
+        try next.read(page)
     }
 
     /// Returns the link to the previous page, if there is one.
     ///
     /// - Throws: ``PageStrategyError`` when it is not a URL.
     public func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition? {
-        try position(withRelation: previousRelation, in: page)
+        try previous?.read(page)
     }
+}
 
-    private func position(
-        withRelation relation: String,
-        in page: PageInfo
-    ) throws(PageStrategyError) -> PagePosition? {
-        let links = HTTPLink.links(in: page.response.headers)
-        // A link with an anchor describes another resource than this answer.
-        guard let link = links.first(where: { $0.hasRelation(relation) && $0.parameters["anchor"] == nil }) else {
-            return nil
+extension LinkStrategy {
+    /// Where an answer contains a link.
+    public struct Source: Sendable {
+        let read: @Sendable (PageInfo) throws(PageStrategyError) -> PagePosition?
+
+        /// The `Link` header, with a relation such as `next`, in any case.
+        public static func header(_ relation: String) -> Source {
+            Source { page throws(PageStrategyError) in
+                let links = HTTPLink.links(in: page.response.headers)
+                // A link with an anchor describes another resource than this answer.
+                let link = links.first { $0.hasRelation(relation) && $0.parameters["anchor"] == nil }
+                return try position(of: link?.reference.bytes, in: page, named: "with the relation \(relation)")
+            }
         }
-        guard let position = page.link(to: link.reference.bytes) else {
-            throw PageStrategyError("the link with the relation \(relation) is not a URL")
+
+        /// A member of the answer's JSON, for example `.body("links", "next")`: a string, or an object with the string as `href`
+        /// (JSON:API).
+        ///
+        /// `null`, an empty string and a missing member mean that there is no link. Parses the whole body, including its
+        /// envelope, a second time; the page's type need not contain the link.
+        public static func body(_ path: String...) -> Source {
+            Source { page throws(PageStrategyError) in
+                let body = try? JSONValue(json: page.response.body)
+                let name = "at \(path.joined(separator: "."))"
+                let member = path.reduce(body) { $0?[$1] }
+                guard let target = member?["href"] ?? member, target != .null else { return nil }
+                guard let text = target.string else {
+                    throw PageStrategyError("the link \(name) is not a URL")
+                }
+                return text.isEmpty ? nil : try position(of: text.utf8, in: page, named: name)
+            }
         }
-        return position
+
+        private static func position(
+            of reference: (some Collection<UInt8>)?,
+            in page: PageInfo,
+            named name: String
+        ) throws(PageStrategyError) -> PagePosition? {
+            guard let reference else { return nil }
+            guard let position = page.link(to: reference) else {
+                throw PageStrategyError("the link \(name) is not a URL")
+            }
+            return position
+        }
     }
+}
+
+extension LinkStrategy: CustomStringConvertible, CustomReflectable {
+    /// The allowed origins, without other parts of their URLs.
+    public var description: String { "LinkStrategy(\(allowedOrigins.map(\.originText).joined(separator: ", ")))" }
+
+    /// A mirror with ``description`` alone, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["strategy": description]) }
 }
 
 extension PageStrategy where Self == LinkStrategy {
     /// Pages by the `Link` header of each answer (RFC 8288), as in GitHub's API.
     public static var link: Self { Self() }
 
-    /// Pages by the `Link` header of each answer (RFC 8288), as in GitHub's API.
+    /// Pages by the URL of the next page that each answer contains, for example `.link(next: .body("links", "next"))`.
     ///
     /// - Parameters:
-    ///   - nextRelation: The relation of the next page.
-    ///   - previousRelation: The relation of the previous page.
+    ///   - next: Where an answer contains the link to the next page.
+    ///   - previous: Where an answer contains the link to the previous page; `nil` if it contains none.
+    ///   - allowedOrigins: The origins, besides the service's, to which a link may lead; they receive no secrets.
     ///   - sizeKey: The name of the parameter for the size, in the first request.
-    ///   - size: The number of items to request per page; at least 1.
+    ///   - size: The number of items to request per page.
     /// - Returns: The strategy.
     public static func link(
-        nextRelation: String = "next",
-        previousRelation: String = "prev",
-        sizeKey: String?,
+        next: LinkStrategy.Source = .header("next"),
+        previous: LinkStrategy.Source? = .header("prev"),
+        allowedOrigins: [URL] = [],
+        sizeKey: String? = nil,
         size: Int = 20
     ) -> Self {
-        Self(nextRelation: nextRelation, previousRelation: previousRelation, sizeKey: sizeKey, size: size)
+        Self(next: next, previous: previous, allowedOrigins: allowedOrigins, sizeKey: sizeKey, size: size)
     }
 }

@@ -66,6 +66,11 @@ public struct OffsetStrategy: PageStrategy {
         return .offset(max(0, offset - (page.largestPage > 0 ? page.largestPage : limit)))
     }
 
+    /// Returns the offset that many items further.
+    public func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? {
+        start.movedByOffset(count)
+    }
+
     private func detector(for page: PageInfo, offset: Int) -> ListEndDetector {
         ListEndDetector(
             page: page,

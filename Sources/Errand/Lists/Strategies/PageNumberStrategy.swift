@@ -66,6 +66,11 @@ public struct PageNumberStrategy: PageStrategy {
         return .number(number - 1)
     }
 
+    /// Returns the start that many items further, at the page of the given size that contains it.
+    public func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? {
+        start.movedByNumber(count, first: first, pageSize: pageSize)
+    }
+
     private func detector(for page: PageInfo, number: Int) -> ListEndDetector {
         let (before, overflow) = number.subtractingReportingOverflow(first)
         return ListEndDetector(

@@ -33,9 +33,28 @@ public protocol PageStrategy: Sendable {
     /// - Throws: ``PageStrategyError`` when the page names its previous page in an invalid way; the list then has no
     ///   previous page.
     func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition?
+
+    /// Returns where a page begins after items before it have been added to the server's list or removed from it; `nil`, the
+    /// default, if its position does not depend on them, as with a cursor.
+    ///
+    /// - Parameters:
+    ///   - start: Where the page began before.
+    ///   - count: The number of items that have been added; negative for items that have been removed.
+    ///   - pageSize: The number of items in a full page, as received from the server.
+    /// - Returns: Where the page begins now.
+    func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart?
+
+    /// The origins, besides the service's, to which a ``PagePosition/link(_:)`` may lead, as URLs; none by default.
+    ///
+    /// Such an origin receives neither a body nor a header that may be secret, and no cookies but its own.
+    var allowedOrigins: [URL] { get }
 }
 
 extension PageStrategy {
+    /// `nil`.
+    public func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? { nil }
+    /// None.
+    public var allowedOrigins: [URL] { [] }
     /// Returns `.more`.
     public func expectation(after page: PageInfo) -> PageExpectation { .more }
     /// Returns `nil`.
@@ -73,13 +92,17 @@ public enum PagePosition: Sendable, Hashable {
     case offset(Int)
     /// A cursor from the server, and the name of the parameter that sends it.
     case cursor(String, parameter: String)
-    /// A URL from the server, which is requested unchanged if it has the service's origin.
+    /// A URL from the server, which is requested unchanged if it has the service's origin or an allowed one.
     case link(URL)
+}
 
-    /// The URL of a link.
-    var link: URL? {
-        guard case .link(let url) = self else { return nil }
-        return url
+extension PageStrategy {
+    /// Returns what requests the page at `position`.
+    func addition(for position: PagePosition) throws(PageStrategyError) -> RequestDraft.Addition {
+        let params = try params(at: position)
+        guard case .link(let url) = position else { return RequestDraft.Addition(params: params, link: nil) }
+        let link = RequestDraft.Link(url: url, allowedOrigins: allowedOrigins)
+        return RequestDraft.Addition(params: params, link: Boxed(wrappedValue: link))
     }
 }
 

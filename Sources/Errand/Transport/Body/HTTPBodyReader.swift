@@ -2,40 +2,72 @@ import Foundation
 
 /// Reads a body from the first byte to the last, any number of times; used by one thread at a time.
 struct HTTPBodyReader: ~Copyable {
-    /// The bytes of the whole body, measured when the reader was created.
-    let totalBytes: Int64
-    private let pieces: [(piece: HTTPBody.Piece, length: Int64)]
+    /// The bytes of the whole body, measured when the reader was created; `nil` when a stream has an unknown length.
+    let totalBytes: Int64?
+    private let pieces: [(piece: HTTPBody.Piece, length: Int64?)]
     private var index = 0
     private var offset: Int64 = 0
     private var file: FileDescriptor?
+    /// The stream that is being read.
+    private var feed: HTTPBodyFeed?
 
     /// Creates a reader, and measures `body`.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when a file is missing, not readable or not a regular file.
     init(_ body: HTTPBody) throws(TransportError) {
-        var pieces: [(HTTPBody.Piece, Int64)] = []
+        var pieces: [(HTTPBody.Piece, Int64?)] = []
         for piece in body.pieces {
             pieces.append((piece, try Self.length(of: piece)))
         }
         self.pieces = pieces
-        totalBytes = pieces.reduce(0) { $0 + $1.1 }
+        totalBytes = pieces.reduce(0) { total, piece in piece.1.flatMap { length in total.map { $0 + length } } }
     }
 
-    /// Moves to the first byte.
+    deinit { feed?.cancel() }
+
+    /// Returns whether the body has at most `limit` bytes, all of which can be read at once.
+    func isSmall(_ limit: Int64) -> Bool {
+        guard let totalBytes, totalBytes <= limit else { return false }
+        return !pieces.contains { $0.piece.isStream }
+    }
+
+    /// Moves to the first byte; a stream is read from a new sequence.
     mutating func rewind() {
-        index = 0
-        offset = 0
-        file = nil
+        index = -1
+        next()
     }
 
-    /// Fills `buffer` with the next bytes and returns their number, 0 at the end.
+    private static let ignore: @Sendable () -> Void = {}
+
+    /// Stops reading.
+    mutating func stop() {
+        index = pieces.count - 1
+        next()
+    }
+
+    /// Fills `buffer` with the next bytes and returns their number: 0 at the end, `nil` if those of a stream are not there yet.
     ///
-    /// - Throws: ``TransportError/Kind/storage`` when a file became shorter or unreadable after it was measured.
-    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
+    /// - Parameters:
+    ///   - buffer: Receives the bytes.
+    ///   - ready: Called once, on any thread, when there are bytes or the end after `nil` was returned.
+    /// - Returns: The number of bytes.
+    /// - Throws: ``TransportError/Kind/storage`` when a file became shorter or unreadable after it was measured, and when a
+    ///   stream failed.
+    mutating func read(
+        into buffer: UnsafeMutableRawBufferPointer,
+        ready: @autoclosure () -> @Sendable () -> Void = Self.ignore
+    ) throws(TransportError) -> Int? {
         var filled = 0
         while filled < buffer.count, index < pieces.count {
             let (piece, length) = pieces[index]
-            guard offset < length else {
+            if case .stream(let stream) = piece {
+                let target = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                guard let count = try copy(stream, into: target, ready()) else { return filled == 0 ? nil : filled }
+                guard count == 0 else { return filled + count }
+                next()
+                continue
+            }
+            guard let length, offset < length else {
                 next()
                 continue
             }
@@ -52,6 +84,18 @@ struct HTTPBodyReader: ~Copyable {
         index += 1
         offset = 0
         file = nil
+        feed?.cancel()
+        feed = nil
+    }
+
+    private mutating func copy(
+        _ stream: HTTPBody.Stream,
+        into target: UnsafeMutableRawBufferPointer,
+        _ ready: @escaping @Sendable () -> Void
+    ) throws(TransportError) -> Int? {
+        let feed = feed ?? HTTPBodyFeed(stream)
+        self.feed = feed
+        return try feed.read(into: target, ready: ready)
     }
 
     private mutating func copy(
@@ -64,6 +108,8 @@ struct HTTPBodyReader: ~Copyable {
             return data.copyBytes(to: target, from: start..<start + target.count)
         case .file(let url):
             return try copy(url, into: target)
+        case .stream:
+            return 0
         }
     }
 
@@ -96,12 +142,17 @@ struct HTTPBodyReader: ~Copyable {
         return file
     }
 
-    private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> Int64 {
+    private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> Int64? {
         switch piece {
         case .data(let data):
             return Int64(data.count)
         case .file(let url):
             return try length(of: url)
+        case .stream(let stream):
+            guard stream.length.map({ $0 >= 0 }) != false else {
+                throw TransportError(.invalidRequest, "the length of the stream is negative")
+            }
+            return stream.length
         }
     }
 

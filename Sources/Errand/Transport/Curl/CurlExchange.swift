@@ -39,6 +39,8 @@ final class CurlExchange: @unchecked Sendable {
     private var deadlines: ExchangeDeadlines
     private var alarm: CurlAlarm?
     private var backlog: CurlBacklog?
+    /// Resumes an upload that waits for the bytes of a stream; `nil` for a body without streams.
+    private var loop: CurlLoop?
     private var budget = DecodingBudget()
     /// The loop's turn in which ``budget`` is valid.
     private var budgetTurn = 0
@@ -74,8 +76,9 @@ final class CurlExchange: @unchecked Sendable {
     var nextDeadline: MonotonicClock.Instant { deadlines.next }
 
     /// Called when the loop starts the exchange, with the parts of the loop that the exchange changes.
-    func begin(alarm: CurlAlarm, backlog: CurlBacklog) {
+    func begin(alarm: CurlAlarm, backlog: CurlBacklog, on loop: CurlLoop) {
         (self.alarm, self.backlog) = (alarm, backlog)
+        if request.body.isStreamed { self.loop = loop }
         alarm.set(deadlines.next)
     }
 
@@ -122,11 +125,20 @@ final class CurlExchange: @unchecked Sendable {
         return isSuccess ? isDecoded : nil
     }
 
-    /// Fills `buffer` with the next bytes of the request's body; `nil` ends the exchange.
-    func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        var count = 0
-        let isDone = perform { exchange throws(TransportError) in count = try exchange.upload.read(into: buffer) }
-        return isDone ? count : nil
+    /// Fills `buffer` with the next bytes of the request's body.
+    func readBody(into buffer: UnsafeMutableRawBufferPointer) -> CurlBodyRead {
+        var count: Int?
+        let isDone = perform { exchange throws(TransportError) in
+            count = try exchange.upload.read(into: buffer, ready: exchange.resumption)
+        }
+        return isDone ? count.map(CurlBodyRead.bytes) ?? .pending : .failed
+    }
+
+    /// Resumes the upload, on any thread.
+    private var resumption: @Sendable () -> Void {
+        { [weak self, loop] in
+            if let self { loop?.resumeUpload(of: self) }
+        }
     }
 
     /// Moves to the first byte of the request's body; `false` ends the exchange.
@@ -179,6 +191,8 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Returns the exchange to its caller; the loop does not use it any more.
     func complete() {
+        upload.stop()
+        loop = nil
         guard case .file = request.destination else { return resume() }
         // Waiting for the disk would block the loop or a thread of the concurrency pool.
         DispatchQueue(label: "errand.file").async { [self] in

@@ -5,16 +5,7 @@ import Synchronization
 /// The thread that runs all transfers of one transport.
 // Other threads use only `inbox` and the wake-up of `multi`; everything else is used only on the loop's thread.
 final class CurlLoop: @unchecked Sendable {
-    private struct Inbox {
-        var submitted: [CurlExchange] = []
-        var cancelled: [CurlExchange] = []
-        var isStopping = false
-        var isLoopAsleep = false
-
-        var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && !isStopping }
-    }
-
-    private let inbox = Mutex(Inbox())
+    private let inbox = Mutex(CurlInbox())
     private let multi: CurlMulti
     private let configuration: TransportConfiguration
     private let caBundle: CurlCABundle
@@ -51,6 +42,17 @@ final class CurlLoop: @unchecked Sendable {
         post { $0.cancelled.append(exchange) }
     }
 
+    /// Continues an upload that has paused; the exchange may have ended, and the loop may have stopped.
+    func resumeUpload(of exchange: CurlExchange) {
+        inbox.withLock { inbox in
+            inbox.readable.append(exchange)
+            guard inbox.isLoopAsleep else { return }
+            inbox.isLoopAsleep = false
+            // As in `stop()`.
+            multi.wake()
+        }
+    }
+
     /// Ends the thread.
     func stop() {
         inbox.withLock { inbox in
@@ -61,7 +63,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     /// The loop is not stopped meanwhile: the caller that submits or cancels retains the transport.
-    private func post(_ change: (inout Inbox) -> Void) {
+    private func post(_ change: (inout CurlInbox) -> Void) {
         let mustWake = inbox.withLock { inbox in
             change(&inbox)
             defer { inbox.isLoopAsleep = false }
@@ -97,10 +99,11 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func processInbox() -> Bool {
-        let work = inbox.take { exchange(&$0, with: Inbox()) }
+        let work = inbox.take { exchange(&$0, with: CurlInbox()) }
         guard !work.isStopping else { return false }
         CurlLibrary.performWork {
             work.submitted.forEach(start)
+            work.readable.forEach(resume)
             work.cancelled.forEach { end($0) { $0.fail(TransportError(.cancelled, "the task was cancelled")) } }
         }
         return true
@@ -118,7 +121,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private func run(_ exchange: CurlExchange, on handle: CurlHandle) {
         exchange.host = hosts[exchange.origin]
-        exchange.begin(alarm: alarm, backlog: backlog)
+        exchange.begin(alarm: alarm, backlog: backlog, on: self)
         handle.begin(exchange)
         exchange.stage = .running(handle)
         exchange.index = running.count

@@ -1,4 +1,16 @@
 #if os(Linux)
+/// What other threads ask of a loop.
+struct CurlInbox {
+    var submitted: [CurlExchange] = []
+    var cancelled: [CurlExchange] = []
+    /// Those with new bytes to send.
+    var readable: [CurlExchange] = []
+    var isStopping = false
+    var isLoopAsleep = false
+
+    var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && readable.isEmpty && !isStopping }
+}
+
 /// The hosts to which a loop has connected, by origin; used only on the loop's thread.
 struct CurlHosts {
     private static let limit = 1_000

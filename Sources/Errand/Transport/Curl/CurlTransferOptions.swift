@@ -102,11 +102,12 @@ extension CurlEasy {
         if request.method == .head {
             set(.noBody, to: 1)
         } else if let memory = exchange.upload.memory {
-            set(.postFieldSizeLarge, to: Int64(exchange.upload.totalBytes))
+            set(.postFieldSizeLarge, to: exchange.upload.totalBytes ?? 0)
             set(.postFields, to: memory.baseAddress)
         } else if !request.body.isEmpty {
             set(.upload, to: 1)
-            set(.inFileSizeLarge, to: exchange.upload.totalBytes)
+            // Without a length, libcurl sends chunks over HTTP/1.1.
+            set(.inFileSizeLarge, to: exchange.upload.totalBytes ?? -1)
         }
     }
 }
@@ -119,6 +120,8 @@ private let writeError = -1
 private let writePause = 0x1000_0001
 /// Ends the transfer as the result of a read callback (`CURL_READFUNC_ABORT`).
 private let readAbort = 0x1000_0000
+/// Pauses the transfer as the result of a read callback (`CURL_READFUNC_PAUSE`).
+private let readPause = 0x1000_0001
 
 /// Receives one header line.
 private let headerFunction: CurlTransferFunction = { bytes, size, count, context in
@@ -136,7 +139,11 @@ private let writeFunction: CurlTransferFunction = { bytes, size, count, context 
 /// Reads a part of the request's body.
 private let readFunction: CurlTransferFunction = { bytes, size, count, context in
     let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    return exchange(context)?.readBody(into: buffer) ?? readAbort
+    return switch exchange(context)?.readBody(into: buffer) {
+    case .bytes(let count): count
+    case .pending: readPause
+    case .failed, nil: readAbort
+    }
 }
 
 /// Moves to the start of the request's body; other positions are not supported.

@@ -1,31 +1,42 @@
 #if os(Linux)
 import Foundation
 
+/// The result of reading the body of a request.
+enum CurlBodyRead {
+    /// So many bytes have been read; 0 at the end.
+    case bytes(Int)
+    /// The transfer pauses; the loop resumes it when there are bytes.
+    case pending
+    /// The exchange has failed.
+    case failed
+}
+
 /// The body of one request while it is sent.
 struct CurlUpload: ~Copyable {
     /// The largest body that libcurl sends together with the header lines, in one system call.
-    private static let memoryLimit = 65_536
+    private static let memoryLimit: Int64 = 65_536
 
-    /// The bytes of the whole body.
-    let totalBytes: Int64
+    /// The bytes of the whole body; `nil` when unknown.
+    let totalBytes: Int64?
     /// The whole body, when it is small and its progress is not observed; `nil` when it is sent in parts, or empty.
     let memory: UnsafeRawBufferPointer?
     private var reader: HTTPBodyReader
     private let progress: TransferProgress.Handler?
     private var sentBytes: Int64 = 0
+    private var isAtEnd = false
 
     /// Whether there is a body, possibly without bytes.
-    var hasBody: Bool { memory != nil || totalBytes > 0 }
+    var hasBody: Bool { memory != nil || totalBytes != 0 }
 
     /// Whether some of the bytes have not been sent, of a body that is sent in parts.
-    var isIncomplete: Bool { memory == nil && sentBytes < totalBytes }
+    var isIncomplete: Bool { memory == nil && totalBytes.map { sentBytes < $0 } ?? !isAtEnd }
 
     /// Measures the body of `request`, and reads it when it is small.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     init(_ request: HTTPRequest, progress: TransferProgress.Handler?) throws(TransportError) {
         var reader = try HTTPBodyReader(request.body)
-        let isSmall = reader.totalBytes <= Self.memoryLimit && (progress == nil || reader.totalBytes == 0)
+        let isSmall = reader.isSmall(Self.memoryLimit) && (progress == nil || reader.totalBytes == 0)
         let isBody = !request.body.isEmpty || request.method.requiresContentLength
         let memory = isSmall && isBody ? try Self.wholeBody(&reader) : nil
         self.memory = memory
@@ -38,28 +49,37 @@ struct CurlUpload: ~Copyable {
         memory?.deallocate()
     }
 
-    /// Fills `buffer` with the next bytes; 0 is the end.
+    /// Fills `buffer` with the next bytes: 0 is the end, `nil` if those of a stream are not there yet; see ``HTTPBodyReader``.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
-    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
-        let count = try reader.read(into: buffer)
+    mutating func read(
+        into buffer: UnsafeMutableRawBufferPointer,
+        ready: @autoclosure () -> @Sendable () -> Void
+    ) throws(TransportError) -> Int? {
+        guard let count = try reader.read(into: buffer, ready: ready()) else { return nil }
         sentBytes += Int64(count)
+        isAtEnd = count == 0
         if count > 0 {
             progress?(TransferProgress(.upload, completedBytes: sentBytes, totalBytes: totalBytes))
         }
         return count
     }
 
+    /// Stops reading the body.
+    mutating func stop() {
+        reader.stop()
+    }
+
     /// Moves to the first byte; `false` when bytes have been sent that may not be sent again.
     mutating func rewind(isRepeatable: Bool) -> Bool {
         guard isRepeatable || sentBytes == 0 else { return false }
         reader.rewind()
-        sentBytes = 0
+        (sentBytes, isAtEnd) = (0, false)
         return true
     }
 
     private static func wholeBody(_ reader: inout HTTPBodyReader) throws(TransportError) -> UnsafeRawBufferPointer {
-        let count = Int(reader.totalBytes)
+        let count = Int(reader.totalBytes ?? 0)
         // libcurl calls the read function for a null pointer.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, count), alignment: 1)
         do throws(TransportError) {

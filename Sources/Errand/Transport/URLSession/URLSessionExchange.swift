@@ -37,7 +37,7 @@ final class URLSessionExchange: Sendable {
         self.request = request
         self.progress = progress
         self.queues = queues
-        bodyBytes = try HTTPBodyReader(request.body).totalBytes
+        bodyBytes = try HTTPBodyReader(request.body).totalBytes ?? 0
         timer = ExchangeTimer(ExchangeDeadlines(request))
         timer.start { [weak self] error in self?.fail(error) }
     }

@@ -8,7 +8,8 @@ import FoundationNetworking
 
 /// Sends requests through Foundation's `URLSession`: the transport of Apple's platforms, also available on Linux.
 ///
-/// `URLSession` joins header lines of one name and does not keep their order; it does not send a `GET` with a body or a
+/// A streamed body is first written to a temporary file, because `URLSession` requires that the bytes can be read at once; the
+/// timeout of the request begins when that is complete. `URLSession` joins header lines of one name and does not keep their order; it does not send a `GET` with a body or a
 /// header value that is not UTF-8. Use it on Linux only for trusted servers: there, the process crashes when an answer has
 /// trailers, is truncated inside its head, or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private
 /// certificate authorities and header lines without a blank after the colon are refused; dot segments are resolved; a
@@ -52,6 +53,7 @@ public final class URLSessionTransport: HTTPTransport {
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {
         try request.validate()
+        guard !request.body.isStreamed else { return try await sendFiles(of: request, progress) }
         let exchange = try URLSessionExchange(request, progress: progress, queues: queues)
         let urlRequest = try URLRequest(exchange)
         return try await withTaskCancellationHandler {
@@ -62,6 +64,18 @@ public final class URLSessionTransport: HTTPTransport {
         } onCancel: {
             exchange.fail(TransportError(.cancelled, "the task was cancelled"))
         }.get()
+    }
+
+    /// Sends a request with its streams in temporary files.
+    private func sendFiles(
+        of request: HTTPRequest,
+        _ progress: TransferProgress.Handler?
+    ) async throws(TransportError) -> HTTPResponse {
+        let body = try await StoredBody.make(of: request.body)
+        defer { withExtendedLifetime(body) {} }
+        var request = request
+        request.body = HTTPBody(body.pieces)
+        return try await send(request, progress: progress)
     }
 
     private func start(_ urlRequest: URLRequest, for exchange: URLSessionExchange) {

@@ -1,0 +1,108 @@
+public import Foundation
+
+extension HTTPBody {
+    /// Bytes that an asynchronous sequence produces while they are sent.
+    ///
+    /// ```swift
+    /// let body = HTTPBody.stream(length: 1_000_000) { recording.chunks() }
+    /// ```
+    ///
+    /// Each send reads a new sequence, so also a retry, a replay after a relogin, and a redirect that keeps the body. The next
+    /// element is requested when the one before has been handed to the connection. When the load ends early, the task that
+    /// reads the sequence is cancelled.
+    ///
+    /// The load fails with `storage` if the sequence throws, or ends with another number of bytes than ``length``; the
+    /// connection is then closed, so that the server does not take the part for the whole. A sequence that pauses for
+    /// longer than the timeout of the request fails it with `timeout`.
+    public struct Stream: Sendable, Hashable {
+        /// The number of bytes, sent as `Content-Length`; `nil` if it is unknown, which HTTP/1.1 sends in chunks.
+        public let length: Int64?
+        /// Reads a new sequence to its end, and passes each element on.
+        let read: @Sendable (_ consume: (Data) async throws -> Void) async throws -> Void
+        private let identity = Identity()
+
+        /// Creates a stream.
+        ///
+        /// - Parameters:
+        ///   - length: The number of bytes; `nil`, the default, if it is unknown. The last bytes are sent when the sequence has
+        ///     ended, because only then it is certain that there are no more.
+        ///   - makeSequence: Returns a sequence of all bytes, from the first; called at each send, on any thread. It
+        ///     throws if the bytes cannot be read again.
+        public init<Chunks: AsyncSequence & SendableMetatype>(
+            length: Int64? = nil,
+            _ makeSequence: @escaping @Sendable () throws -> Chunks
+        ) where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
+            self.length = length
+            read = { consume in
+                for try await chunk in try makeSequence() where !chunk.isEmpty { try await consume(chunk) }
+            }
+        }
+
+        /// Whether both are copies of one stream.
+        public static func == (lhs: Stream, rhs: Stream) -> Bool { lhs.identity === rhs.identity }
+
+        /// Hashes the identity of the stream.
+        public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
+
+        private final class Identity: Sendable {}
+    }
+
+    /// Creates a body of the bytes of an asynchronous sequence, of which each send makes a new one; see ``Stream``.
+    ///
+    /// - Parameters:
+    ///   - length: The number of bytes; `nil`, the default, if it is unknown.
+    ///   - makeSequence: Returns a sequence of all bytes, from the first; called at each send.
+    /// - Returns: The body.
+    public static func stream<Chunks: AsyncSequence & SendableMetatype>(
+        length: Int64? = nil,
+        _ makeSequence: @escaping @Sendable () throws -> Chunks
+    ) -> HTTPBody where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
+        HTTPBody([.stream(Stream(length: length, makeSequence))])
+    }
+
+    /// Whether one of the pieces is a stream.
+    var isStreamed: Bool { pieces.contains(where: \.isStream) }
+}
+
+extension HTTPBody.Stream: CustomStringConvertible, CustomReflectable {
+    /// The number of bytes, if it is known.
+    public var description: String { length.map { "stream of \($0) bytes" } ?? "stream" }
+
+    /// The stream as in ``description``, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["stream": description]) }
+}
+
+extension HTTPBody.Piece {
+    /// Whether the bytes are those of a sequence.
+    var isStream: Bool {
+        guard case .stream = self else { return false }
+        return true
+    }
+}
+
+extension HTTPBody.Stream {
+    /// The number of bytes that a sequence had.
+    struct LengthError: Error {
+        let expected: Int64
+        /// At least this many, if there were too many.
+        let actual: Int64
+    }
+
+    /// Reads a new sequence to its end, and checks the number of its bytes.
+    ///
+    /// - Parameter consume: Receives the elements; the last one of a stream with a length when the sequence has ended.
+    /// - Throws: What the sequence and `consume` throw; ``LengthError``; `CancellationError`.
+    func readChecked(_ consume: (Data) async throws -> Void) async throws {
+        var (count, last) = (Int64(0), Data?.none)
+        try await read { chunk in
+            count += Int64(chunk.count)
+            guard let length else { return try await consume(chunk) }
+            guard count <= length else { throw LengthError(expected: length, actual: count) }
+            if count < length { try await consume(chunk) } else { last = chunk }
+        }
+        // A cancelled sequence may end like a complete one.
+        try Task.checkCancellation()
+        if let length, count != length { throw LengthError(expected: length, actual: count) }
+        if let last { try await consume(last) }
+    }
+}

@@ -1,0 +1,98 @@
+/// A loaded page: where it begins on the server, and how many items and rows it has.
+struct PageSpan {
+    /// Where the page begins.
+    var start: PageStart
+    /// The number of its items on the server that no page before it contains.
+    var receivedCount: Int
+    /// The number of items shown.
+    var rowCount: Int
+    /// What is expected after the page.
+    var expectation: PageExpectation
+
+    var position: PagePosition { start.position }
+}
+
+/// The loaded pages in their order.
+struct PageSpans {
+    private(set) var spans: [PageSpan] = []
+    /// The number of items on the server in all pages.
+    private(set) var receivedCount = 0
+
+    var count: Int { spans.count }
+    var isEmpty: Bool { spans.isEmpty }
+    var first: PageSpan? { spans.first }
+    var last: PageSpan? { spans.last }
+
+    mutating func append(_ span: PageSpan) {
+        spans.append(span)
+        receivedCount += span.receivedCount
+    }
+
+    mutating func prepend(_ span: PageSpan) {
+        spans.insert(span, at: 0)
+        receivedCount += span.receivedCount
+    }
+
+    mutating func setExpectation(_ expectation: PageExpectation) {
+        if !isEmpty { spans[count - 1].expectation = expectation }
+    }
+
+    /// Removes pages at the beginning, so that `limit` remain, and returns them.
+    mutating func removeFirst(keeping limit: Int?) -> [PageSpan] {
+        let removed = spans.prefix(max(0, count - (limit ?? count)))
+        spans.removeFirst(removed.count)
+        receivedCount -= removed.receivedCount
+        return Array(removed)
+    }
+
+    /// Removes pages at the end, so that `limit` remain, and returns them.
+    mutating func removeLast(keeping limit: Int?) -> [PageSpan] {
+        let removed = spans.dropFirst(limit ?? count)
+        spans.removeLast(removed.count)
+        receivedCount -= removed.receivedCount
+        return Array(removed)
+    }
+
+    /// Returns the index of the page that contains a row, or else of the last page; `nil` if there is no page.
+    func index(ofRow row: Int) -> Int? {
+        var end = 0
+        let index = spans.firstIndex { page in
+            end += page.rowCount
+            return row < end
+        }
+        return index ?? spans.indices.last
+    }
+
+    /// Counts an item that has been inserted into a page, or removed, by 1 or -1.
+    ///
+    /// - Returns: Whether the page has it on the server: a page without items there has rows of the app alone.
+    mutating func count(_ change: Int, inPage index: Int, isOnServer: Bool) -> Bool {
+        spans[index].rowCount += change
+        guard isOnServer, change > 0 || spans[index].receivedCount > 0 else { return false }
+        spans[index].receivedCount += change
+        receivedCount += change
+        return true
+    }
+
+    /// Moves the pages after another one.
+    mutating func move(after index: Int, _ moved: (PageStart) -> PageStart) {
+        for later in spans.indices.dropFirst(index + 1) { spans[later].start = moved(spans[later].start) }
+    }
+}
+
+extension Sequence where Element == PageSpan {
+    var rowCount: Int { reduce(0) { $0 + $1.rowCount } }
+    var receivedCount: Int { reduce(0) { $0 + $1.receivedCount } }
+}
+
+extension Range<Int> {
+    /// Returns these rows after another row has been inserted.
+    func afterInsertion(at row: Int) -> Range<Int> {
+        row <= lowerBound ? lowerBound + 1..<upperBound + 1 : row < upperBound ? lowerBound..<upperBound + 1 : self
+    }
+
+    /// Returns these rows after a row has been removed.
+    func afterRemoval(of row: Int) -> Range<Int> {
+        row < lowerBound ? lowerBound - 1..<upperBound - 1 : row < upperBound ? lowerBound..<upperBound - 1 : self
+    }
+}

@@ -1,0 +1,59 @@
+/// Where a page of a list begins on the server: at a position, or after some items of the page there.
+///
+/// A list by number has such a start after ``PageAPIRequest/remove(at:onServer:)``: with pages of 20 items, its next item is the
+/// last one of the page that it has loaded.
+public struct PageStart: Sendable, Equatable {
+    /// The position to request.
+    public var position: PagePosition
+    /// The number of items at the beginning of the answer that the list has received already; 0 by default.
+    public var precedingItems: Int
+
+    /// Creates a start.
+    public init(_ position: PagePosition, precedingItems: Int = 0) {
+        self.position = position
+        self.precedingItems = precedingItems
+    }
+}
+
+extension PageStart {
+    /// Returns the start that is `count` items after this one, for a list by number whose first page is `first`.
+    func movedByNumber(_ count: Int, first: Int, pageSize: Int) -> PageStart {
+        guard case .number(let number) = position, pageSize > 0 else { return self }
+        let (items, isTooFar) = precedingItems.addingReportingOverflow(count)
+        let (pages, rest) = items.flooredQuotientAndRemainder(dividingBy: pageSize)
+        let (target, isBeyond) = number.addingReportingOverflow(pages)
+        guard !isTooFar, !isBeyond else { return self }
+        return target < first ? PageStart(.number(first)) : PageStart(.number(target), precedingItems: rest)
+    }
+
+    /// Returns the start that is `count` items after this one, for a list by offset.
+    func movedByOffset(_ count: Int) -> PageStart {
+        guard case .offset(let offset) = position else { return self }
+        return PageStart(.offset(max(0, offset.addingClamped(count))))
+    }
+}
+
+extension Int {
+    fileprivate func flooredQuotientAndRemainder(dividingBy size: Int) -> (Int, Int) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: size)
+        return remainder < 0 ? (quotient - 1, remainder + size) : (quotient, remainder)
+    }
+}
+
+extension PageStart {
+    /// Returns the number of items from `other` to this start, if it is known.
+    func items(after other: PagePosition) -> Int? {
+        guard other != position else { return precedingItems }
+        guard case .offset(let offset) = position, case .offset(let start) = other, offset > start else { return nil }
+        return offset - start
+    }
+}
+
+extension PageStrategy {
+    /// Returns the position of the page before a start that edits have moved.
+    func position(before start: PageStart, pageSize: Int) -> PagePosition? {
+        guard start.precedingItems == 0 else { return start.position }
+        let before = self.start(start, movedBy: -pageSize, pageSize: pageSize)
+        return before == start ? nil : before?.position
+    }
+}

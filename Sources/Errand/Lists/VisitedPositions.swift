@@ -1,0 +1,38 @@
+/// The positions at which a list has requested pages, including those of dropped pages.
+///
+/// Leads back to dropped pages, and recognizes a server that names a position again.
+struct VisitedPositions {
+    // The position before each one.
+    private var previous: [PagePosition: PagePosition?] = [:]
+
+    init() {}
+
+    /// Creates the positions up to `position` to which `others` leads back.
+    init(upTo position: PagePosition?, in others: VisitedPositions) {
+        var position = position
+        while let known = position, previous[known] == nil, let before = others.previous[known] {
+            previous[known] = before
+            position = before
+        }
+    }
+
+    func contains(_ position: PagePosition) -> Bool { previous[position] != nil }
+
+    /// Returns the position before another one; `nil` if there is none or it is not known.
+    func position(before position: PagePosition) -> PagePosition? { previous[position] ?? nil }
+
+    /// Adds a position.
+    mutating func insert(_ position: PagePosition, after before: PagePosition?) {
+        previous[position] = .some(before)
+    }
+
+    mutating func remove(_ position: PagePosition) {
+        previous[position] = nil
+    }
+
+    /// Removes all positions before another one.
+    mutating func removeAll(before position: PagePosition) {
+        var known = self.position(before: position)
+        while let position = known { known = previous.removeValue(forKey: position) ?? nil }
+    }
+}

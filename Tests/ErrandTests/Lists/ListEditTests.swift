@@ -1,0 +1,346 @@
+import ErrandTesting
+import Foundation
+import Observation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Edits of a list in place", .timeLimit(.minutes(10)))
+struct ListEditTests {
+    let server = EditingServer()
+    let screen = Screen()
+    let table = EntryTable()
+    let list: Entries
+
+    init() {
+        server.reset(10)
+        list = Entries(delegate: screen, proxy: APIProxy(service: server.service, transport: server.transport))
+        list.pageObserver = table
+        list.ownStrategy = server.strategy()
+    }
+
+    private func load(_ pages: Int) async {
+        for _ in 0..<pages {
+            list.loadNextPage()
+            #expect(await screen.ending() == .success)
+        }
+    }
+
+    private func loadRest() async {
+        while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
+    }
+
+    private func use(_ way: EditingServer.Way) {
+        server.way = way
+        list.ownStrategy = server.strategy()
+    }
+
+    private var ids: [Int] { list.items.map(\.id) }
+
+    @Test func `Items are replaced, inserted and removed, and the observer is notified of each row`() async throws {
+        server.sendsTotal = true
+        await load(1)
+        #expect(try list.replace(Entry(id: 2, order: 0, version: 5), onServer: false))
+        try list.replace(at: 0, with: Entry(id: 1, order: 0, version: 6))
+        #expect(try list.insert(Entry(id: 50, order: 0), at: 0))
+        #expect(try list.insert(Entry(id: 51, order: 0), at: list.items.count, onServer: false))
+        #expect(try list.remove(id: 3))
+        #expect(try list.remove(at: 1).version == 6)
+        #expect(ids == [50, 2, 51])
+        #expect(list.items[1].version == 5)
+        #expect(table.changes == ["=1", "=1", "+1-0", "+1-0", "+0-1", "+0-1"])
+        #expect(table.rows == list.items)
+        #expect(list.totalCount == 9)
+        #expect(list.insertedRows == 1..<2)
+        #expect(try !list.remove(id: 99) && !list.replace(Entry(id: 99, order: 0)))
+        #expect(screen.events == [.success], "the delegate is not notified of edits")
+    }
+
+    @Test func `A view that shows the items is notified of an edit`() async throws {
+        await load(1)
+        let counter = Counter()
+        withObservationTracking {
+            _ = list.items
+        } onChange: {
+            _ = counter.next()
+        }
+        try list.remove(at: 0)
+        #expect(counter.count == 1)
+    }
+
+    @Test(arguments: EditingServer.Way.allCases)
+    func `After a removal the next page skips no item, after an insertion it repeats none`(
+        _ way: EditingServer.Way
+    ) async throws {
+        use(way)
+        for identifies in [true, false] {
+            list.identifies = identifies
+            server.reset(10)
+            list.reload()
+            #expect(await screen.ending() == .success)
+            await load(1)
+            server.entries.remove(at: 1)
+            try list.remove(at: 1)
+            await load(1)
+            try list.insert(server.insert(at: 0), at: 0)
+            try list.insert(server.insert(at: 2), at: 2)
+            await loadRest()
+            #expect(list.items == server.entries)
+        }
+    }
+
+    @Test func `After a removal a list by number requests its last page again, one by offset the offset before`()
+        async throws
+    {
+        for (way, query) in [(EditingServer.Way.number, "page=2&size=3"), (.offset, "limit=3&offset=5")] {
+            use(way)
+            server.reset(10)
+            list.reload()
+            #expect(await screen.ending() == .success)
+            await load(1)
+            server.entries.remove(at: 1)
+            try list.remove(at: 1)
+            await load(1)
+            #expect(server.queries.last == query)
+            #expect(list.items == Array(server.entries.prefix(list.items.count)))
+        }
+    }
+
+    @Test(arguments: EditingServer.Way.allCases)
+    func `An edit that the server does not have moves no position`(_ way: EditingServer.Way) async throws {
+        use(way)
+        list.identifies = false
+        await load(1)
+        try list.remove(at: 1, onServer: false)
+        try list.insert(Entry(id: -1, order: 0), at: 0, onServer: false)
+        try list.insert(Entry(id: -2, order: 0), at: 0, onServer: false)
+        await loadRest()
+        #expect(ids == [-2, -1, 1, 3, 4, 5, 6, 7, 8, 9, 10])
+        list.reload()
+        #expect(await screen.ending() == .success)
+        #expect(ids == [1, 2, 3], "a reload shows what the server has")
+    }
+
+    @Test func `An edited item that a later page contains remains as it is, and a removed one is not added`()
+        async throws
+    {
+        use(.offset)
+        await load(1)
+        try list.replace(Entry(id: 3, order: 0, version: 7), onServer: false)
+        try list.remove(id: 2, onServer: false)
+        try list.insert(Entry(id: 5, order: 0, version: 8), at: 0, onServer: false)
+        server.insert(at: 0)
+        server.insert(at: 0)
+        await loadRest()
+        #expect(ids == [5, 1, 3, 4, 6, 7, 8, 9, 10], "the inserted items move 2 and 3 to the second page")
+        #expect(list.items[0].version == 8 && list.items[2].version == 7)
+        try list.insert(Entry(id: 2, order: 0), at: 0, onServer: false)
+        #expect(ids.first == 2)
+        #expect(try !list.insert(Entry(id: 2, order: 0, version: 9), at: 3), "it is replaced where it is")
+        #expect(list.items[0].version == 9)
+    }
+
+    @Test func `Invalid edits are errors, and the list does not change`() async throws {
+        await load(1)
+        let item = Entry(id: 9, order: 0)
+        func reason(_ edit: () throws -> Void) -> String {
+            do { try edit() } catch { return (error as? ListEditError)?.description ?? "\(error)" }
+            return ""
+        }
+        for row in [-1, 3, Int.max] {
+            #expect(reason { try list.remove(at: row) }.contains("no row \(row) in a list of 3"))
+            #expect(reason { try list.replace(at: row, with: item) }.contains("no row"))
+        }
+        #expect(reason { try list.insert(item, at: 4) }.contains("no row 4"))
+        #expect(reason { try list.remove(id: "2") }.hasSuffix("are of type Int, not String"))
+        let twin = list.items[2]
+        #expect(reason { try list.replace(at: 0, with: twin) }.contains("row 2"))
+        list.identifies = false
+        #expect(reason { try list.remove(id: 2) }.contains("override itemID"))
+        #expect(reason { try list.replace(item) }.contains("Entry Identifiable"))
+        #expect(ids == [1, 2, 3] && table.changes.isEmpty)
+    }
+
+    @Test func `Items that are Identifiable are found by their id, and a literal fits any integer`() async throws {
+        struct Post: Decodable, Identifiable, Sendable {
+            let id: Int64
+        }
+        final class Posts: PageAPIRequest<[Post]>, APIManager {
+            let path = "/posts"
+            let method = HTTPMethod.get
+        }
+        let transport = ScriptedTransport { _ in .json(#"[{"id":1},{"id":2},{"id":1}]"#) }
+        let posts = Posts(proxy: APIProxy(service: server.service, transport: transport))
+        _ = try await posts.value()
+        #expect(try posts.remove(id: 1), "without an itemID every row with the ID")
+        #expect(posts.items.map(\.id) == [2])
+        #expect(try posts.replace(Post(id: 2)))
+        #expect(throws: ListEditError.self) { try posts.remove(id: "2") }
+    }
+
+    @Test(arguments: [true, false])
+    func `A page that is loading during an edit is requested again within its load`(_ answersEarly: Bool) async throws {
+        for way in [EditingServer.Way.number, .offset] {
+            use(way)
+            server.reset(10)
+            list.identifies = false
+            list.reload()
+            #expect(await screen.ending() == .success)
+            let (gate, indicator, requests) = (Latch(), IndicatorSpy(), server.queries.count)
+            (server.gate, server.answersEarly) = (gate, answersEarly)
+            let id = list.loadNextPage(indicator: indicator)
+            while server.queries.count == requests { await Task.yield() }
+            server.entries.remove(at: 0)
+            try list.remove(at: 0)
+            #expect(list.loadNextPage() == id)
+            server.gate = nil
+            gate.open()
+            #expect(await screen.ending() == .success)
+            #expect(server.queries.count == requests + 2)
+            #expect(indicator.shown.count == 1 && indicator.hides == 1)
+            #expect(list.newestEnding == id && !list.isLoading)
+            await loadRest()
+            #expect(list.items == server.entries)
+        }
+    }
+
+    @Test func `A page requested by cursor is not requested again after an edit`() async throws {
+        use(.cursor)
+        await load(1)
+        let gate = Latch()
+        server.gate = gate
+        list.loadNextPage()
+        while server.queries.count == 1 { await Task.yield() }
+        try list.remove(at: 0, onServer: true)
+        server.gate = nil
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == 2)
+    }
+
+    @Test func `A reload that is running during an edit shows the newest state of the server`() async throws {
+        await load(2)
+        for load in [{ _ = $0.reload() }, { _ = $0.refreshAll() }] as [(Entries) -> Void] {
+            let (gate, requests) = (Latch(), server.queries.count)
+            (server.gate, server.answersEarly) = (gate, true)
+            load(list)
+            while server.queries.count == requests { await Task.yield() }
+            let removed = server.entries.removeFirst()
+            #expect(try list.remove(id: removed.id))
+            server.entries[0].version += 1
+            try list.replace(server.entries[0])
+            server.gate = nil
+            gate.open()
+            await list.settle()
+            #expect(list.items == Array(server.entries.prefix(list.items.count)))
+        }
+    }
+
+    @Test func `A page that does not exist where an edit has moved from is no end of the list`() async throws {
+        (server.isStrict, list.identifies) = (true, false)
+        server.reset(6)
+        await load(2)
+        let gate = Latch()
+        (server.gate, server.answersEarly) = (gate, true)
+        list.loadNextPage()
+        while server.queries.count == 2 { await Task.yield() }
+        server.entries.removeFirst()
+        try list.remove(at: 0)
+        server.insert(at: 5)
+        server.gate = nil
+        gate.open()
+        #expect(await screen.ending() == .success)
+        await loadRest()
+        #expect(list.items == server.entries)
+    }
+
+    @Test func `A page that failed is loaded at its position after the edits`() async throws {
+        use(.offset)
+        list.identifies = false
+        await load(1)
+        server.failsNext = true
+        list.loadNextPage()
+        #expect(await screen.ending() == .failure(.http))
+        server.entries.remove(at: 2)
+        try list.remove(at: 2)
+        #expect(list.appendState.error != nil)
+        list.retry()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.last == "limit=3&offset=2")
+        await loadRest()
+        #expect(list.items == server.entries)
+    }
+
+    @Test func `An edit inside the validator makes the page load again`() async throws {
+        use(.offset)
+        list.identifies = false
+        await load(1)
+        let validator = ValidatorSpy()
+        var isFirst = true
+        validator.acceptsContent = { [list, server] _ in
+            guard isFirst else { return true }
+            isFirst = false
+            server.entries.removeFirst()
+            return (try? list.remove(at: 0)) != nil
+        }
+        list.validator = validator
+        list.loadNextPage()
+        #expect(await screen.endings(2) == [.success, .success])
+        list.validator = nil
+        await loadRest()
+        #expect(list.items == server.entries)
+    }
+
+    @Test func `An edit inside the observer is applied after the change before it`() async throws {
+        var isFirst = true
+        table.onChange = { [list] in
+            guard isFirst else { return }
+            isFirst = false
+            _ = try? list.insert(Entry(id: 50, order: 0), at: 0, onServer: false)
+        }
+        await load(2)
+        #expect(table.rows == list.items)
+        #expect(table.changes == ["+3-0", "+1-0"])
+    }
+
+    @Test func `An edit while the indicator hides is applied after the page`() async throws {
+        final class Editor: LoadingIndicator {
+            weak var list: Entries?
+            func showLoading(_ message: String?) {}
+            func hideLoading() { _ = try? list?.remove(at: 0, onServer: false) }
+        }
+        let editor = Editor()
+        editor.list = list
+        await load(1)
+        list.loadNextPage(indicator: editor)
+        #expect(await screen.ending() == .success)
+        #expect(table.rows == list.items)
+        #expect(table.changes == ["+3-0", "+0-1"])
+    }
+
+    @Test func `Items are inserted before the first page has been loaded, which then replaces them`() async throws {
+        #expect(try list.insert(Entry(id: 50, order: 0), at: 0))
+        #expect(ids == [50] && !list.hasMore)
+        await load(1)
+        #expect(ids == [1, 2, 3])
+        for _ in 1...3 {
+            server.entries.removeFirst()
+            try list.remove(at: 0)
+        }
+        #expect(list.items.isEmpty && list.hasMore)
+        await loadRest()
+        #expect(list.items == server.entries)
+    }
+
+    @Test func `A list that is loading is released with its last reference`() async {
+        let gate = Latch()
+        server.gate = gate
+        var lists = [Entries(proxy: list.proxy)]
+        let isReleased = { [weak list = lists[0]] in list == nil }
+        lists[0].reload()
+        while server.queries.isEmpty { await Task.yield() }
+        lists = []
+        #expect(isReleased())
+        gate.open()
+    }
+}

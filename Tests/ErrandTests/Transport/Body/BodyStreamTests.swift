@@ -1,0 +1,225 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@Suite("Streamed bodies", .takesTurns, .timeLimit(.minutes(10)))
+struct BodyStreamTests {
+    private struct Failure: Error {}
+
+    /// Ends a stream when it is released.
+    private final class ReleaseSignal: Sendable {
+        private let signal: AsyncStream<Void>.Continuation
+
+        init(_ signal: AsyncStream<Void>.Continuation) { self.signal = signal }
+
+        deinit { signal.finish() }
+    }
+
+    private func sequence(_ chunks: [Data], failure: (any Error)? = nil) -> AsyncThrowingStream<Data, any Error> {
+        AsyncThrowingStream { continuation in
+            for chunk in chunks { continuation.yield(chunk) }
+            continuation.finish(throwing: failure)
+        }
+    }
+
+    private let chunks = (0..<20).map { Data(repeating: UInt8($0), count: $0 * 10_000) }
+
+    @Test("all bytes arrive, with their length", arguments: TransportKind.allCases)
+    func knownLength(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let bytes = chunks.reduce(Data(), +)
+        let body = HTTPBody.stream(length: Int64(bytes.count)) { sequence(chunks) }
+        let reports = Mutex<[TransferProgress]>([])
+        _ = try await kind.send(HTTPRequest(.post, to: server, body: body)) { report in
+            reports.withLock { if report.direction == .upload { $0.append(report) } }
+        }
+        let request = try await server.takeRequest()
+        #expect(Data(request.body) == bytes)
+        #expect(request.headers.values("Content-Length") == ["\(bytes.count)"])
+        #expect(request.header("Transfer-Encoding") == nil)
+        let last = reports.withLock { $0.last }
+        #expect(last?.completedBytes == Int64(bytes.count) && last?.totalBytes == Int64(bytes.count))
+    }
+
+    @Test("all bytes arrive without a known length", arguments: TransportKind.allCases, [[], [Data("a".utf8)], nil])
+    func unknownLength(kind: TransportKind, some: [Data]?) async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let chunks = some ?? chunks
+        _ = try await kind.send(HTTPRequest(.put, to: server, body: .stream { sequence(chunks) }))
+        let request = try await server.takeRequest()
+        #expect(Data(request.body) == chunks.reduce(Data(), +))
+        #expect(request.header("Transfer-Encoding") == (kind == .curl ? "chunked" : nil))
+    }
+
+    @Test("a stream is sent between other pieces, and in a part of a form", arguments: TransportKind.allCases)
+    func pieces(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let file = try TemporaryFile(Data("file".utf8))
+        let stream = HTTPBody.Stream(length: 6) { sequence([Data("str".utf8), Data(), Data("eam".utf8)]) }
+        let body = HTTPBody([
+            .data(Data("<".utf8)), .stream(stream), .file(file.url), .stream(stream), .data(Data(">".utf8)),
+        ])
+        _ = try await kind.send(HTTPRequest(.put, to: server, body: body))
+        let request = try await server.takeRequest()
+        #expect(request.text == "<streamfilestream>" && request.header("Content-Length") == "18")
+        var form = MultipartForm()
+        form.append(stream: stream, name: "clip", filename: "clip.mp4")
+        _ = try await kind.send(HTTPRequest(.post, to: server, body: form.body(fields: [])))
+        let part = try await server.takeRequest().text
+        #expect(part.contains("filename=\"clip.mp4\"\r\nContent-Type: video/mp4\r\n\r\nstream\r\n"))
+    }
+
+    @Test("a sequence that fails or has another length ends the exchange", arguments: TransportKind.allCases)
+    func failures(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let part = [Data(count: 100_000), Data(count: 100_000)]
+        let bodies: [(HTTPBody, String)] = [
+            (.stream { sequence(part, failure: Failure()) }, "failed (Failure)"),
+            (.stream(length: 200_000) { sequence(part, failure: Failure()) }, "failed (Failure)"),
+            (.stream(length: 200_001) { sequence(part) }, "200000 of 200001 bytes"),
+            (.stream(length: 199_999) { sequence(part) }, "more than 199999 bytes"),
+            (.stream(length: 100_000) { sequence(part) }, "more than 100000 bytes"),
+            (.stream { () throws -> AsyncStream<Data> in throw Failure() }, "failed (Failure)"),
+        ]
+        for (body, reason) in bodies {
+            let error = try await kind.failure(of: HTTPRequest(.post, to: server, body: body))
+            #expect(error.kind == .storage && error.reason.contains(reason), "\(error)")
+        }
+        #expect(server.requests.isEmpty, "a part was taken for the whole")
+        #expect(await server.waitForOpenConnections(0))
+        let error = try await kind.failure(
+            of: HTTPRequest(.put, to: server, body: .stream(length: -1) { sequence([]) })
+        )
+        #expect(error.kind == .invalidRequest)
+    }
+
+    @Test("a cancel stops the sequence", arguments: TransportKind.allCases)
+    func cancel(kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let (asked, ask) = AsyncStream<Void>.makeStream()
+        let (stopped, stop) = AsyncStream<Void>.makeStream()
+        let body = HTTPBody.stream {
+            AsyncStream<Data> { continuation in
+                continuation.onTermination = { _ in stop.finish() }
+                continuation.yield(Data(count: 10))
+                ask.finish()
+            }
+        }
+        let transport = try kind.make()
+        let sending = Task { await transport.ending(of: HTTPRequest(.put, to: server, body: body)) }
+        for await _ in asked {}
+        sending.cancel()
+        #expect(await sending.value == .cancelled)
+        for await _ in stopped {}
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("an element is requested when the one before is sent")
+    func backPressure() async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let made = Mutex(0)
+        let sent = Mutex(0)
+        let lead = Mutex(0)
+        let body = HTTPBody.stream {
+            AsyncStream<Data> {
+                let ahead = made.withLock { $0 } - sent.withLock { $0 }
+                lead.withLock { $0 = max($0, ahead) }
+                guard made.withLock({ $0 }) < 10_000_000 else { return nil }
+                made.withLock { $0 += 100_000 }
+                return Data(count: 100_000)
+            }
+        }
+        _ = try await TransportKind.allCases.last?.send(HTTPRequest(.put, to: server, body: body)) { report in
+            if report.direction == .upload { sent.withLock { $0 = Int(report.completedBytes) } }
+        }
+        #expect(try await server.takeRequest().bodyCount == 10_000_000)
+        // The element is read before its progress is reported.
+        #expect(lead.withLock { $0 } <= 100_000)
+    }
+
+    #if os(Linux)
+    @Test("a sequence that pauses too long exceeds the timeout, and one that continues does not")
+    func timeout() async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let body = HTTPBody.stream { AsyncStream<Data> { $0.yield(Data(count: 10)) } }
+        var request = HTTPRequest(.put, to: server, body: body)
+        request.timeout = .milliseconds(100)
+        #expect(try await TransportKind.curl.failure(of: request).kind == .timeout)
+    }
+
+    @Test("an early answer ends the sequence")
+    func earlyAnswer() async throws {
+        let server = try FixtureServer.start { _, _ in
+            .onHead { _ in Answer.text("too large", status: 413).closing() }
+        }
+        let (stopped, stop) = AsyncStream<Void>.makeStream()
+        let body = HTTPBody.stream {
+            let release = ReleaseSignal(stop)
+            return AsyncStream<Data> { withExtendedLifetime(release) { Data(count: 10_000) } }
+        }
+        let response = try await TransportKind.curl.send(HTTPRequest(.put, to: server, body: body))
+        #expect(response.status == 413)
+        for await _ in stopped {}
+    }
+    #endif
+
+    @Test("a file of a stream is removed")
+    func removedFile() async throws {
+        let pieces = try await StoredBody.make(of: .stream { sequence([Data("a".utf8)]) }).pieces
+        guard case .file(let file) = pieces.first else {
+            Issue.record("the stream is not in a file")
+            return
+        }
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+    }
+
+    // MARK: Through a proxy
+
+    @Test("each send reads a new sequence", arguments: TransportKind.allCases)
+    @MainActor func replay(kind: TransportKind) async throws {
+        let answers = Mutex([503, 401, 307, 200])
+        let server = try FixtureServer.start { request in
+            switch answers.withLock({ $0.removeFirst() }) {
+            case 307: .status(307, headers: ["Location": "/moved"])
+            case 200: .json(bytes: #"{"errcode":200}"#.utf8)
+            case let status: .status(status)
+            }
+        }
+        let account = Account()
+        var service = APIService(baseURL: server.baseURL)
+        (service.reloginHandler, service.retryPolicy.baseDelay) = (account, .zero)
+        let proxy = APIProxy(service: service, transport: try kind.make())
+        let made = Counter()
+        let body = HTTPBody.stream(length: 3) {
+            _ = made.next()
+            return sequence([Data("abc".utf8)])
+        }
+        let serializer = RequestSerializer.raw(body, contentType: "video/mp4")
+        try await APIRequest<Void>("/clips/{id}", method: .put, requestSerializer: serializer, proxy: proxy)
+            .value(params: ["id": 7])
+        #expect(made.count == 4)
+        #expect(server.requests.map(\.text) == ["abc", "abc", "abc", "abc"])
+        #expect(server.requests.map(\.path) == ["/clips/7", "/clips/7", "/clips/7", "/moved"])
+    }
+
+    @Test("a stream that fails is a failure of the load, which is not repeated")
+    @MainActor func failedLoad() async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let made = Counter()
+        let body = HTTPBody.stream {
+            _ = made.next()
+            return sequence([Data("s3cret".utf8)], failure: Failure())
+        }
+        let proxy = APIProxy(service: APIService(baseURL: server.baseURL))
+        let serializer = RequestSerializer.raw(body, contentType: "video/mp4")
+        let request = APIRequest<Void>("/clips", method: .put, requestSerializer: serializer, proxy: proxy)
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .storage && made.count == 1)
+        #expect((error?.underlying as? TransportError)?.underlying is Failure)
+        #expect(!"\(String(describing: error))".contains("s3cret") && "\(body)" == #"["stream"]"#)
+    }
+}
