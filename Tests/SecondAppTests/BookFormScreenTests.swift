@@ -76,4 +76,16 @@ import Testing
             #expect(!form.isClosed)
         }
     }
+
+    @Test func `The banner shows the errors of all requests but those of the form`() async throws {
+        let banner = Banner()
+        try await withForm(bookID: 4) { form in
+            form.save.proxy.errorPresenter = banner
+            form.saveButtonTapped()
+            await form.save.waitUntilIdle()
+            form.removeButtonTapped()
+            await form.remove.waitUntilIdle()
+        }
+        #expect(banner.texts == ["Only drafts can be edited."])
+    }
 }

@@ -19,6 +19,16 @@ import Testing
         }
     }
 
+    @Test func `A POST that is throttled is sent again too, because nothing was executed`() async throws {
+        let service = Backend.device(try await PythonServer.bookshopURL(), account: Account(name: "gus"))
+        try await withSharedProxy(APIProxy(service: service)) {
+            let first = try await OrderRequest().value(params: ["book": 3])
+            let second = try await OrderRequest().value(params: ["book": 4])
+            #expect(first.refusals == 0 && second.refusals == 1)
+            #expect(second.book == 4)
+        }
+    }
+
     @Test func `Without retries, a throttled request fails with the message of the server`() async throws {
         var service = Backend.device(try await PythonServer.bookshopURL(), account: Account(name: "fay"))
         service.retryPolicy = .never

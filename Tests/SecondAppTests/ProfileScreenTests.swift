@@ -53,4 +53,13 @@ import Testing
             #expect(screen.coupons == ["SPRING 10%"])
         }
     }
+
+    @Test func `The price of shipping is a property list in both directions`() async throws {
+        let coupons = Backend.coupons(try await PythonServer.bookshopURL())
+        await withSharedProxy(APIProxy(service: coupons)) {
+            let price = ShippingRequest()
+            let value = try? await price.value(params: ["grams": 1_200])
+            #expect(value == ["cents": 420], "\(String(describing: price.error))")
+        }
+    }
 }

@@ -61,4 +61,27 @@ import Testing
             #expect(screen.alert?.isEmpty == false && screen.alert?.contains("<") == false)
         }
     }
+
+    @Test func `Code that is no delegate observes every ending`() async throws {
+        let proxy = APIProxy(service: Backend.web(try await PythonServer.bookshopURL()))
+        let endings = proxy.endings
+        await withSharedProxy(proxy) {
+            let screen = SignInScreen()
+            screen.appear()
+            await screen.session.waitUntilIdle()
+            (screen.name, screen.password) = ("ada", "wrong")
+            screen.signInButtonTapped()
+            await screen.signIn.waitUntilIdle()
+        }
+        var lines: [String] = []
+        for await load in endings {
+            if case .failure(let error) = load.ending {
+                lines.append("\(load.path) failed with \(error.status ?? 0)")
+            } else {
+                lines.append("\(load.path) succeeded")
+            }
+            if lines.count == 2 { break }
+        }
+        #expect(lines == ["/session/ succeeded", "/session/ failed with 400"])
+    }
 }

@@ -1,6 +1,5 @@
 import Errand
 import Foundation
-import Synchronization
 
 /// The backends of the app.
 enum Backend {
@@ -20,8 +19,7 @@ enum Backend {
     /// The bookshop for a user who has a token.
     @MainActor static func device(_ server: URL, account: Account) -> APIService {
         var service = bookshop(server)
-        let token = account.token
-        service.commonHeaders = { token.value.map { ["Authorization": "Token \($0)"] } ?? [:] }
+        service.commonHeaders = { [weak account] in ["Authorization": await account?.authorization] }
         service.reloginHandler = account
         return service
     }
@@ -56,30 +54,22 @@ enum Backend {
 
 /// The user of a device, who signs in with a stored password when a token has expired.
 @MainActor final class Account: ReloginHandler {
-    let token = TokenStore()
     var password: String
     private(set) var loginCount = 0
     private(set) var notice: String?
     private let name: String
+    private var token: String?
 
     init(name: String, password: String = "correct horse") {
         (self.name, self.password) = (name, password)
     }
 
+    var authorization: String? { token.map { "Token \($0)" } }
+
     func relogin() async throws {
-        token.value = try await TokenRequest().value(params: ["username": name, "password": password]).token
+        token = try await TokenRequest().value(params: ["username": name, "password": password]).token
         loginCount += 1
     }
 
     func sessionDidExpire(_ error: APIError) { notice = "Please sign in." }
-}
-
-/// The token, which requests read off the main actor.
-nonisolated final class TokenStore: Sendable {
-    private let storage = Mutex<String?>(nil)
-
-    var value: String? {
-        get { storage.withLock(\.self) }
-        set { storage.withLock { $0 = newValue } }
-    }
 }

@@ -9,7 +9,7 @@ nonisolated struct Token: Decodable {
     let token: String
 }
 
-nonisolated struct Book: Decodable, Equatable {
+nonisolated struct Book: Decodable, Equatable, Identifiable {
     let id: Int
     let title: String
     let isbn: String

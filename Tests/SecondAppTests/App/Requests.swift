@@ -33,6 +33,8 @@ final class SaveBookRequest: BaseAPIRequest, APIManager {
     var bookID: Int?
     var path: String { bookID == nil ? "/books/" : "/books/{id}/" }
     var method: HTTPMethod { bookID == nil ? .post : .put }
+    // The form shows its errors beside the fields.
+    override var presentsErrors: Bool { false }
 }
 
 final class RemoveBookRequest: BaseAPIRequest, APIManager {
@@ -51,7 +53,7 @@ final class PictureUpload: BaseAPIRequest, APIManager {
 
     override func appendParts(to form: inout MultipartForm) {
         guard let picture else { return }
-        form.append(file: picture, name: "picture", contentType: "image/png")
+        form.append(file: picture, name: "picture")
     }
 }
 
@@ -72,4 +74,14 @@ final class CouponRequest: BaseAPIRequest, APIManager {
         self.coupons = coupons
         super.init(delegate: screen)
     }
+}
+
+final class ShippingRequest: BaseAPIRequest, APIManager {
+    let path = "/shipping/"
+    let method = HTTPMethod.post
+    override var envelope: Envelope? { .wholeBody }
+    override var requestSerializer: RequestSerializer {
+        .custom(contentType: "application/x-plist") { .data(try PropertyListEncoder().encode($0)) }
+    }
+    var responseSerializer: ResponseSerializer<[String: Int]> { .decoded(by: PropertyListDecoder()) }
 }

@@ -1,8 +1,9 @@
-"""A view of another backend: {"code":"E1001","success":false,"message":"…"} with status 200."""
+"""Another backend: {"code":"E1001","success":false,"message":"…"} with status 200, and a property list."""
 
 import json
+import plistlib
 
-from django.http import JsonResponse
+from django.http import HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 
 REFUSALS = {"": ("E1000", "Enter a coupon."), "SUMMER": ("E1001", "This coupon has expired.")}
@@ -16,3 +17,10 @@ def coupons(request):
     if code == "OK":
         answer["data"] = {"coupon": name, "percent": 10}
     return JsonResponse(answer)
+
+
+@csrf_exempt
+def shipping(request):
+    """Receives and answers property lists."""
+    weight = plistlib.loads(request.body)["grams"]
+    return HttpResponse(plistlib.dumps({"cents": 300 + weight // 10}), content_type="application/x-plist")

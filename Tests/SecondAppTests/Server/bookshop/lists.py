@@ -1,6 +1,6 @@
-"""The same 137 books in the three paginations of Django REST framework. Signed in by token."""
+"""The same 137 books in the three paginations of Django REST framework."""
 
-from rest_framework.authentication import TokenAuthentication
+from rest_framework.authentication import SessionAuthentication, TokenAuthentication
 from rest_framework.generics import ListAPIView
 from rest_framework.pagination import CursorPagination, LimitOffsetPagination, PageNumberPagination
 
@@ -25,7 +25,7 @@ class Cursors(CursorPagination):
 
 
 class NumberedBooks(ListAPIView):
-    authentication_classes = [TokenAuthentication]
+    authentication_classes = [TokenAuthentication, SessionAuthentication]
     serializer_class = BookSerializer
     pagination_class = Numbers
 

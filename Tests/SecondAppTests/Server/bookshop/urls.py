@@ -14,4 +14,5 @@ urlpatterns = [
     path("api/orders/", views.OrderView.as_view()),
     path("api/reports/", views.ReportView.as_view()),
     path("legacy/coupons/", coupons.coupons),
+    path("legacy/shipping/", coupons.shipping),
 ]

@@ -66,7 +66,7 @@ class TokenView(APIView):
 class BookSerializer(serializers.ModelSerializer):
     class Meta:
         model = Book
-        fields = ["id", "title", "isbn", "cents"]
+        fields = ["id", "shelf", "title", "isbn", "cents"]
 
 
 class NewBookView(generics.CreateAPIView):
