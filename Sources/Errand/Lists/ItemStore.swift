@@ -26,6 +26,16 @@ struct ItemStore<Item> {
         items.insert(contentsOf: new.reversed(), at: 0)
     }
 
+    /// Returns how many of the first items of the next page, which have been received already, must not be added.
+    ///
+    /// With an ``ItemID``, no item of the list is added again; in a window, those before the list's have been dropped.
+    func countReceived(in preceding: ArraySlice<Item>, isWindow: Bool, itemID: ItemID<Item>?) -> Int {
+        guard let itemID else { return preceding.count }
+        guard isWindow else { return 0 }
+        let last = preceding.lastIndex { item in items.contains { itemID.areSame($0, item) } }
+        return last.map { $0 - preceding.startIndex } ?? 0
+    }
+
     /// Removes the first items.
     mutating func removeFirst(_ count: Int, itemID: ItemID<Item>?) {
         removeFromIndex(0..<count, itemID: itemID)

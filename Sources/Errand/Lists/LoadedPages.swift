@@ -14,8 +14,6 @@ struct LoadedPages<Item> {
     private var store = ItemStore<Item>()
     private var pages = PageSpans()
     private var visited = VisitedPositions()
-    // Whether edits have moved the pages, to positions that have not been visited.
-    private var startsHaveMoved = false
     private var repeatDetector = RepeatDetector()
     // The last page; `nil` when the page after it has been dropped.
     private var lastInfo: PageInfo?
@@ -28,6 +26,7 @@ struct LoadedPages<Item> {
     /// The items of all pages.
     var items: [Item] { store.items }
     var pageCount: Int { pages.count }
+    var pagesWithRows: Int { pages.spans.pagesWithRows }
     /// The position of the next page.
     var next: PagePosition? { nextStart?.position }
     var firstPosition: PagePosition? { pages.first?.position }
@@ -42,7 +41,6 @@ struct LoadedPages<Item> {
     /// Creates a list without pages, which knows the positions before the first page of `old`.
     init(replacing old: LoadedPages) {
         itemsBefore = old.itemsBefore.map { max(0, $0 - (old.pages.first?.start.precedingItems ?? 0)) }
-        startsHaveMoved = old.startsHaveMoved
         visited = VisitedPositions(upTo: old.firstPosition, in: old.visited)
     }
 
@@ -52,10 +50,10 @@ struct LoadedPages<Item> {
     mutating func append(_ newItems: [Item], info: PageInfo, rules: ListRules<Item>) {
         totalCount = info.totalItems
         let (rows, start) = (items.count, PageStart(info.position, precedingItems: nextStart?.precedingItems ?? 0))
-        // With IDs, an item that has been received already is not new.
-        let isPartial = start.precedingItems > 0 && rules.itemID == nil
-        if isPartial || !isRepetition(info, rules: rules) {
-            store.append(isPartial ? Array(newItems.dropFirst(start.precedingItems)) : newItems, itemID: rules.itemID)
+        let preceding = newItems.prefix(start.precedingItems)
+        let known = store.countReceived(in: preceding, isWindow: previous != nil, itemID: rules.itemID)
+        if known > 0 || !isRepetition(info, rules: rules) {
+            store.append(known > 0 ? Array(newItems.dropFirst(known)) : newItems, itemID: rules.itemID)
         }
         insertedRows = rows..<items.count
         guard !endsByRepeat || !insertedRows.isEmpty else { return end() }
@@ -112,7 +110,7 @@ struct LoadedPages<Item> {
         insertedRows = insertedRows.lowerBound - rows.count..<insertedRows.upperBound - rows.count
         itemsBefore = itemsBefore?.addingClamped(dropped.receivedCount)
         previous = last.position
-        if startsHaveMoved { previous = rules.strategy.position(before: first.start, pageSize: largestPage) }
+        if visited.haveMoved { previous = rules.strategy.position(before: first.start, pageSize: largestPage) }
         return rows
     }
 
@@ -159,8 +157,7 @@ extension LoadedPages {
         let moved = { strategy.start($0, movedBy: change, pageSize: size) ?? $0 }
         pages.move(after: page, moved)
         nextStart = nextStart.map(moved)
-        startsHaveMoved = true
-        visited = VisitedPositions()
+        visited.removeAllMoved()
     }
 }
 
@@ -194,7 +191,9 @@ extension LoadedPages {
 
     private mutating func recordFirst(_ info: PageInfo, strategy: any PageStrategy) {
         let named = try? strategy.position(before: completed(info, itemsBefore: nil))
-        previous = visited.contains(info.position) ? visited.position(before: info.position) : named
+        let moved = strategy.position(before: PageStart(info.position), pageSize: largestPage)
+        let isKnown = visited.contains(info.position) && !visited.haveMoved
+        previous = isKnown ? visited.position(before: info.position) : named ?? (visited.haveMoved ? moved : nil)
         if previous == info.position { previous = nil }
         if previous == nil { itemsBefore = 0 }
         visited.insert(info.position, after: previous)
@@ -212,7 +211,7 @@ extension LoadedPages {
     }
 
     private mutating func setPrevious(before info: PageInfo, strategy: any PageStrategy) {
-        if startsHaveMoved {
+        if visited.haveMoved {
             previous = strategy.position(before: PageStart(info.position), pageSize: largestPage)
         } else {
             if pages.count > 1 { visited.insert(pages.spans[1].position, after: info.position) }

@@ -62,10 +62,10 @@ where Page.Item: Sendable {
     ///
     /// With an identity, an item that a later page contains again is shown once; the first one remains.
     open var itemID: ItemID<Item>? { nil }
-    /// The maximum number of pages in the list, at least 1; `nil`, the default, is no maximum.
+    /// The maximum number of pages with rows in the list, at least 1; `nil`, the default, is no maximum.
     ///
-    /// With a maximum the list is a window: a page added on one side removes one on the other side. An item of a removed page
-    /// may be added again.
+    /// With a maximum the list is a window: a page added on one side removes one on the other side, unless it adds no row. An
+    /// item of a removed page may be added again.
     open var maxPages: Int? { nil }
     /// The distance in rows from an end of the list at which ``APIManager/itemAppeared(at:)`` loads a page; 5 by default.
     open var prefetchDistance: Int { 5 }

@@ -37,20 +37,34 @@ struct PageSpans {
         if !isEmpty { spans[count - 1].expectation = expectation }
     }
 
-    /// Removes pages at the beginning, so that `limit` remain, and returns them.
+    /// Removes pages at the beginning, so that `limit` pages with rows remain, and returns them.
+    ///
+    /// A page without rows is not counted: it would remove the rows of another one.
     mutating func removeFirst(keeping limit: Int?) -> [PageSpan] {
-        let removed = spans.prefix(max(0, count - (limit ?? count)))
+        let removed = spans.prefix(excess(spans, limit))
         spans.removeFirst(removed.count)
         receivedCount -= removed.receivedCount
         return Array(removed)
     }
 
-    /// Removes pages at the end, so that `limit` remain, and returns them.
+    /// Removes pages at the end, so that `limit` pages with rows remain, and returns them.
     mutating func removeLast(keeping limit: Int?) -> [PageSpan] {
-        let removed = spans.dropFirst(limit ?? count)
+        let removed = spans.suffix(excess(spans.reversed(), limit))
         spans.removeLast(removed.count)
         receivedCount -= removed.receivedCount
         return Array(removed)
+    }
+
+    /// Returns how many of these pages to remove, from the first one, so that `limit` pages with rows remain.
+    private func excess(_ pages: some Sequence<PageSpan>, _ limit: Int?) -> Int {
+        guard let limit else { return 0 }
+        var excess = spans.pagesWithRows - limit
+        var count = 0
+        for page in pages where excess > 0 {
+            count += 1
+            if page.rowCount > 0 { excess -= 1 }
+        }
+        return count
     }
 
     /// Returns the index of the page that contains a row, or else of the last page; `nil` if there is no page.
@@ -83,6 +97,7 @@ struct PageSpans {
 extension Sequence where Element == PageSpan {
     var rowCount: Int { reduce(0) { $0 + $1.rowCount } }
     var receivedCount: Int { reduce(0) { $0 + $1.receivedCount } }
+    var pagesWithRows: Int { count { $0.rowCount > 0 } }
 }
 
 extension Range<Int> {

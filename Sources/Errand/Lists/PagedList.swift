@@ -41,11 +41,13 @@ struct PagedList<Item> {
     ///
     /// - Returns: The position of the page to request.
     mutating func begin(
-        _ part: ListPart,
+        _ requested: ListPart,
         id: RequestID,
         strategy: any PageStrategy,
         params: LoadParams = .paramSource
     ) -> PagePosition {
+        // The list may have been edited since the follow-up was returned.
+        let part = requested == .remaining ? followUp ?? requested : requested
         let position = position(of: part) ?? strategy.start
         // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
@@ -103,7 +105,8 @@ struct PagedList<Item> {
         switch pending?.part {
         case .first, .all, .remaining: pending?.isOutdated = true
         case .next, .prefetch: if loaded.nextStart != next { pending?.isOutdated = true }
-        case .previous, nil: break
+        case nil: if followUp == .remaining { followUp = .all }
+        case .previous: break
         }
     }
 
@@ -201,7 +204,8 @@ extension PagedList {
     /// Keeps a page of a refresh of all pages until the last one has been received.
     private mutating func stage(_ items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange? {
         staged.append(items, info: info, rules: rules)
-        guard staged.pageCount >= loaded.pageCount || staged.next == nil else {
+        let isComplete = staged.pageCount >= loaded.pageCount || staged.pagesWithRows >= rules.maxPages ?? .max
+        guard isComplete || staged.next == nil else {
             followUp = .remaining
             return nil
         }

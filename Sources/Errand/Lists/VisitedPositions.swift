@@ -4,11 +4,14 @@
 struct VisitedPositions {
     // The position before each one.
     private var previous: [PagePosition: PagePosition?] = [:]
+    /// Whether edits have moved the pages, to positions that have not been visited.
+    private(set) var haveMoved = false
 
     init() {}
 
     /// Creates the positions up to `position` to which `others` leads back.
     init(upTo position: PagePosition?, in others: VisitedPositions) {
+        haveMoved = others.haveMoved
         var position = position
         while let known = position, previous[known] == nil, let before = others.previous[known] {
             previous[known] = before
@@ -21,13 +24,19 @@ struct VisitedPositions {
     /// Returns the position before another one; `nil` if there is none or it is not known.
     func position(before position: PagePosition) -> PagePosition? { previous[position] ?? nil }
 
-    /// Adds a position.
+    /// Adds a position; one that is requested again after itself keeps the position before it.
     mutating func insert(_ position: PagePosition, after before: PagePosition?) {
-        previous[position] = .some(before)
+        previous[position] = .some(before == position ? self.position(before: position) : before)
     }
 
     mutating func remove(_ position: PagePosition) {
         previous[position] = nil
+    }
+
+    /// Removes all positions, because edits have moved the pages.
+    mutating func removeAllMoved() {
+        previous = [:]
+        haveMoved = true
     }
 
     /// Removes all positions before another one.

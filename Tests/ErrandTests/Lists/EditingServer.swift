@@ -101,9 +101,14 @@ final class Entries: PageAPIRequest<PageModel<Entry>>, APIManager {
     var ownStrategy: any PageStrategy = .pageNumber()
     var identifies = true
     var limit: Int?
+    var onService: () -> Void = {}
     override var strategy: any PageStrategy { ownStrategy }
     override var itemID: ItemID<Entry>? { identifies ? ItemID(\.id) : nil }
     override var maxPages: Int? { limit }
+    override var service: APIService? {
+        onService()
+        return nil
+    }
 
     /// Waits until no page is loading.
     func settle() async {

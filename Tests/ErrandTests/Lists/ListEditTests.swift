@@ -236,6 +236,21 @@ struct ListEditTests {
         }
     }
 
+    @Test func `An edit between two loads of a refresh of all pages begins the refresh again`() async throws {
+        await load(2)
+        var hasEdited = false
+        list.onService = { [server, unowned list] in
+            guard server.queries.count == 3, !hasEdited else { return }
+            hasEdited = true
+            let removed = server.entries.removeFirst()
+            #expect((try? list.remove(id: removed.id)) == true)
+        }
+        list.refreshAll()
+        await list.settle()
+        #expect(server.queries.suffix(3) == ["page=1&size=3", "page=1&size=3", "page=2&size=3"])
+        #expect(list.items == Array(server.entries.prefix(6)))
+    }
+
     @Test func `A page that does not exist where an edit has moved from is no end of the list`() async throws {
         (server.isStrict, list.identifies) = (true, false)
         server.reset(6)

@@ -60,6 +60,7 @@ struct ListModel {
         var endsByRepeat = false
 
         var items: [Int] { pages.flatMap(\.shown) }
+        var pagesWithItems: Int { pages.count { !$0.shown.isEmpty } }
         var previous: Int? { front.last }
 
         mutating func append(_ start: Int, of server: [Int], _ rules: ModelRules) {
@@ -103,17 +104,19 @@ struct ListModel {
         }
 
         mutating func dropFirst(_ rules: ModelRules) {
-            guard let limit = rules.maxPages, pages.count > limit else { return }
-            let page = pages.removeFirst()
-            front.append(page.start)
-            sentBefore += page.sent
+            while let limit = rules.maxPages, pagesWithItems > limit {
+                let page = pages.removeFirst()
+                front.append(page.start)
+                sentBefore += page.sent
+            }
         }
 
         mutating func dropLast(_ rules: ModelRules) {
-            guard let limit = rules.maxPages, pages.count > limit else { return }
-            next = pages.removeLast().start
-            isDead = false
-            endsByRepeat = false
+            while let limit = rules.maxPages, pagesWithItems > limit {
+                next = pages.removeLast().start
+                isDead = false
+                endsByRepeat = false
+            }
         }
     }
 
@@ -188,7 +191,7 @@ struct ListModel {
             }
             fresh.append(start ?? 0, of: server, rules)
             start = fresh.next
-            if start == nil { break }
+            if start == nil || fresh.pagesWithItems == rules.maxPages { break }
         }
         replaceContent { content, _ in content = fresh }
     }

@@ -58,6 +58,48 @@ struct LoadedPagesTests {
         #expect(pages.items == [1, 2, 3, 4, 5, 6, 17, 18, 19])
     }
 
+    @Test func `A page without rows removes no rows of a window`() {
+        var pages = LoadedPages<Int>()
+        for items in [[1, 2, 3], [11, 12, 13]] { append(items, to: &pages, mod10) }
+        let window = rules(numbers, itemID: mod10, maxPages: 1)
+        #expect(pages.dropFirstPages(window).isEmpty)
+        #expect(pages.items == [1, 2, 3] && pages.next == .number(3))
+        append([4, 5, 6], to: &pages, mod10)
+        #expect(pages.dropFirstPages(window) == 0..<3)
+        #expect(pages.items == [4, 5, 6] && pages.previous == .number(1))
+        let first = Page(items: [1, 2, 3])
+        _ = pages.prepend(first.items, info: info(first, at: .number(1)), rules: window)
+        #expect(pages.dropLastPages(window) == 3..<6)
+        #expect(pages.items == [1, 2, 3] && pages.next == .number(3))
+    }
+
+    @Test func `A page that is requested again adds no item of a dropped page`() {
+        var pages = LoadedPages<Int>()
+        let window = rules(numbers, itemID: mod10, maxPages: 1)
+        append([1, 2, 3], to: &pages, mod10)
+        pages.apply(ListEdit(change: .insert(7), row: 1, isOnServer: true), rules: window)
+        append([3, 4, 5], to: &pages, mod10)
+        _ = pages.dropFirstPages(window)
+        pages.apply(ListEdit(change: .remove, row: 1, isOnServer: true), rules: window)
+        append([3, 4, 6], to: &pages, mod10)
+        #expect(pages.items == [4, 6])
+    }
+
+    @Test func `After edits a refresh of a window keeps the page before it`() {
+        var pages = LoadedPages<Int>()
+        let window = rules(numbers, maxPages: 1)
+        for items in [[1, 2, 3], [4, 5, 6]] { append(items, to: &pages) }
+        pages.apply(ListEdit(change: .remove, row: 5, isOnServer: true), rules: window)
+        append([4, 5, 7], to: &pages)
+        #expect(pages.items == [1, 2, 3, 4, 5, 7])
+        _ = pages.dropFirstPages(window)
+        #expect(pages.items == [7] && pages.firstPosition == .number(2))
+        pages = LoadedPages(replacing: pages)
+        let page = Page(items: [4, 5, 7])
+        pages.append(page.items, info: info(page, at: .number(2)), rules: window)
+        #expect(pages.previous == .number(1))
+    }
+
     @Test func `A repeated page blocks the next one again after a page has been dropped`() {
         var pages = LoadedPages<Int>()
         for _ in 1...4 { append([1, 2, 3], to: &pages) }
