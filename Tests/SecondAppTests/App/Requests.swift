@@ -14,7 +14,7 @@ final class TokenRequest: BaseAPIRequest, APIManager {
     let method = HTTPMethod.post
 }
 
-final class BookListRequest: PageAPIRequest<BookPage>, APIManager {
+final class BookListRequest: PageAPIRequest<PageModel<Book>>, APIManager {
     let path: String
     let method = HTTPMethod.get
     override var strategy: any PageStrategy { pages }
