@@ -42,14 +42,12 @@ final class CurlLoop: @unchecked Sendable {
         post { $0.cancelled.append(exchange) }
     }
 
-    /// Continues an upload that has paused; the exchange may have ended, and the loop may have stopped.
+    /// Continues an upload that has paused; wakes the loop under the lock as `stop()` does, because it may be stopping.
     func resumeUpload(of exchange: CurlExchange) {
         inbox.withLock { inbox in
             inbox.readable.append(exchange)
-            guard inbox.isLoopAsleep else { return }
+            if inbox.isLoopAsleep { multi.wake() }
             inbox.isLoopAsleep = false
-            // As in `stop()`.
-            multi.wake()
         }
     }
 
