@@ -75,13 +75,3 @@ final class CouponRequest: BaseAPIRequest, APIManager {
         super.init(delegate: screen)
     }
 }
-
-final class ShippingRequest: BaseAPIRequest, APIManager {
-    let path = "/shipping/"
-    let method = HTTPMethod.post
-    override var envelope: Envelope? { .wholeBody }
-    override var requestSerializer: RequestSerializer {
-        .custom(contentType: "application/x-plist") { .data(try PropertyListEncoder().encode($0)) }
-    }
-    var responseSerializer: ResponseSerializer<[String: Int]> { .decoded(by: PropertyListDecoder()) }
-}
