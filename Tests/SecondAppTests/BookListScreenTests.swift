@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "A screen that lists what Django REST framework paginates",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(5)),
     .enabled(if: PythonServer.isInstalled, PythonServer.absence)
 )

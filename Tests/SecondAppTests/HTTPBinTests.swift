@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Calls of httpbin that need no class",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(5)),
     .enabled(if: PythonServer.isInstalled, PythonServer.absence)
 )

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A screen that uploads, and redeems coupons of another backend",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(5)),
     .enabled(if: PythonServer.isInstalled, PythonServer.absence)
 )
