@@ -13,7 +13,7 @@ public final class ManualClock: APIClock {
     }
 
     private let start: Date
-    private let sleeping = Tally()
+    private let sleeping = WaitableCounter()
     private let state = Mutex(State())
 
     /// Creates a clock.

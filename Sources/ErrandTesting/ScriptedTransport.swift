@@ -41,7 +41,7 @@ public final class ScriptedTransport: HTTPTransport {
     private let keepsRequests: Bool
     private let fallback: Script
     private let state = Mutex(State())
-    private let arrivals = Tally()
+    private let arrivals = WaitableCounter()
 
     /// Creates a transport without scripts.
     ///

@@ -7,7 +7,7 @@ package final class FixtureServer: Sendable {
     /// The port that the server listens on.
     package let port: UInt16
     private let inbox: Inbox
-    private let ledger: Ledger
+    private let requestLog: RequestLog
     private let thread: LoopThread
 
     /// Starts a server that answers each request with the result of `handler`, called on the server's thread.
@@ -37,14 +37,14 @@ package final class FixtureServer: Sendable {
         let listeners = try Listener.all(for: options)
         let poller = try Poller()
         let inbox = try Inbox()
-        let ledger = Ledger(limit: options.recordedRequests, inbox: inbox)
-        let context = ServerContext(options: options, plan: plan, ledger: ledger)
+        let requestLog = RequestLog(limit: options.recordedRequests, inbox: inbox)
+        let context = ServerContext(options: options, plan: plan, requestLog: requestLog)
         port = listeners[0].port
         self.inbox = inbox
-        self.ledger = ledger
+        self.requestLog = requestLog
         thread = LoopThread(name: "FixtureServer") {
             EventLoop(poller: poller, inbox: inbox, context: context).run()
-            ledger.close()
+            requestLog.close()
         }
         inbox.post(.listen(listeners))
     }
@@ -61,43 +61,43 @@ package final class FixtureServer: Sendable {
     }
 
     /// The recorded requests, in the order of their arrival.
-    package var requests: [RecordedRequest] { ledger.read(\.requests) }
+    package var requests: [RecordedRequest] { requestLog.read(\.requests) }
 
     /// The number of requests that have arrived.
-    package var totalRequests: Int { ledger.read(\.totalRequests) }
+    package var totalRequests: Int { requestLog.read(\.totalRequests) }
 
     /// The number of connections that are open now.
-    package var openConnections: Int { ledger.read(\.openConnections) }
+    package var openConnections: Int { requestLog.read(\.openConnections) }
 
     /// The number of connections that have been accepted.
-    package var totalConnections: Int { ledger.read(\.totalConnections) }
+    package var totalConnections: Int { requestLog.read(\.totalConnections) }
 
     /// Waits for the oldest request that this method has not returned yet.
     ///
     /// - Throws: ``NoRequest`` when none arrives in time, the task is cancelled, or the server stops.
     package func takeRequest(timeout: Duration = .seconds(300)) async throws -> RecordedRequest {
-        guard let request = await ledger.takeRequest(timeout: timeout) else { throw NoRequest() }
+        guard let request = await requestLog.takeRequest(timeout: timeout) else { throw NoRequest() }
         return request
     }
 
     /// Waits until exactly this many connections are open, and returns whether that happened in time.
     package func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(300)) async -> Bool {
-        await ledger.wait(timeout) { $0.openConnections == count }
+        await requestLog.wait(timeout) { $0.openConnections == count }
     }
 
     /// Waits until at least this many connections have been accepted, and returns whether that happened in time.
     package func waitForTotalConnections(_ count: Int, timeout: Duration = .seconds(300)) async -> Bool {
-        await ledger.wait(timeout) { $0.totalConnections >= count }
+        await requestLog.wait(timeout) { $0.totalConnections >= count }
     }
 
     /// Waits until at least this many requests have arrived, and returns whether that happened in time.
     package func waitForTotalRequests(_ count: Int, timeout: Duration = .seconds(300)) async -> Bool {
-        await ledger.wait(timeout) { $0.totalRequests >= count }
+        await requestLog.wait(timeout) { $0.totalRequests >= count }
     }
 
     /// Removes the recorded requests, returned by ``takeRequest(timeout:)`` or not.
-    package func forgetRequests() {
-        ledger.removeRequests()
+    package func removeRecordedRequests() {
+        requestLog.removeRequests()
     }
 
     /// Starts or stops accepting connections; those that are not accepted wait in the backlog.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Starting and stopping a server", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Starting and stopping a server", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct FixtureServerTests {
     @Test func `It is listening when start returns`() throws {
         let server = try FixtureServer.start()
@@ -131,7 +131,7 @@ private final class ClientBox {
 }
 
 private final class Holder: Sendable {
-    private let box = Guarded<FixtureServer?>(nil)
+    private let box = Locked<FixtureServer?>(nil)
 
     var server: FixtureServer? {
         get { box.withLock { $0 } }

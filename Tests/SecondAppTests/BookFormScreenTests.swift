@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "A screen with a form that Django REST framework validates",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(5)),
     .enabled(if: PythonServer.isInstalled, PythonServer.absence)
 )

@@ -4,24 +4,27 @@ import Testing
 
 @Suite(
     "A screen that lists what Django REST framework paginates",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(5)),
     .enabled(if: PythonServer.isInstalled, PythonServer.absence)
 )
 @MainActor struct BookListScreenTests {
     private static let titles = (1...137).map { "Book \($0)" }
 
-    @Test(arguments: [
-        ("/books/pages/", PageStrategyChoice.number), ("/books/offsets/", .offset), ("/books/cursor/", .cursor),
-    ])
+    @Test(
+        arguments: [
+            ("/books/pages/", .djangoPageNumber(size: 50)), ("/books/offsets/", .djangoLimitOffset(limit: 50)),
+            ("/books/cursor/", .djangoCursor),
+        ] as [(String, any PageStrategy)]
+    )
     func `Each pagination shows all 137 rows once, in their order`(
         _ path: String,
-        _ choice: PageStrategyChoice
+        _ pages: any PageStrategy
     ) async throws {
         let account = Account(name: "bob")
         let service = Backend.device(try await PythonServer.bookshopURL(), account: account)
         await withSharedProxy(APIProxy(service: service)) {
-            let screen = BookListScreen(path: path, pages: choice.strategy)
+            let screen = BookListScreen(path: path, pages: pages)
             screen.appear()
             await screen.books.waitUntilIdle()
             while screen.canScroll, screen.alert == nil {
@@ -38,7 +41,7 @@ import Testing
         let account = Account(name: "carl")
         let service = Backend.device(try await PythonServer.bookshopURL(), account: account)
         try await withSharedProxy(APIProxy(service: service)) {
-            let screen = BookListScreen(path: "/books/pages/", pages: PageStrategyChoice.number.strategy)
+            let screen = BookListScreen(path: "/books/pages/", pages: .djangoPageNumber(size: 50))
             screen.appear()
             await screen.books.waitUntilIdle()
             while screen.canScroll, screen.alert == nil {
@@ -56,7 +59,7 @@ import Testing
         let service = Backend.device(try await PythonServer.bookshopURL(), account: account)
         await withSharedProxy(APIProxy(service: service)) {
             let screens = (1...5).map { _ in
-                BookListScreen(path: "/books/offsets/", pages: PageStrategyChoice.offset.strategy)
+                BookListScreen(path: "/books/offsets/", pages: .djangoLimitOffset(limit: 50))
             }
             for screen in screens { screen.appear() }
             for screen in screens { await screen.books.waitUntilIdle() }
@@ -69,7 +72,7 @@ import Testing
         let account = Account(name: "dora", password: "wrong")
         let service = Backend.device(try await PythonServer.bookshopURL(), account: account)
         await withSharedProxy(APIProxy(service: service)) {
-            let screen = BookListScreen(path: "/books/offsets/", pages: PageStrategyChoice.offset.strategy)
+            let screen = BookListScreen(path: "/books/offsets/", pages: .djangoLimitOffset(limit: 50))
             screen.appear()
             await screen.books.waitUntilIdle()
             #expect(screen.books.errorType == .loginExpired)
@@ -81,29 +84,32 @@ import Testing
             #expect(screen.alert == nil && screen.rows == Array(Self.titles.prefix(25)))
         }
     }
-}
 
-/// The pagination of a list.
-enum PageStrategyChoice {
-    case number, offset, cursor
+    @Test func `A book that is removed while its list is shown leaves no gap`() async throws {
+        let service = Backend.web(try await PythonServer.bookshopURL())
+        try await withSharedProxy(APIProxy(service: service)) {
+            _ = try await APIRequest<User>("/session/").value()
+            _ = try await SignInRequest().value(params: ["username": "bob", "password": "correct horse"])
+            for number in 1...40 {
+                let (title, isbn) = ("\(number)", "attic-\(number)")
+                _ = try await SaveBookRequest().value(
+                    params: ["shelf": "attic", "title": title, "isbn": isbn, "cents": number]
+                )
+            }
+            let list = BookListScreen(path: "/books/offsets/", pages: .djangoLimitOffset(limit: 25), shelf: "attic")
+            list.appear()
+            await list.books.waitUntilIdle()
 
-    var strategy: any PageStrategy {
-        switch self {
-        case .number: .pageNumber(sizeKey: "page_size", size: 50)
-        case .offset: .offset(limit: 50)
-        case .cursor: NextURLStrategy()
+            let form = BookFormScreen(bookID: list.books.items[3].id)
+            form.removeButtonTapped()
+            await form.remove.waitUntilIdle()
+            #expect(form.isClosed)
+            try list.bookWasRemoved(id: list.books.items[3].id)
+            while list.canScroll, list.alert == nil {
+                list.scrollToEnd()
+                await list.books.waitUntilIdle()
+            }
+            #expect(list.rows == (1...40).filter { $0 != 4 }.map(String.init))
         }
-    }
-}
-
-/// Follows the URL in the member `next` of a page.
-struct NextURLStrategy: PageStrategy {
-    var start: PagePosition { .start }
-
-    func params(at position: PagePosition) throws(PageStrategyError) -> APIParams { [:] }
-
-    func position(after page: PageInfo) -> PagePosition? {
-        guard let next = try? JSONValue(json: page.response.body)["next"]?.string else { return nil }
-        return page.link(to: next)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Calls of httpbin that need no class",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(5)),
     .enabled(if: PythonServer.isInstalled, PythonServer.absence)
 )
@@ -201,5 +201,33 @@ import Testing
         let staged = try await books.value()
         #expect(staged["url"]?.string?.hasSuffix("/anything/staging/books") == true)
         #expect(staged["headers"]?["X-Stage"] == "1")
+    }
+
+    @Test func `A body is streamed, with and without a length`() async throws {
+        try await withTools { _ in
+            let lines = (1...2_000).map { "line \($0)\n" }
+            let text = JSONValue.string(lines.joined())
+            let stored = try await APIRequest<JSONValue>(
+                "/put",
+                method: .put,
+                requestSerializer: .raw(.stream { recording(lines) }, contentType: "text/plain")
+            ).value()
+            #expect(stored["data"] == text && stored["headers"]?["Transfer-Encoding"] == "chunked")
+
+            let length = lines.joined().utf8.count
+            let echo = try await APIRequest<JSONValue>("/post", method: .post, requestSerializer: .multipart) { form in
+                let stream = HTTPBody.Stream(length: Int64(length)) { recording(lines) }
+                form.append(stream: stream, name: "clip", filename: "clip.txt")
+            }.value()
+            #expect(echo["files"] == ["clip": text] && echo["headers"]?["Transfer-Encoding"] == nil)
+        }
+    }
+}
+
+/// Returns the bytes of a text line by line.
+nonisolated private func recording(_ lines: [String]) -> AsyncStream<Data> {
+    AsyncStream { continuation in
+        for line in lines { continuation.yield(Data(line.utf8)) }
+        continuation.finish()
     }
 }

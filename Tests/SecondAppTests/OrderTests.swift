@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "Requests that Django REST framework throttles",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(5)),
     .enabled(if: PythonServer.isInstalled, PythonServer.absence)
 )

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "A screen that uploads, and redeems coupons of another backend",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(5)),
     .enabled(if: PythonServer.isInstalled, PythonServer.absence)
 )
@@ -56,10 +56,18 @@ import Testing
 
     @Test func `The price of shipping is a property list in both directions`() async throws {
         let coupons = Backend.coupons(try await PythonServer.bookshopURL())
-        await withSharedProxy(APIProxy(service: coupons)) {
-            let price = ShippingRequest()
-            let value = try? await price.value(params: ["grams": 1_200])
-            #expect(value == ["cents": 420], "\(String(describing: price.error))")
+        try await withSharedProxy(APIProxy(service: coupons)) {
+            let price = APIRequest<[String: Int]>(
+                "/shipping/",
+                method: .post,
+                requestSerializer: .custom(contentType: "application/x-plist") { params in
+                    .data(try PropertyListEncoder().encode(params))
+                },
+                responseSerializer: .decoded(by: PropertyListDecoder()),
+                options: .init(envelope: .wholeBody)
+            )
+            let value = try await price.value(params: ["grams": 1_200])
+            #expect(value == ["cents": 420])
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
     "A screen that signs in at Django REST framework",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(5)),
     .enabled(if: PythonServer.isInstalled, PythonServer.absence)
 )

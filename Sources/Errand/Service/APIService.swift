@@ -188,7 +188,7 @@ public struct APIService: Sendable {
     }
     /// How arrays, Booleans and nested names are written in queries and forms: `a[]`, `true` and `a[b]` by default.
     ///
-    /// A request's own wins; see ``RequestSerializer/encoding(_:)``.
+    /// The request's takes precedence; see ``RequestSerializer/encoding(_:)``.
     public var paramEncoding: ParamEncoding {
         get { contents.paramEncoding }
         set { contents.paramEncoding = newValue }
@@ -209,7 +209,7 @@ public struct APIService: Sendable {
     }
     /// Reads answers instead of ``decoder``, for a backend with another format than JSON; `nil`, the default, is none.
     ///
-    /// A request's own wins; see ``ResponseSerializer/decoded(by:)``.
+    /// The request's takes precedence; see ``ResponseSerializer/decoded(by:)``.
     public var customDecoder: (any ResponseDecoder)? {
         get { contents.customDecoder }
         set { contents.customDecoder = newValue }

@@ -5,7 +5,7 @@ package final class Gate: Sendable {
         var waiters: [@Sendable () -> Void] = []
     }
 
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     /// Creates a closed gate.
     package init() {}

@@ -3,7 +3,7 @@
 /// Used on the loop's thread only.
 final class Connection {
     /// The event that a connection waits for.
-    enum Standing {
+    enum Wait {
         /// More bytes from the client, or the end of the stream.
         case input
         /// Room in the socket's send buffer.
@@ -30,14 +30,14 @@ final class Connection {
     /// The readiness that the poller watches for; compared with ``wantedInterest``.
     var interest: Readiness = .readable
     /// Changes with every wait, so that a late timer or gate can be recognized.
-    var ticket = 0
+    var waitGeneration = 0
 
     private let socket: StreamSocket
     private let context: ServerContext
     private var input = InputBuffer()
     private var output = OutputBuffer()
     private var assembler: RequestAssembler
-    private var player: AnswerPlayer?
+    private var player: AnswerWriter?
     private var script = Script.onAccept()
     private var turn = 0
     private var keepsAlive = true
@@ -66,12 +66,12 @@ final class Connection {
     var isIdle: Bool { player == nil && !assembler.isInsideBody && input.count == 0 }
 
     /// Begins the first turn, and returns what the connection waits for.
-    func start() -> Standing {
+    func start() -> Wait {
         beginTurn() ?? run()
     }
 
     /// Reads from the socket and continues; returns `nil` when the connection still waits for the same as before.
-    func receive(into scratch: UnsafeMutableRawBufferPointer) -> Standing? {
+    func receive(into scratch: UnsafeMutableRawBufferPointer) -> Wait? {
         switch socket.receive(into: scratch) {
         case .ended:
             return .closed
@@ -85,20 +85,20 @@ final class Connection {
     }
 
     /// Continues after the socket has room.
-    func writable() -> Standing {
+    func writable() -> Wait {
         run()
     }
 
     /// Continues after a pause or a gate, or ends after an idle or a lingering time.
-    func resume() -> Standing {
+    func resume() -> Wait {
         if isLingering { return .closed }
         return player == nil && isIdle ? finishSending() : run()
     }
 
-    private func run() -> Standing {
+    private func run() -> Wait {
         isBlocked = false
         for _ in 0..<Self.stepsPerTurn {
-            if let standing = player == nil ? read() : play() { return standing }
+            if let wait = player == nil ? read() : play() { return wait }
         }
         isBlocked = true
         return .output
@@ -106,18 +106,18 @@ final class Connection {
 
     // MARK: Reading
 
-    private func beginTurn() -> Standing? {
+    private func beginTurn() -> Wait? {
         turn += 1
         isAnswered = false
         guard let script = context.plan(number, turn) else { return finishSending() }
         self.script = script
         guard case .onAccept(let answer) = script else { return nil }
         keepsAlive = false
-        player = AnswerPlayer(answer, isBodyless: false)
+        player = AnswerWriter(answer, isBodyless: false)
         return nil
     }
 
-    private func read() -> Standing? {
+    private func read() -> Wait? {
         do throws(MalformedRequest) {
             switch try assembler.advance(&input) {
             case .incomplete: return waitForInput()
@@ -127,17 +127,17 @@ final class Connection {
             }
         } catch {
             keepsAlive = false
-            player = AnswerPlayer(.text(error.reason, status: error.status).closing(), isBodyless: false)
+            player = AnswerWriter(.text(error.reason, status: error.status).closing(), isBodyless: false)
             return nil
         }
     }
 
-    private func waitForInput() -> Standing {
+    private func waitForInput() -> Wait {
         guard let limit = context.options.keepAliveTimeout, !assembler.isInsideBody, turn > 1 else { return .input }
         return .idle(limit)
     }
 
-    private func take(_ head: RequestHead) -> Standing? {
+    private func take(_ head: RequestHead) -> Wait? {
         let request = RecordedRequest(head: head, connection: number, turn: turn)
         if case .onHead(let handler) = script {
             assembler.begin(request, handling: .discard)
@@ -151,7 +151,7 @@ final class Connection {
         return output.flush(to: socket) == .lost ? .closed : nil
     }
 
-    private func take(_ request: RecordedRequest) -> Standing? {
+    private func take(_ request: RecordedRequest) -> Wait? {
         guard !isAnswered, case .onRequest(let handler) = script else { return beginTurn() }
         answer(request, handler)
         return nil
@@ -160,12 +160,12 @@ final class Connection {
     // MARK: Answering
 
     private func answer(_ request: RecordedRequest, _ handler: Script.Handler) {
-        context.ledger.record(request)
+        context.requestLog.record(request)
         keepsAlive = request.head.keepsAlive
-        player = AnswerPlayer(handler(request).suiting(request.head), isBodyless: request.head.isHEAD)
+        player = AnswerWriter(handler(request).suiting(request.head), isBodyless: request.head.isHEAD)
     }
 
-    private func play() -> Standing? {
+    private func play() -> Wait? {
         guard let pause = player?.fill(&output) else { return nil }
         switch output.flush(to: socket) {
         case .done:
@@ -178,7 +178,7 @@ final class Connection {
         }
     }
 
-    private func act(on pause: AnswerPlayer.Pause) -> Standing? {
+    private func act(on pause: AnswerWriter.Pause) -> Wait? {
         switch pause {
         case .flush:
             return nil
@@ -201,13 +201,13 @@ final class Connection {
         }
     }
 
-    private func endTurn() -> Standing? {
+    private func endTurn() -> Wait? {
         player = nil
         guard keepsAlive else { return finishSending() }
         return isAnswered ? nil : beginTurn()
     }
 
-    private func finishSending() -> Standing {
+    private func finishSending() -> Wait {
         player = nil
         isLingering = true
         input.removeAll()

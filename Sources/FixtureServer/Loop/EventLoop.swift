@@ -28,20 +28,20 @@ final class EventLoop {
     /// Runs until a ``Inbox/Message/stop(grace:)`` message.
     func run() {
         poller.watch(inbox.number, token: Self.inboxToken, for: .readable)
-        while !isOver {
-            poller.wait(milliseconds: patience) { handle(token: $0, $1) }
+        while !isFinished {
+            poller.wait(milliseconds: pollTimeout) { handle(token: $0, $1) }
             fireTimers()
         }
         inbox.close()
         for connection in connections.values { forget(connection) }
     }
 
-    private var isOver: Bool {
+    private var isFinished: Bool {
         guard let deadline else { return false }
         return connections.isEmpty || deadline <= .now
     }
 
-    private var patience: Int32 {
+    private var pollTimeout: Int32 {
         guard let next = [timers.nextDeadline, deadline].compactMap({ $0 }).min() else { return -1 }
         let (seconds, attoseconds) = ContinuousClock.now.duration(to: next).components
         // Rounded up, because the loop would otherwise poll without a pause in the last millisecond.
@@ -84,7 +84,7 @@ final class EventLoop {
         lastNumber += 1
         let connection = Connection(descriptor, number: lastNumber, context: context)
         connections[lastNumber] = connection
-        context.ledger.connectionOpened()
+        context.requestLog.connectionOpened()
         poller.watch(connection.descriptor, token: lastNumber, for: connection.interest)
         settle(connection, connection.start())
     }
@@ -101,37 +101,37 @@ final class EventLoop {
         settle(connection, connection.writable())
     }
 
-    private func resume(_ number: Int, ticket: Int) {
-        guard let connection = connections[number], connection.ticket == ticket else { return }
+    private func resume(_ number: Int, waitGeneration: Int) {
+        guard let connection = connections[number], connection.waitGeneration == waitGeneration else { return }
         settle(connection, connection.resume())
     }
 
-    private func settle(_ connection: Connection, _ standing: Connection.Standing?) {
-        if case .closed = standing { return forget(connection) }
+    private func settle(_ connection: Connection, _ wait: Connection.Wait?) {
+        if case .closed = wait { return forget(connection) }
         if deadline != nil, connection.isIdle { return forget(connection) }
-        if let standing { arrange(standing, connection) }
+        if let wait { scheduleWait(wait, connection) }
         let interest = connection.wantedInterest
         guard interest != connection.interest else { return }
         connection.interest = interest
         poller.rewatch(connection.descriptor, token: connection.number, for: interest)
     }
 
-    private func arrange(_ standing: Connection.Standing, _ connection: Connection) {
-        connection.ticket += 1
-        let (number, ticket) = (connection.number, connection.ticket)
-        switch standing {
+    private func scheduleWait(_ wait: Connection.Wait, _ connection: Connection) {
+        connection.waitGeneration += 1
+        let (number, waitGeneration) = (connection.number, connection.waitGeneration)
+        switch wait {
         case .input, .output, .closed:
             break
         case .idle(let duration), .pause(let duration), .linger(let duration):
-            timers.add(.resume(connection: number, ticket: ticket), at: .now + duration)
+            timers.add(.resume(connection: number, waitGeneration: waitGeneration), at: .now + duration)
         case .gate(let gate):
-            gate.whenOpen { [inbox] in inbox.post(.resume(connection: number, ticket: ticket)) }
+            gate.whenOpen { [inbox] in inbox.post(.resume(connection: number, waitGeneration: waitGeneration)) }
         }
     }
 
     private func forget(_ connection: Connection) {
         guard connections.removeValue(forKey: connection.number) != nil else { return }
-        context.ledger.connectionClosed()
+        context.requestLog.connectionClosed()
     }
 
     // MARK: Timers and messages
@@ -141,7 +141,7 @@ final class EventLoop {
         let now = ContinuousClock.now
         while let action = timers.popDue(at: now) {
             switch action {
-            case .resume(let number, let ticket): resume(number, ticket: ticket)
+            case .resume(let number, let waitGeneration): resume(number, waitGeneration: waitGeneration)
             case .run(let action): action()
             case .acceptAgain: watchListeners(isAccepting)
             }
@@ -151,7 +151,7 @@ final class EventLoop {
     private func handle(_ message: Inbox.Message) {
         switch message {
         case .listen(let listeners): listen(listeners)
-        case .resume(let number, let ticket): resume(number, ticket: ticket)
+        case .resume(let number, let waitGeneration): resume(number, waitGeneration: waitGeneration)
         case .run(let delay, let action): timers.add(.run(action), at: .now + delay)
         case .setAccepting(let accepts): setAccepting(accepts)
         case .stop(let grace): stop(grace: grace)

@@ -5,7 +5,7 @@ final class Inbox: Sendable {
         /// Listens on these listeners, which only the loop uses from now on.
         case listen([Listener])
         /// Resumes a connection that waits for a gate.
-        case resume(connection: Int, ticket: Int)
+        case resume(connection: Int, waitGeneration: Int)
         /// Calls a function on the loop's thread after a delay.
         case run(after: Duration, @Sendable () -> Void)
         /// Accepts connections, or leaves them in the backlog.
@@ -19,7 +19,7 @@ final class Inbox: Sendable {
         var isClosed = false
     }
 
-    private let state = Guarded(State())
+    private let state = Locked(State())
     private let waker: Waker
 
     init() throws {

@@ -2,5 +2,5 @@
 struct ServerContext: Sendable {
     let options: ServerOptions
     let plan: Script.Plan
-    let ledger: Ledger
+    let requestLog: RequestLog
 }

@@ -2,8 +2,8 @@
 struct TimerQueue {
     /// The action of a timer.
     enum Action {
-        /// Resumes a connection if its ticket has not changed since.
-        case resume(connection: Int, ticket: Int)
+        /// Resumes a connection if its waitGeneration has not changed since.
+        case resume(connection: Int, waitGeneration: Int)
         /// Calls a function.
         case run(@Sendable () -> Void)
         /// Accepts connections again.

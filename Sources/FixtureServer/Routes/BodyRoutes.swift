@@ -13,7 +13,7 @@ extension RouteTable {
         get("/bomb/:coding/:count") { request in
             guard let count = request.integer("count"), count <= 4 << 30 else { return .badParameter }
             let coding = request.parameters["coding"] == "deflate" ? "deflate" : "gzip"
-            let body = coding == "gzip" ? ZeroBomb.gzip(count) : ZeroBomb.zlib(count)
+            let body = coding == "gzip" ? DecompressionBomb.gzip(count) : DecompressionBomb.zlib(count)
             return .bytes(body, headers: .octets + ["Content-Encoding": coding])
         }
         get("/chunked/:count") { request in

@@ -22,7 +22,7 @@ package struct ShopAPI: Sendable {
         addMall(to: &table)
         addOrders(to: &table)
         addFiles(to: &table)
-        addTroubles(to: &table)
+        addDebugRoutes(to: &table)
         return table
     }
 }
@@ -48,7 +48,7 @@ extension ShopAPI {
         _ handler: @escaping @Sendable (ShopCall) throws -> Answer
     ) {
         table.on(method, pattern) { [store] request in
-            store.noteHit(request.path)
+            store.countRequest(request.path)
             do {
                 return try handler(ShopCall(request))
             } catch let refusal as ShopRefusal {

@@ -39,7 +39,7 @@ extension ShopAPI {
         _ handler: @escaping @Sendable (ShopCall, [ShopOrder]) throws -> Answer
     ) {
         members(&table, "GET", pattern) { [store] call, session in
-            try store.notePage(of: ShopCredentials(call.request))
+            try store.countPage(of: ShopCredentials(call.request))
             return try handler(call, orders(of: session))
         }
     }

@@ -6,7 +6,7 @@ final class ShopStore: Sendable {
         var log = ShopLog()
     }
 
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     /// The log so far.
     var log: ShopLog { state.withLock(\.log) }
@@ -17,7 +17,7 @@ final class ShopStore: Sendable {
     }
 
     /// Counts a call of a path.
-    func noteHit(_ path: String) {
+    func countRequest(_ path: String) {
         state.withLock { $0.log.hits[path, default: 0] += 1 }
     }
 
@@ -76,7 +76,7 @@ final class ShopStore: Sendable {
     /// Counts a page of orders.
     ///
     /// - Throws: ``ShopRefusal`` with HTTP 500 for the page that is to fail.
-    func notePage(of credentials: ShopCredentials) throws(ShopRefusal) {
+    func countPage(of credentials: ShopCredentials) throws(ShopRefusal) {
         var fails = false
         change(credentials) { session in
             fails = fails || session.pagesLeft == 0

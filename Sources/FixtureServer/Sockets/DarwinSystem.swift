@@ -14,7 +14,7 @@ enum System {
 
     /// Makes a new socket close-on-exec and non-blocking, and prevents `SIGPIPE`.
     static func prepare(_ socket: Int32) {
-        makePrivate(socket)
+        setCloseOnExecAndNonBlocking(socket)
         var on: Int32 = 1
         setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -30,11 +30,11 @@ enum System {
     static func pipe() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Darwin.pipe(&ends) == 0 else { throw SystemError("pipe") }
-        ends.forEach(makePrivate)
+        ends.forEach(setCloseOnExecAndNonBlocking)
         return (ends[0], ends[1])
     }
 
-    private static func makePrivate(_ descriptor: Int32) {
+    private static func setCloseOnExecAndNonBlocking(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     }

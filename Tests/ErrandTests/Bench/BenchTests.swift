@@ -3,7 +3,7 @@ import Testing
 
 @testable import errand_bench
 
-@Suite("The bench's command line", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The bench's command line", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct BenchTests {
     @Test func `Help names every row`() async throws {
         let ending = try await bench("--help")
@@ -20,15 +20,15 @@ struct BenchTests {
         let ending = try await bench(arguments)
         #expect(ending.status == 64)
         #expect(ending.output.isEmpty)
-        #expect(ending.complaint.hasPrefix("errand-bench: "))
-        #expect(ending.complaint.split(separator: "\n").count == 1)
+        #expect(ending.standardError.hasPrefix("errand-bench: "))
+        #expect(ending.standardError.split(separator: "\n").count == 1)
     }
 
     @Test func `A single row is reported as one JSON object for each concurrency`() async throws {
         let folder = try TemporaryFolder()
         let plot = folder.url.appending(path: "plot.svg")
         let ending = try await bench("layer", "--json", "--quick", "--rounds", "1", "--plot", plot.path)
-        #expect(ending.status == 0, "\(ending.complaint)")
+        #expect(ending.status == 0, "\(ending.standardError)")
         let rows = try objects(ending.output)
         #expect(rows.map { $0["row"] as? String } == ["layer", "layer"])
         #expect(rows.map { $0["concurrency"] as? Int } == [1, 16])
@@ -78,7 +78,7 @@ struct BenchTests {
 
     private func rows(_ arguments: String...) async throws -> [String: [String: Any]] {
         let ending = try await bench(arguments + ["--json"])
-        #expect(ending.status == 0, "\(ending.complaint)")
+        #expect(ending.status == 0, "\(ending.standardError)")
         return Dictionary(uniqueKeysWithValues: try objects(ending.output).map { ($0["row"] as? String ?? "", $0) })
     }
 
@@ -92,7 +92,7 @@ struct BenchTests {
 
     @Test func `Paging reports its times, its memory and the cost of showing no item twice`() async throws {
         let ending = try await bench("paging", "--json", "--quick")
-        #expect(ending.status == 0, "\(ending.complaint)")
+        #expect(ending.status == 0, "\(ending.standardError)")
         let rows = try objects(ending.output)
         #expect(rows.map { $0["row"] as? String } == ["paging", "paging-sockets"])
         for field in ["pages", "first_tenth_us", "last_tenth_us", "rss_mb", "items_mb", "dedup_cost"] {

@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @MainActor
-@Suite("Hostile parameters arrive byte by byte, or are refused unsent", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Hostile parameters arrive byte by byte, or are refused unsent", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct HostileParamsTests {
     static let texts = [
         "a\r\nX-Evil: 1", "a\nb", "a\rb", "nul\u{0}", "del\u{7F}", "tab\tx", "ümläut 苹果 🍏", "\u{202E}rtl",
@@ -50,7 +50,7 @@ struct HostileParamsTests {
     func `In a header name, a header value and a method`(_ kind: TransportKind) async throws {
         let server = try goodsServer()
         for text in Self.texts {
-            let value = try await send(kind, to: server) { $0.ownHeaders = ["X-Value": text] }
+            let value = try await send(kind, to: server) { $0.customHeaders = ["X-Value": text] }
             if value == .success {
                 let arrived = try await server.takeRequest().header("X-Value") ?? ""
                 #expect(arrived == text.trimmingCharacters(in: .whitespaces), "\(text.debugDescription)")
@@ -59,7 +59,7 @@ struct HostileParamsTests {
                 #expect(text.unicodeScalars.contains { $0.value < 32 && $0 != "\t" || $0.value == 127 })
             }
             guard !text.utf8.allSatisfy(\.isToken) else { continue }
-            #expect(try await send(kind, to: server) { $0.ownHeaders = [text: "1"] } == .failure(.invalidRequest))
+            #expect(try await send(kind, to: server) { $0.customHeaders = [text: "1"] } == .failure(.invalidRequest))
             #expect(
                 try await send(kind, to: server) { $0.method = HTTPMethod(rawValue: text) } == .failure(.invalidRequest)
             )
@@ -86,14 +86,14 @@ struct HostileParamsTests {
     {
         let server = try goodsServer()
         let proxy = try proxy(kind, server)
-        #expect(await send(through: proxy) { $0.ownSerializer = .multipart } == .success)
+        #expect(await send(through: proxy) { $0.customSerializer = .multipart } == .success)
         // A random boundary for each load is not in existing data.
         var data = try await server.takeRequest().body
         for text in Self.texts {
             screen.parts = { form in
                 form.append(Data(data), name: "n\(text)", filename: text, contentType: "a/b\(text)c")
             }
-            let ending = await send(through: proxy) { $0.ownSerializer = .multipart }
+            let ending = await send(through: proxy) { $0.customSerializer = .multipart }
             guard text.utf8.allSatisfy({ $0 >= 32 && $0 != 127 }) else {
                 #expect(ending == .failure(.invalidRequest))
                 continue
@@ -136,7 +136,7 @@ struct HostileParamsTests {
         let proxy = try proxy(kind, server)
         screen.params = nil
         for serializer in [RequestSerializer.json, .form, .multipart] {
-            let ending = await send(through: proxy) { ($0.method, $0.ownSerializer) = (method, serializer) }
+            let ending = await send(through: proxy) { ($0.method, $0.customSerializer) = (method, serializer) }
             #expect(ending == .success)
             let request = try await server.takeRequest()
             #expect(request.body.isEmpty)
@@ -175,14 +175,14 @@ struct HostileParamsTests {
         screen.params = ["v": text, "k\(text)": 1]
         #expect(await send(through: proxy) { $0.method = .get } == .success)
         #expect(try await server.takeRequest().queryItems.bytes == pairs, "\(text.debugDescription)")
-        #expect(await send(through: proxy) { $0.ownSerializer = .form } == .success)
+        #expect(await send(through: proxy) { $0.customSerializer = .form } == .success)
         #expect(try await server.takeRequest().formItems.bytes == pairs, "\(text.debugDescription)")
-        #expect(await send(through: proxy) { $0.ownSerializer = .json } == .success)
+        #expect(await send(through: proxy) { $0.customSerializer = .json } == .success)
         let members = try await server.takeRequest().json([String: JSONValue].self)
         #expect(members["v"]?.string.map { Array($0.utf8) } == value, "\(text.debugDescription)")
         #expect(members.first { $0.value == .int(1) }.map { Array($0.key.utf8) } == name, "\(text.debugDescription)")
         screen.params = ["v": text]
-        #expect(await send(through: proxy) { $0.ownSerializer = .multipart } == .success)
+        #expect(await send(through: proxy) { $0.customSerializer = .multipart } == .success)
         let parts = try #require(MultipartBody(try await server.takeRequest())).parts
         #expect(parts.map(\.name) == ["v"] && parts.map(\.bytes) == [value], "\(text.debugDescription)")
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("JSON of unknown shape costs no more than other JSON", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("JSON of unknown shape costs no more than other JSON", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct JSONTimeTests {
     /// The allowed multiple of the time of `JSONSerialization`, which is optimized, while these sources may not be.
     private static let limit = _isDebugAssertConfiguration() ? 40.0 : 2
@@ -87,7 +87,7 @@ struct JSONTimeTests {
         let body = #"{"errcode":200,"data":{"value":[[[1]]]}}"#
         for isJoined in [false, true] {
             let request = WhereRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(body) }))
-            (request.method, request.ownJoin) = (.get, isJoined)
+            (request.method, request.customCoalescesIdentical) = (.get, isJoined)
             let answer = try await request.value()
             #expect(!answer.wasOnMain)
             #expect(answer.value[0]?[0]?[0]?.int == 1)

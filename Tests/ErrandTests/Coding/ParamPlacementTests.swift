@@ -14,11 +14,12 @@ struct ParamPlacementTests {
         _ serializer: RequestSerializer,
         _ params: APIParams?,
         path: String = "/g",
-        service: APIService = .sample()
+        service: APIService = .sample(),
+        common: APIParams? = nil
     ) throws -> (query: String?, body: String, type: String?) {
         var draft = RequestDraft(method: method, path: path, params: params)
         draft.serializer = serializer
-        let request = try draft.request(for: service)
+        let request = try draft.request(for: service, with: CommonValues(params: common))
         let body = request.body.pieces.map { piece in
             if case .data(let data) = piece { String(decoding: data, as: UTF8.self) } else { "?" }
         }
@@ -111,16 +112,16 @@ struct ParamPlacementTests {
     // MARK: Serializers of the app
 
     @Test func `A serializer of the app receives the merged parameters of the body`() throws {
-        let service = APIService.sample { $0.commonParams = { ["app": "shop", "page": 1] } }
+        let common: APIParams = ["app": "shop", "page": 1]
         let xml = RequestSerializer.custom(contentType: "application/xml") { params in
             guard case .object(let members) = params else { throw CocoaError(.coderInvalidValue) }
             return .data(Data(members.keys.sorted().map { "<\($0)/>" }.joined().utf8))
         }
-        let whole = try sent(.post, xml, ["id": 7, "page": 2], path: "/g/{id}", service: service)
+        let whole = try sent(.post, xml, ["id": 7, "page": 2], path: "/g/{id}", common: common)
         #expect(whole.body == "<app/><page/>" && whole.type == "application/xml" && whole.query == nil)
-        let split = try sent(.post, xml.placing(.split(query: ["page"])), ["page": 2], service: service)
+        let split = try sent(.post, xml.placing(.split(query: ["page"])), ["page": 2], common: common)
         #expect(split.body == "<app/>" && split.query == "page=2")
-        let inQuery = try sent(.get, xml, ["page": 2], service: service)
+        let inQuery = try sent(.get, xml, ["page": 2], common: common)
         #expect(inQuery.body.isEmpty && inQuery.type == nil && inQuery.query == "app=shop&page=2")
         #expect(try sent(.post, xml, nil).type == "application/xml")
         #expect(try sent(.post, .custom(contentType: "a/b") { _ in .empty }, nil).type == nil)

@@ -155,7 +155,7 @@ struct ResponseSerializerTests {
     @Test func `A refused sign-in is not an expired login`() async {
         let answer = HTTPResponse.json(#"{"errcode":11010,"msg":"wrong password"}"#, status: 401)
         let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }))
-        request.ownLogin = true
+        request.customLogin = true
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.type == .http)
         #expect(error?.message == "wrong password")

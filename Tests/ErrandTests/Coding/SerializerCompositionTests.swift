@@ -14,7 +14,7 @@ struct SerializerCompositionTests {
         service: APIService = .sample()
     ) -> Request {
         let request = Request(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
-        request.ownAcceptedStatuses = statuses
+        request.customAcceptedStatuses = statuses
         return request
     }
 
@@ -63,7 +63,7 @@ struct SerializerCompositionTests {
         let service = APIService.sample { $0.reloginHandler = account }
         #expect(await request(GoodsRequest.self, .status(401), service: service).outcome() == .loginExpired)
         let refused = request(MaybeGoods.self, .status(422), accepting: [422], service: service)
-        refused.ownLogin = true
+        refused.customLogin = true
         #expect(try await refused.value() == nil)
         #expect(await request(GoodsRequest.self, .status(401), service: service).outcome() == .loginExpired)
         #expect(account.expiries == 1)
@@ -93,7 +93,7 @@ struct SerializerCompositionTests {
         for status in [401, 503] {
             let transport = ScriptedTransport { _ in .status(status) }
             let request = NothingRequest(proxy: APIProxy(fake: transport, service: service))
-            (request.method, request.ownAcceptedStatuses) = (.get, [status])
+            (request.method, request.customAcceptedStatuses) = (.get, [status])
             try await request.value()
             #expect(transport.requests.count == 1)
         }

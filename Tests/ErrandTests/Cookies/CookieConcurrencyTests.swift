@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// One jar that many threads use; the thread sanitizer runs these tests as well.
-@Suite(.takesTurns, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieConcurrencyTests {
     private let folder: TemporaryFolder
     private let jar: CookieJar

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The jar and curl, each reading the file that the other wrote.
-@Suite(.takesTurns, .timeLimit(.minutes(10)), .enabled(if: CookieProbe.hasCurl, "curl is not installed"))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)), .enabled(if: CookieProbe.hasCurl, "curl is not installed"))
 struct CookieCurlTests {
     private let folder: TemporaryFolder
     private let server: FixtureServer

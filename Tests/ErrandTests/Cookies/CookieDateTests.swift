@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.takesTurns, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieDateTests {
     struct Case: Decodable, Sendable, CustomTestStringConvertible {
         let test: String

@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// FAULTS 35 and 91: a server that stores any number of cookies does not evict those of another site.
-@Suite(.takesTurns, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieEvictionTests {
     let noisy = URL("https://noisy.example.org/")
     let quiet = URL("https://quiet.example.com/")

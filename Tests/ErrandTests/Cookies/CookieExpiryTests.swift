@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// FAULT 32: expiry times, and responses after a logout.
-@Suite(.takesTurns, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieExpiryTests {
     let url = URL("https://shop.example.org/")
     let noon = Date(timeIntervalSince1970: 1_800_000_000)

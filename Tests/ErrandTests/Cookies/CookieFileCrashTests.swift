@@ -5,7 +5,7 @@ import Testing
 
 /// FAULTS 24, 25, 33 and 92: a process that is killed during a save, a disk that fails, and the order of system calls.
 @Suite(
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(10)),
     .serialized,
     .enabled(if: CookieProbe.canTrace, "strace cannot trace here")

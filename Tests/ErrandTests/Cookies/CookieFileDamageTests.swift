@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// FAULT 26: whatever is at the file's path, a jar opens, keeps it under another name, and reports it.
-@Suite(.takesTurns, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieFileDamageTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")
@@ -125,7 +125,7 @@ struct CookieFileDamageTests {
     private func open(_ bytes: some Collection<UInt8>, isDamaged: Bool) throws -> [Cookie] {
         let folder = try TemporaryFolder()
         try Data(bytes).write(to: folder.file)
-        let problems = Problems()
+        let problems = CookieFileErrorRecorder()
         let jar = CookieJar(file: folder.file, onError: problems.report)
         let cookies = jar.cookies
         #expect(problems.kinds == (isDamaged ? [.setAside] : []))
@@ -137,7 +137,7 @@ struct CookieFileDamageTests {
     }
 
     private func expectSetAside() throws {
-        let problems = Problems()
+        let problems = CookieFileErrorRecorder()
         let jar = CookieJar(file: folder.file, onError: problems.report)
         jar.store(setCookie: "a=1", from: url)
         try jar.flush()

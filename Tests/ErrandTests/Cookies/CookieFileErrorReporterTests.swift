@@ -6,13 +6,13 @@ import Testing
 @Suite("Reports of problems with a cookie file", .timeLimit(.minutes(10)))
 struct CookieFileErrorReporterTests {
     private final class Owner: CookieJarOwner {
-        let problems = Problems()
+        let problems = CookieFileErrorRecorder()
         var onError: (@Sendable (any Error) -> Void)? {
             { [problems] error in if let error = error as? CookieFileError { problems.report(error) } }
         }
     }
 
-    private let problems = Problems()
+    private let problems = CookieFileErrorRecorder()
 
     private func error(_ kind: CookieFileError.Kind) -> CookieFileError {
         CookieFileError(kind, file: URL(filePath: "/cookies.txt"), reason: "a reason")
@@ -39,7 +39,7 @@ struct CookieFileErrorReporterTests {
         #expect(problems.kinds == [.setAside, .cannotWrite, .setAside])
     }
 
-    @Test func `Problems are kept until there is an owner, and reported to the first one`() {
+    @Test func `CookieFileErrorRecorder are kept until there is an owner, and reported to the first one`() {
         let reporter = CookieFileErrorReporter(hook: nil)
         reporter.record([error(.cannotRead)])
         reporter.report()

@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// FAULT 92: jars of one file are found even when their paths are spelled differently.
-@Suite("Spellings of a cookie file's path", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Spellings of a cookie file's path", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieFileIdentityTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

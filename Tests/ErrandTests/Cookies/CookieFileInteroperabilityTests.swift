@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Cookie files of other tools", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Cookie files of other tools", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieFileInteroperabilityTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

@@ -4,11 +4,11 @@ import Testing
 @testable import Errand
 
 /// FAULT 95: a jar reads no file whose contents another user could have chosen.
-@Suite("Cookie files of other users", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Cookie files of other users", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieFilePermissionTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")
-    private let problems = Problems()
+    private let problems = CookieFileErrorRecorder()
     private static let cookie = "shop.example.org\tFALSE\t/\tFALSE\t0\tsid\tplanted\n"
 
     init() throws {
@@ -114,7 +114,7 @@ struct CookieFilePermissionTests {
     func knowsPrivateGroup() throws {
         // 1 is a system group, and not the private group of root.
         for (group, isPrivate) in [(gid_t(0), true), (1, false)] {
-            let (folder, problems) = (try TemporaryFolder(), Problems())
+            let (folder, problems) = (try TemporaryFolder(), CookieFileErrorRecorder())
             try Data(Self.cookie.utf8).write(to: folder.file)
             for (path, mode) in [(folder.file, 0o660), (folder.url, 0o775)] {
                 let path = path.path(percentEncoded: false)
@@ -130,14 +130,14 @@ struct CookieFilePermissionTests {
     @Test(
         "A user reads files of root, and none of other users",
         .fault(95),
-        .enabled(if: CookieProbe.canBeNobody, "cannot become another user"),
+        .enabled(if: CookieProbe.canRunUnprivileged, "cannot become another user"),
         arguments: [
             (0, 0, 1), (65_534, 65_534, 1), (0, 65_534, 1), (1_234, 65_534, 0), (65_534, 1_234, 0), (0, 1_234, 0),
         ]
     )
     func trustsRoot(file: Int, folder: Int, count: Int) async throws {
         try create((uid_t(file), 0o644), in: (uid_t(folder), 0o755))
-        let ending = try await CookieProbe.run(["save", path, "a", "0"], under: CookieProbe.asNobody)
+        let ending = try await CookieProbe.run(["save", path, "a", "0"], under: CookieProbe.unprivilegedCommand)
         #expect(ending.lines.contains("opened \(count)"))
         #expect(ending.lines.contains("problem cannotRead") == (count == 0))
     }

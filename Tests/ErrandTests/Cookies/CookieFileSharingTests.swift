@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// FAULTS 27, 28, 31, 33 and 77: processes that share a file, that are killed or exit, and disks that fail.
-@Suite(.takesTurns, .timeLimit(.minutes(10)), .serialized)
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)), .serialized)
 struct CookieFileSharingTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")
@@ -67,9 +67,9 @@ struct CookieFileSharingTests {
         .fault(28)
     )
     func waitsForLock() throws {
-        let problems = Problems()
+        let problems = CookieFileErrorRecorder()
         let jar = CookieJar(file: folder.file, onError: problems.report)
-        let holder = try LockHolder(of: folder.file)
+        let holder = try CookieFileLockProcess(of: folder.file)
         holder.send(SIGSTOP)
         jar.store(setCookie: "a=1", from: url)
         let start = ContinuousClock.now
@@ -93,7 +93,7 @@ struct CookieFileSharingTests {
     @Test("A failed save is repeated automatically", .fault(31), .enabled(if: CookieProbe.runsSlowTests))
     func retries() async throws {
         let jar = CookieJar(file: folder.file)
-        let holder = try LockHolder(of: folder.file)
+        let holder = try CookieFileLockProcess(of: folder.file)
         jar.store(setCookie: "a=1", from: url)
         #expect(throws: CookieFileError.self) { try jar.flush() }
         try holder.kill()
@@ -114,14 +114,14 @@ struct CookieFileSharingTests {
     @Test(
         "A read-only directory is reported once, and a later save succeeds",
         .fault(31),
-        .enabled(if: !CookieProbe.isRoot || CookieProbe.canBeNobody, "cannot become another user")
+        .enabled(if: !CookieProbe.isRoot || CookieProbe.canRunUnprivileged, "cannot become another user")
     )
     func survivesReadOnlyDirectory() async throws {
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o555],
             ofItemAtPath: folder.url.path(percentEncoded: false)
         )
-        let nobody = CookieProbe.isRoot ? CookieProbe.asNobody : []
+        let nobody = CookieProbe.isRoot ? CookieProbe.unprivilegedCommand : []
         let outcome = try await CookieProbe.run(["churn", path, "a", "600"], under: nobody)
         #expect(outcome.lines.count { $0.hasPrefix("problem cannotWrite") } == 1)
         #expect(outcome.lines.count { $0.hasPrefix("failed cannotWrite") } > 1)
@@ -135,7 +135,7 @@ struct CookieFileSharingTests {
     @Test(
         "Another user's file is neither read nor replaced",
         .fault(31),
-        .enabled(if: CookieProbe.canBeNobody, "cannot become another user")
+        .enabled(if: CookieProbe.canRunUnprivileged, "cannot become another user")
     )
     func respectsOthersFile() async throws {
         try Data("secret".utf8).write(to: folder.file)
@@ -144,7 +144,7 @@ struct CookieFileSharingTests {
             [.posixPermissions: 0o777],
             ofItemAtPath: folder.url.path(percentEncoded: false)
         )
-        let outcome = try await CookieProbe.run(["save", path, "a", "10"], under: CookieProbe.asNobody)
+        let outcome = try await CookieProbe.run(["save", path, "a", "10"], under: CookieProbe.unprivilegedCommand)
         #expect(outcome.lines == ["problem cannotRead", "opened 0", "saving", "failed cannotRead", "in memory 10"])
         #expect(try Data(contentsOf: folder.file) == Data("secret".utf8))
     }

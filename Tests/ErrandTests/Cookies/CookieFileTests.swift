@@ -3,11 +3,11 @@ import Foundation
 import Testing
 
 /// FAULTS 29, 30 and 34, and the contents of the file.
-@Suite(.takesTurns, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieFileTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/cart/list")
-    private let problems = Problems()
+    private let problems = CookieFileErrorRecorder()
 
     init() throws {
         folder = try TemporaryFolder()

@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// Random header fields and files, for ten minutes with `ERRAND_SLOW_TESTS=1` and for a second otherwise.
-@Suite(.takesTurns, .timeLimit(.minutes(15)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(15)))
 struct CookieFuzzTests {
     private static let duration: Duration = CookieProbe.runsSlowTests ? .seconds(600) : .seconds(1)
     /// Fragments that are significant in the grammars.

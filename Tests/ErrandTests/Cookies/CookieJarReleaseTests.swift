@@ -13,7 +13,7 @@ struct CookieJarReleaseTests {
             let (jar, transport) = (CookieJar(), ScriptedTransport())
             DispatchQueue.concurrentPerform(iterations: 2) { _ in
                 for _ in 0..<5_000 {
-                    let service = APIService.sample { $0.reloginHandler = Asking { _ = jar.cookies } }
+                    let service = APIService.sample { $0.reloginHandler = DeinitObserver { _ = jar.cookies } }
                     _ = APIProxy(service: service, transport: transport, cookies: jar)
                 }
             }
@@ -27,7 +27,9 @@ struct CookieJarReleaseTests {
             let shared = CookieJar(file: folder.file)
             DispatchQueue.concurrentPerform(iterations: 2) { _ in
                 for _ in 0..<500 {
-                    _ = CookieJar(file: folder.file) { [asking = Asking { shared.clearInMemory() }] _ in _ = asking }
+                    _ = CookieJar(file: folder.file) { [asking = DeinitObserver { shared.clearInMemory() }] _ in
+                        _ = asking
+                    }
                     shared.clearInMemory()
                 }
             }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// FAULT 36, and the rules of RFC 6265bis that the http-state suite does not test.
-@Suite(.takesTurns, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieJarTests {
     static let shop = URL("https://shop.example.org/cart/list")
     let jar = CookieJar()

@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 /// A logout through one jar while another jar of the same file loads or saves.
-@Suite("A logout while other jars load or save", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("A logout while other jars load or save", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieLogoutRaceTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

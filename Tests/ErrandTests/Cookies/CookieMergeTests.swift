@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// FAULT 92: for each cookie, the newest update wins in a file that several jars share.
-@Suite("Updates of a shared cookie file", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Updates of a shared cookie file", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieMergeTests {
     private let folder: TemporaryFolder
     private let url = URL("https://shop.example.org/")

@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// FAULT 92: jars and processes that use one file in random order are compared to a model in which the newest update wins.
-@Suite("Random updates of a shared cookie file", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Random updates of a shared cookie file", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieModelTests {
     private static let seeds = CookieProbe.runsSlowTests ? 0..<200 : 0..<12
     private let folder: TemporaryFolder

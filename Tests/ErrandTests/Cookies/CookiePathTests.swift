@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// The path of a cookie is compared byte for byte with the path that is sent (RFC 6265bis section 5.1.4).
-@Suite("Cookie paths", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Cookie paths", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookiePathTests {
     /// All are sent unchanged; many would be equal if they were decoded or normalized.
     private static let paths = [

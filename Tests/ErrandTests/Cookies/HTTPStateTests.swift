@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The cookie suite of the IETF's http-state working group, run without a network.
-@Suite(.takesTurns, .timeLimit(.minutes(10)), .enabled(if: SharedData.freshHTTPState.exists))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)), .enabled(if: SharedData.freshHTTPState.exists))
 struct HTTPStateTests {
     struct Case: Decodable, Sendable, CustomTestStringConvertible {
         let test: String

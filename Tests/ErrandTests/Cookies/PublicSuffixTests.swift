@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.takesTurns, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct PublicSuffixTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let host: String

@@ -86,7 +86,7 @@ struct DelegateTests {
         let gate = Latch()
         let moving = ProgressTransport(gate)
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))
-        request.ownProgress = true
+        request.customProgress = true
         request.loadData()
         while screen.progress.isEmpty { await Task.yield() }
         #expect(screen.progress.last?.fractionCompleted == 0.5)
@@ -122,7 +122,7 @@ struct DelegateTests {
     @Test func `No progress is delivered after a receiver has cancelled the load`() async {
         let moving = ProgressTransport(Latch())
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))
-        request.ownProgress = true
+        request.customProgress = true
         var count = 0
         let error = await #expect(throws: APIError.self) {
             try await request.value {

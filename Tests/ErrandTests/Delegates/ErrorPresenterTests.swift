@@ -140,7 +140,7 @@ struct ErrorPresenterTests {
                 return .json(#"{"errcode":5001,"msg":"sold out"}"#)
             }
         )
-        request.ownRestartPolicy = .ignoreNew
+        request.customRestartPolicy = .ignoreNew
         let value = Task { await request.outcome() }
         while !request.isLoading { await Task.yield() }
         if isClosure { request.loadData { _ in } } else { request.loadData() }
@@ -170,7 +170,7 @@ struct ErrorPresenterTests {
         let proxy: APIProxy
         do {
             let request = request()
-            request.ownReleasePolicy = .finish
+            request.customReleasePolicy = .finish
             proxy = request.proxy
             request.loadData()
         }
@@ -183,20 +183,20 @@ struct ErrorPresenterTests {
         let server = NumberServer(count: 35)
         let list = PageAPIRequestTests.Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.errorPresenter = presenter
-        server.failsNext()
+        server.failNextRequest()
         list.reload()
         #expect(await screen.ending() == .failure(.http))
         #expect(presenter.types == [.http])
         list.reload()
         #expect(await screen.ending() == .success)
-        server.failsNext()
+        server.failNextRequest()
         list.loadNextPage()
         #expect(await screen.ending() == .failure(.http))
-        server.failsNext()
+        server.failNextRequest()
         list.retry()
         #expect(await screen.ending() == .failure(.http))
         #expect(presenter.types == [.http, .http, .http])
-        server.failsNext()
+        server.failNextRequest()
         await #expect(throws: APIError.self) { try await list.allItems() }
         #expect(presenter.calls.count == 3)
     }

@@ -126,8 +126,8 @@ struct ReentrancyTests {
         request = GoodsRequest(delegate: self, paramSource: self, proxy: proxy)
         request?.interceptor = interceptor
         request?.validator = validator
-        request?.ownSerializer = .multipart
-        request?.ownProgress = callback == .progress
+        request?.customSerializer = .multipart
+        request?.customProgress = callback == .progress
         attach()
     }
 

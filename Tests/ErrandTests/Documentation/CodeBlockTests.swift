@@ -3,7 +3,7 @@ import Testing
 
 @Suite(
     "Every code block of the documentation compiles",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(10)),
     .enabled(if: TypeChecker.compiler != nil, "no swiftc")
 )

@@ -9,8 +9,8 @@ struct BodyLinkTests {
     final class Texts: PageAPIRequest<PageModel<String>>, APIManager {
         let path = "/texts"
         var method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = .djangoCursor
-        override var strategy: any PageStrategy { ownStrategy }
+        var customStrategy: any PageStrategy = .djangoCursor
+        override var strategy: any PageStrategy { customStrategy }
         override var headers: HTTPHeaders { ["Authorization": "token 1", "X-Key": "s3cret", "Accept": "text/x"] }
     }
 
@@ -22,7 +22,7 @@ struct BodyLinkTests {
         service.commonParams = { ["v": 1] }
         service.adapt = { $0.headers["X-Signature"] = "s3cret" }
         let list = Texts(proxy: APIProxy(service: service, transport: transport))
-        list.ownStrategy = strategy
+        list.customStrategy = strategy
         return (list, transport)
     }
 
@@ -121,8 +121,8 @@ struct BodyLinkTests {
     final class Rows: PageAPIRequest<PageModel<Int>>, APIManager {
         let path = "/rows"
         let method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = .djangoCursor
-        override var strategy: any PageStrategy { ownStrategy }
+        var customStrategy: any PageStrategy = .djangoCursor
+        override var strategy: any PageStrategy { customStrategy }
     }
 
     private nonisolated static func rows(for request: HTTPRequest, isCounted: Bool, size: Int) -> HTTPResponse {
@@ -147,7 +147,7 @@ struct BodyLinkTests {
             let transport = ScriptedTransport { Self.rows(for: $0, isCounted: isCounted, size: 20) }
             let service = APIService.sample { $0.envelope = nil }
             let list = Rows(proxy: APIProxy(fake: transport, service: service))
-            list.ownStrategy = strategy
+            list.customStrategy = strategy
             #expect(try await list.allItems() == Array(0..<137))
             #expect(transport.requests.count == requests)
             #expect(list.totalCount == (isCounted ? 137 : nil))
@@ -161,7 +161,7 @@ struct BodyLinkTests {
             return Self.rows(for: request, isCounted: true, size: 10)
         }
         let list = Rows(proxy: APIProxy(fake: transport, service: .sample { $0.envelope = nil }))
-        list.ownStrategy = .djangoPageNumber(size: 50)
+        list.customStrategy = .djangoPageNumber(size: 50)
         #expect(try await list.allItems() == Array(0..<137))
         #expect(transport.requests.count == 14)
     }

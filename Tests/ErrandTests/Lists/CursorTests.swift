@@ -9,8 +9,8 @@ struct CursorTests {
     final class Texts: PageAPIRequest<[String]>, APIManager {
         let path = "/texts"
         var method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = .cursor()
-        override var strategy: any PageStrategy { ownStrategy }
+        var customStrategy: any PageStrategy = .cursor()
+        override var strategy: any PageStrategy { customStrategy }
     }
 
     private func list(
@@ -24,7 +24,7 @@ struct CursorTests {
         service.commonParams = { ["v": 1] }
         let screen = Self.screen
         let list = Texts(paramSource: screen, proxy: APIProxy(service: service, transport: transport))
-        list.ownStrategy = strategy
+        list.customStrategy = strategy
         return (list, transport)
     }
 

@@ -24,7 +24,7 @@ struct Entry: Codable, Sendable, Hashable {
     var sendsTotal = false
     /// Whether a page after the end is a 404.
     var isStrict = false
-    var failsNext = false
+    var failNextRequest = false
     /// Holds all answers until it is open.
     var gate: Latch?
     /// Whether a held answer is made before the gate is open.
@@ -65,13 +65,13 @@ struct Entry: Codable, Sendable, Hashable {
         queries.append(request.url.query ?? "")
         let early = page(for: request)
         guard let gate else { return early }
-        await gate.waitUncancelled()
+        await gate.waitIgnoringCancellation()
         return answersEarly ? early : page(for: request)
     }
 
     private func page(for request: HTTPRequest) -> HTTPResponse {
-        guard !failsNext else {
-            failsNext = false
+        guard !failNextRequest else {
+            failNextRequest = false
             return HTTPResponse(status: 503)
         }
         let query = URLComponents(url: request.url, resolvingAgainstBaseURL: true)?.queryItems ?? []
@@ -98,11 +98,11 @@ struct Entry: Codable, Sendable, Hashable {
 final class Entries: PageAPIRequest<PageModel<Entry>>, APIManager {
     let path = "/entries"
     let method = HTTPMethod.get
-    var ownStrategy: any PageStrategy = .pageNumber()
+    var customStrategy: any PageStrategy = .pageNumber()
     var identifies = true
     var limit: Int?
     var onService: () -> Void = {}
-    override var strategy: any PageStrategy { ownStrategy }
+    override var strategy: any PageStrategy { customStrategy }
     override var itemID: ItemID<Entry>? { identifies ? ItemID(\.id) : nil }
     override var maxPages: Int? { limit }
     override var service: APIService? {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A list that is edited agrees with its server", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("A list that is edited agrees with its server", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ListEditModelTests {
     /// A run of random edits and loads of a list, and of the same edits of the server's list.
     @MainActor final class Run {
@@ -34,9 +34,9 @@ struct ListEditModelTests {
             isWindow = server.way != .cursor && Bool.random(using: &random)
             server.sendsTotal = Bool.random(using: &random)
             server.isStrict = Bool.random(using: &random)
-            (server.gate, server.failsNext) = (nil, false)
+            (server.gate, server.failNextRequest) = (nil, false)
             server.reset(Int.random(in: 0...14, using: &random))
-            list.ownStrategy = server.strategy(totalIsExact: server.sendsTotal && Bool.random(using: &random))
+            list.customStrategy = server.strategy(totalIsExact: server.sendsTotal && Bool.random(using: &random))
             list.identifies = Bool.random(using: &random)
             list.limit = isWindow ? Int.random(in: 1...3, using: &random) : nil
             list.pageObserver = table
@@ -68,9 +68,9 @@ struct ListEditModelTests {
             case .refreshAll: list.refreshAll()
             case .retry: list.retry()
             case .fail:
-                server.failsNext = true
+                server.failNextRequest = true
                 list.loadNextPage()
-                if !list.isLoading { server.failsNext = false }
+                if !list.isLoading { server.failNextRequest = false }
             case .edit, .otherEdit: return edit()
             case .held, .heldReload: return await editWhileLoading(reloads: action == .heldReload)
             }

@@ -16,7 +16,7 @@ struct ListEditTests {
         server.reset(10)
         list = Entries(delegate: screen, proxy: APIProxy(service: server.service, transport: server.transport))
         list.pageObserver = table
-        list.ownStrategy = server.strategy()
+        list.customStrategy = server.strategy()
     }
 
     private func load(_ pages: Int) async {
@@ -32,7 +32,7 @@ struct ListEditTests {
 
     private func use(_ way: EditingServer.Way) {
         server.way = way
-        list.ownStrategy = server.strategy()
+        list.customStrategy = server.strategy()
     }
 
     private var ids: [Int] { list.items.map(\.id) }
@@ -273,7 +273,7 @@ struct ListEditTests {
         use(.offset)
         list.identifies = false
         await load(1)
-        server.failsNext = true
+        server.failNextRequest = true
         list.loadNextPage()
         #expect(await screen.ending() == .failure(.http))
         server.entries.remove(at: 2)

@@ -45,7 +45,7 @@ struct ListIndicatorTests {
         list.reload(params: nil, indicator: indicator)
         #expect(await screen.endings(3) == [.cancel, .cancel, .success])
         #expect(indicator.shown.count == 3 && indicator.isBalanced)
-        server.failsNext()
+        server.failNextRequest()
         list.loadNextPage(indicator: indicator)
         #expect(await screen.ending() == .failure(.http))
         list.loadNextPage(indicator: indicator)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A list always agrees with its model", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("A list always agrees with its model", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ListModelTests {
     /// The server's list of numbers, which answers on the main actor.
     @MainActor final class Server {

@@ -77,7 +77,7 @@ struct ListReentrancyTests {
         stage.list.identifies = true
         stage.list.reload()
         await stage.settle()
-        for number in (-10..<0).reversed() { stage.server.insertInFront(number) }
+        for number in (-10..<0).reversed() { stage.server.insertAtStart(number) }
         stage.act(in: .observer) { $0.cancelAllRequests() }
         stage.list.itemAppeared(at: 9)
         await stage.settle()
@@ -174,11 +174,11 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
         case .refreshAll: list.refreshAll()
         case .next: list.loadNextPage()
         case .failing:
-            server.failsNext()
+            server.failNextRequest()
             list.loadNextPage()
         }
         await settle()
-        server.failsNext(nil)
+        server.failNextRequest(nil)
         // Not every load calls every hook.
         if !hasActed { list.loadData(indicator: self) }
         await settle()

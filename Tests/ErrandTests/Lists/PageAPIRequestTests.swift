@@ -56,7 +56,7 @@ struct PageAPIRequestTests {
         let list = Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.loadNextPage()
         #expect(await screen.ending() == .success)
-        server.insertInFront()
+        server.insertAtStart()
         while list.loadNextPage() != nil { #expect(await screen.ending() == .success) }
         #expect(list.items == Array(0..<35))
     }
@@ -92,7 +92,7 @@ struct PageAPIRequestTests {
             list.loadNextPage()
             #expect(await screen.ending() == .success)
         }
-        server.failsNext()
+        server.failNextRequest()
         list.loadNextPage()
         #expect(await screen.ending() == .failure(.http))
         #expect(list.appendState.error?.type == .http)
@@ -111,7 +111,7 @@ struct PageAPIRequestTests {
             list.loadNextPage()
             #expect(await screen.ending() == .success)
         }
-        server.failsNext()
+        server.failNextRequest()
         list.reload()
         #expect(await screen.ending() == .failure(.http))
         #expect(list.refreshState.error?.type == .http)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Lists over sockets", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("Lists over sockets", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct PageLiveTests {
     struct Issue: Decodable, Sendable {
         let number: Int
@@ -37,14 +37,14 @@ struct PageLiveTests {
     final class LongList: PageAPIRequest<[Int]>, APIManager {
         let path = "/long"
         let method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = .pageNumber()
-        override var strategy: any PageStrategy { ownStrategy }
+        var customStrategy: any PageStrategy = .pageNumber()
+        override var strategy: any PageStrategy { customStrategy }
         override var headers: HTTPHeaders { ["X-Secret": "31d4d96e"] }
     }
 
     private func list(_ kind: TransportKind, _ server: FixtureServer, _ strategy: any PageStrategy) throws -> LongList {
         let list = LongList(proxy: try proxy(kind, server))
-        list.ownStrategy = strategy
+        list.customStrategy = strategy
         return list
     }
 
@@ -137,7 +137,7 @@ struct PageLiveTests {
     func `A server that repeats its first page is detected`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .json(bytes: "[1,2,3]".utf8) }
         for strategy in [PageNumberStrategy(size: 3), OffsetStrategy(limit: 3)] as [any PageStrategy] {
-            server.forgetRequests()
+            server.removeRecordedRequests()
             let list = try list(kind, server, strategy)
             let error = await #expect(throws: APIError.self) { try await list.allItems() }
             #expect(error?.type == .decoding)

@@ -11,8 +11,8 @@ struct PageRaceTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        var ownRestartPolicy = RestartPolicy.cancelPrevious
-        override var restartPolicy: RestartPolicy { ownRestartPolicy }
+        var customRestartPolicy = RestartPolicy.cancelPrevious
+        override var restartPolicy: RestartPolicy { customRestartPolicy }
         override var strategy: any PageStrategy { .offset(limit: 2) }
     }
 
@@ -33,7 +33,7 @@ struct PageRaceTests {
     private func list(_ policy: RestartPolicy, _ gates: [Latch?]) -> Numbers {
         self.gates.set(gates)
         let list = Numbers(delegate: screen, proxy: APIProxy(fake: transport))
-        list.ownRestartPolicy = policy
+        list.customRestartPolicy = policy
         return list
     }
 

@@ -34,10 +34,10 @@ struct PageSequenceTests {
 
     @Test func `After a failure the iterator requests the same page`() async throws {
         var pages = list.pages.makeAsyncIterator()
-        server.failsNext()
+        server.failNextRequest()
         await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .http }
         #expect(try await pages.next() == Array(0..<10))
-        server.failsNext()
+        server.failNextRequest()
         await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .http }
         #expect(list.items == Array(0..<10))
         #expect(try await pages.next() == Array(10..<20))
@@ -50,7 +50,7 @@ struct PageSequenceTests {
     @Test func `An element contains only new items`() async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
-        server.insertInFront()
+        server.insertAtStart()
         #expect(try await pages.next() == Array(10..<19))
     }
 

@@ -8,12 +8,12 @@ struct PageWindowTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = .offset(limit: 10)
-        var ownLimit: Int?
+        var customStrategy: any PageStrategy = .offset(limit: 10)
+        var customLimit: Int?
         var identifies = true
-        override var strategy: any PageStrategy { ownStrategy }
+        override var strategy: any PageStrategy { customStrategy }
         override var itemID: ItemID<Int>? { identifies ? ItemID(\.self) : nil }
-        override var maxPages: Int? { ownLimit }
+        override var maxPages: Int? { customLimit }
         override var prefetchDistance: Int { 2 }
     }
 
@@ -56,7 +56,7 @@ struct PageWindowTests {
     }
 
     @Test func `A window moves down and up, and a table is updated row by row`() async {
-        list.ownLimit = 2
+        list.customLimit = 2
         await load(5)
         #expect(list.items == Array(30..<45))
         #expect(list.pageCount == 2)
@@ -78,7 +78,7 @@ struct PageWindowTests {
     }
 
     @Test func `A list that starts at an offset is loaded in both directions`() async {
-        list.ownStrategy = .offset(limit: 10, startOffset: 25)
+        list.customStrategy = .offset(limit: 10, startOffset: 25)
         list.identifies = false
         await load(1)
         while list.loadPreviousPage() != nil { #expect(await screen.ending() == .success) }
@@ -92,9 +92,9 @@ struct PageWindowTests {
     }
 
     @Test func `A previous page that fails can be loaded again`() async {
-        list.ownStrategy = .offset(limit: 10, startOffset: 10)
+        list.customStrategy = .offset(limit: 10, startOffset: 10)
         await load(1)
-        server.failsNext()
+        server.failNextRequest()
         list.loadPreviousPage()
         #expect(await screen.ending() == .failure(.http))
         #expect(list.prependState.error?.type == .http)
@@ -106,7 +106,7 @@ struct PageWindowTests {
     }
 
     @Test func `A window of no pages is refused`() async {
-        list.ownLimit = 0
+        list.customLimit = 0
         list.reload()
         #expect(await screen.ending() == .failure(.invalidRequest))
         #expect(server.queries.isEmpty)
@@ -115,7 +115,7 @@ struct PageWindowTests {
     @Test func `A refresh of all pages replaces the list at once, without gaps and repetitions`() async {
         list.identifies = false
         await load(3)
-        for _ in 0..<5 { server.insertInFront() }
+        for _ in 0..<5 { server.insertAtStart() }
         let first = list.refreshAll()
         #expect(list.refreshState.isLoading)
         #expect(list.loadNextPage() == first)
@@ -137,8 +137,8 @@ struct PageWindowTests {
 
     @Test func `A refresh with a failed page does not change the list, and a retry starts again`() async {
         await load(3)
-        server.insertInFront()
-        server.failsNext("offset=10")
+        server.insertAtStart()
+        server.failNextRequest("offset=10")
         list.refreshAll()
         #expect(await screen.endings(2) == [.success, .failure(.http)])
         #expect(list.refreshState.error?.type == .http)
@@ -172,7 +172,7 @@ struct PageWindowTests {
     }
 
     @Test func `A refresh of a window starts at its first page`() async {
-        list.ownLimit = 2
+        list.customLimit = 2
         await load(4)
         list.refreshAll()
         #expect(await screen.endings(2) == [.success, .success])
@@ -190,7 +190,7 @@ struct PageWindowTests {
         for row in 7...9 { list.itemAppeared(at: row) }
         #expect(await screen.ending() == .success)
         #expect(server.queries.count == 2)
-        server.failsNext()
+        server.failNextRequest()
         list.itemAppeared(at: 19)
         #expect(await screen.ending() == .failure(.http))
         list.itemAppeared(at: 19)
@@ -198,7 +198,7 @@ struct PageWindowTests {
     }
 
     @Test func `A row near the beginning loads the dropped page`() async {
-        list.ownLimit = 2
+        list.customLimit = 2
         await load(3)
         list.itemAppeared(at: 3)
         #expect(!list.isLoading)
@@ -209,7 +209,7 @@ struct PageWindowTests {
 
     @Test func `After a page without new items the next one is loaded for the same row`() async {
         await load(1)
-        for number in (-10..<0).reversed() { server.insertInFront(number) }
+        for number in (-10..<0).reversed() { server.insertAtStart(number) }
         list.itemAppeared(at: 9)
         #expect(await screen.endings(2) == [.success, .success])
         #expect(list.items == Array(0..<20))

@@ -39,7 +39,7 @@ final class PagingServer: Sendable {
     struct Rules {
         var way = Way.number
         var size = Size.honoured
-        var ownSize = 5
+        var customSize = 5
         var asked = 5
         var total = Total.none
         /// The error of each total.
@@ -79,7 +79,7 @@ final class PagingServer: Sendable {
         return state.withLock { state in
             change(&state)
             state.requests += 1
-            let size = rules.size.effective(requested: number("size") ?? rules.asked, own: rules.ownSize)
+            let size = rules.size.effective(requested: number("size") ?? rules.asked, own: rules.customSize)
             var start = number("start") ?? ((number("page") ?? 1) - 1) * size
             if start >= state.count, start > 0 {
                 if rules.pastEnd == .notFound { return HTTPResponse(status: 404) }
@@ -119,7 +119,7 @@ extension PagingServer.Rules {
     init(using random: inout SplitMix) {
         way = PagingServer.Way.allCases.randomElement(using: &random) ?? .number
         size = PagingServer.Size.allCases.randomElement(using: &random) ?? .honoured
-        ownSize = Int.random(in: 1...6, using: &random)
+        customSize = Int.random(in: 1...6, using: &random)
         asked = Int.random(in: 1...8, using: &random)
         total = PagingServer.Total.allCases.randomElement(using: &random) ?? .none
         error = Int.random(in: -1...1, using: &random)

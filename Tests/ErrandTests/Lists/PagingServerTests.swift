@@ -11,15 +11,15 @@ struct PagingServerTests {
     final class Numbers: PageAPIRequest<PageModel<Int>>, APIManager {
         let path = "/numbers"
         let method = HTTPMethod.get
-        var ownStrategy: any PageStrategy = .pageNumber()
+        var customStrategy: any PageStrategy = .pageNumber()
         var limit: Int?
-        override var strategy: any PageStrategy { ownStrategy }
+        override var strategy: any PageStrategy { customStrategy }
         override var maxPages: Int? { limit }
     }
 
     private func list(_ server: PagingServer, opening: Int? = nil) -> Numbers {
         let list = Numbers(proxy: APIProxy(fake: server.transport, service: .sample { $0.envelope = nil }))
-        list.ownStrategy = server.rules.strategy(opening: opening)
+        list.customStrategy = server.rules.strategy(opening: opening)
         return list
     }
 
@@ -36,11 +36,12 @@ struct PagingServerTests {
     @Test(
         .fault(81),
         arguments: [
-            Rules(size: .capped, ownSize: 100, asked: 200, total: .both), Rules(ownSize: 20, asked: 10, total: .both),
-            Rules(size: .ignored, ownSize: 20, asked: 50, total: .both),
-            Rules(size: .ignored, ownSize: 20, asked: 10, total: .both, pastEnd: .notFound),
-            Rules(size: .ignored, ownSize: 20, asked: 10, total: .pagesOfAskedSize, pastEnd: .notFound),
-            Rules(size: .capped, ownSize: 100, asked: 200, pastEnd: .notFound),
+            Rules(size: .capped, customSize: 100, asked: 200, total: .both),
+            Rules(customSize: 20, asked: 10, total: .both),
+            Rules(size: .ignored, customSize: 20, asked: 50, total: .both),
+            Rules(size: .ignored, customSize: 20, asked: 10, total: .both, pastEnd: .notFound),
+            Rules(size: .ignored, customSize: 20, asked: 10, total: .pagesOfAskedSize, pastEnd: .notFound),
+            Rules(size: .capped, customSize: 100, asked: 200, pastEnd: .notFound),
         ]
     )
     func `137 items are 137 items`(_ rules: Rules) async throws {
@@ -75,7 +76,7 @@ struct PagingServerTests {
             (rules.way, rules.change) = (Bool.random(using: &random) ? .number : .offset, .none)
             if rules.pastEnd == .lastPage { rules.pastEnd = .notFound }
             let server = PagingServer(rules, count: Int.random(in: 1...30, using: &random))
-            let size = rules.size.effective(requested: rules.asked, own: rules.ownSize)
+            let size = rules.size.effective(requested: rules.asked, own: rules.customSize)
             let start = Int.random(in: 0..<server.count, using: &random)
             let list = list(server, opening: rules.way == .number ? start / size + 1 : start)
             _ = try await list.ending(of: list.reload()).get()
@@ -113,7 +114,7 @@ struct PagingServerTests {
     @Test(.fault(81)) func `With an exact total nothing is asked for past the end`() async throws {
         for (count, size) in [(7, 20), (20, 20), (40, 20), (41, 20), (0, 20)] {
             let server = PagingServer(
-                Rules(ownSize: size, asked: size, total: .items, pastEnd: .notFound),
+                Rules(customSize: size, asked: size, total: .items, pastEnd: .notFound),
                 count: count
             )
             for strategy in [
@@ -121,7 +122,7 @@ struct PagingServerTests {
                 OffsetStrategy(offsetKey: "start", limitKey: "size", limit: size, totalIsExact: true),
             ] as [any PageStrategy] {
                 let (list, before) = (list(server), server.requests)
-                list.ownStrategy = strategy
+                list.customStrategy = strategy
                 #expect(try await list.allItems() == Array(0..<count))
                 #expect(server.requests - before == max(1, (count + size - 1) / size))
             }

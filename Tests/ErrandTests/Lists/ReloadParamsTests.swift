@@ -51,7 +51,7 @@ struct ReloadParamsTests {
         let list = numbers()
         list.reload(params: ["text": "pen"])
         #expect(await screen.ending() == .success)
-        server.failsNext("ink")
+        server.failNextRequest("ink")
         list.reload(params: ["text": "ink"])
         #expect(await screen.ending() == .failure(.http))
         list.loadNextPage()
@@ -84,7 +84,7 @@ struct ReloadParamsTests {
 
     @Test func `Without a list, the first page has the parameters of the reload that failed`() async {
         let list = numbers()
-        server.failsNext()
+        server.failNextRequest()
         list.reload(params: ["text": "pen"])
         #expect(await screen.ending() == .failure(.http))
         list.loadNextPage()
@@ -96,7 +96,7 @@ struct ReloadParamsTests {
         let list = numbers()
         list.reload(params: ["text": "pen"])
         #expect(await screen.ending() == .success)
-        server.failsNext()
+        server.failNextRequest()
         list.loadNextPage()
         #expect(await screen.ending() == .failure(.http))
         #expect((list as BaseAPIRequest).loadAgain() != nil)

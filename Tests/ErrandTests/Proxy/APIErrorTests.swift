@@ -9,7 +9,7 @@ struct APIErrorTests {
     private func error(_ answer: HTTPResponse, service: APIService = .sample()) async -> APIError? {
         let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "Cookie": "sid=s3cret"]
         let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
-        request.ownHeaders = headers
+        request.customHeaders = headers
         request.method = .get
         request.reform = { _ in ["token": "s3cret"] }
         return await #expect(throws: APIError.self) { try await request.value() }

@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @MainActor
-@Suite("A downloaded file of an accepted status", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("A downloaded file of an accepted status", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct AcceptedDownloadTests {
     private final class Download: SampleRequest, APIManager {
         typealias Response = DownloadedFile
@@ -32,7 +32,7 @@ struct AcceptedDownloadTests {
     private func request(_ transport: any HTTPTransport, _ service: APIService = .sample()) -> Download {
         let request = Download(proxy: APIProxy(service: service, transport: transport))
         (request.method, request.target) = (.get, .file(folder.file))
-        request.ownAcceptedStatuses = [304, 404]
+        request.customAcceptedStatuses = [304, 404]
         return request
     }
 
@@ -91,7 +91,7 @@ struct AcceptedDownloadTests {
             let transport = ScriptedTransport { _ in .text("new", status: status) }
             let request = Choosing(proxy: APIProxy(fake: transport))
             (request.method, request.target) = (.get, .file(folder.file))
-            request.ownAcceptedStatuses = [404]
+            request.customAcceptedStatuses = [404]
             let result = await APIBatch.results(of: request)
             #expect((try? result.get().url) == (isFile ? folder.file : nil))
             guard !isFile else { continue }

@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 /// Changes of the cookie jar while loads are under way.
-@MainActor @Suite("Several accounts", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("Several accounts", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct AccountTests {
     private let screen = Screen()
     private let folder: TemporaryFolder
@@ -124,7 +124,7 @@ struct AccountTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
         #expect(await screen.ending() == .success)
-        request.ownService = service
+        request.customService = service
         request.loadData()
         #expect(await screen.ending() == .success)
         proxy.defaultService = service

@@ -49,7 +49,7 @@ struct DeadlineTests {
     @Test func `A load whose service never returns from adapting ends as a timeout`() async {
         let never = Latch()
         defer { never.open() }
-        let proxy = proxy(ScriptedTransport()) { $0.adapt = { _ in await never.waitUncancelled() } }
+        let proxy = proxy(ScriptedTransport()) { $0.adapt = { _ in await never.waitIgnoringCancellation() } }
         let request = load(proxy)
         await clock.waitForSleepers()
         clock.advance(by: .seconds(10))
@@ -103,7 +103,7 @@ struct DeadlineTests {
         let slow = load(proxy, "/slow")
         await transport.waitForRequests(1)
         let queued = GoodsRequest(delegate: screen, proxy: proxy)
-        queued.ownDeadline = .seconds(1)
+        queued.customDeadline = .seconds(1)
         queued.loadData()
         clock.advance(by: .seconds(100))
         gate.open()
@@ -122,19 +122,21 @@ struct DeadlineTests {
         await transport.waitForRequests(1)
         let shared = (0..<count).map { _ in
             let request = GoodsRequest(delegate: screen, proxy: proxy)
-            (request.path, request.method, request.ownJoin) = ("/shared", .get, true)
-            request.ownDeadline = .seconds(5)
+            (request.path, request.method, request.customCoalescesIdentical) = ("/shared", .get, true)
+            request.customDeadline = .seconds(5)
             request.loadData()
             return request
         }
-        while proxy.memberCount < count || proxy.queuedCount < 1 { await Task.yield() }
+        while proxy.sharedLoadCount < count || proxy.queuedCount < 1 { await Task.yield() }
         clock.advance(by: .seconds(100))
         gates["slow"]?.open()
         #expect(await screen.ending() == .success)
         await transport.waitForRequests(2)
         await clock.waitForSleepers(count)
         let late = GoodsRequest(delegate: screen, proxy: proxy)
-        (late.path, late.method, late.ownJoin, late.ownDeadline) = ("/shared", .get, true, .seconds(7))
+        (late.path, late.method, late.customCoalescesIdentical, late.customDeadline) = (
+            "/shared", .get, true, .seconds(7)
+        )
         late.loadData()
         await clock.waitForSleepers(count + 1)
         clock.advance(by: .seconds(6))
@@ -151,7 +153,7 @@ struct DeadlineTests {
             return .json(goodsJSON([]))
         }
         let request = GoodsRequest(delegate: screen, proxy: proxy(transport))
-        request.ownDeadline = .seconds(2)
+        request.customDeadline = .seconds(2)
         request.loadData()
         await clock.waitForSleepers()
         clock.advance(by: .seconds(2))

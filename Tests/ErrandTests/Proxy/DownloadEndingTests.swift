@@ -11,7 +11,7 @@ import Testing
 @Suite(
     "A download changes its target when it succeeds, and only then",
     .serialized,
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(10))
 )
 struct DownloadEndingTests {
@@ -59,7 +59,7 @@ struct DownloadEndingTests {
         // Ignores its cancel, and writes its file after the load has ended.
         let deaf = ScriptedTransport { _ in
             arrived.open()
-            await latch.waitUncancelled()
+            await latch.waitIgnoringCancellation()
             return .text("new")
         }
         let server = try FixtureServer.start { _ in
@@ -68,7 +68,7 @@ struct DownloadEndingTests {
         let screen = Screen()
         let request = request(try kind?.make() ?? deaf) { if kind != nil { $0.baseURL = server.baseURL } }
         let witness = DownloadScene.Witness(folder)
-        (request.delegate, request.ownProgress) = (screen, true)
+        (request.delegate, request.customProgress) = (screen, true)
         request.loadData(indicator: witness)
         if kind == nil { try await arrived.wait() } else { while screen.progress.isEmpty { await Task.yield() } }
         let work = request.proxy.context.loads.tasks.first
@@ -81,7 +81,7 @@ struct DownloadEndingTests {
         #expect(folder.contents == ["cookies.txt": "old"])
     }
 
-    @Test(.fault(93), arguments: TransportKind.survivingCutHeads)
+    @Test(.fault(93), arguments: TransportKind.supportingInterruptedHeads)
     func `Cancelled by another thread while its bytes arrive, it ends once, in agreement with its file`(
         _ kind: TransportKind
     ) async throws {

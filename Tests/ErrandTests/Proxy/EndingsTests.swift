@@ -88,7 +88,7 @@ struct EndingsTests {
         let endings = proxy.endings
         do {
             let kept = request("/goods", proxy)
-            kept.ownReleasePolicy = .finish
+            kept.customReleasePolicy = .finish
             kept.loadData()
             let dropped = request("/goods/2", proxy)
             dropped.delegate = nil
@@ -120,7 +120,7 @@ struct EndingsTests {
         let proxy = APIProxy(fake: transport)
         let (endings, begun) = (proxy.endings, Latch())
         let reader = Task {
-            if isEarly { await begun.waitUncancelled() }
+            if isEarly { await begun.waitIgnoringCancellation() }
             var count = 0
             for await _ in endings { count += 1 }
             return count
@@ -173,7 +173,7 @@ struct EndingsTests {
     }
 
     @Test func `Nothing is made without a reader, and nothing of an app is released under the lock`() {
-        struct Holder: Error { let object: Asking }
+        struct Holder: Error { let object: DeinitObserver }
         let publisher = EndingPublisher()
         publisher.publish {
             Issue.record("made")
@@ -182,7 +182,7 @@ struct EndingsTests {
         let released = Counter()
         var reader: EndedRequests? = EndedRequests(of: publisher)
         for _ in 0...EndedRequests.capacity {
-            let object = Asking {
+            let object = DeinitObserver {
                 _ = released.next()
                 // Would wait for ever for a lock that is held.
                 _ = EndedRequests(of: publisher)

@@ -5,10 +5,10 @@ import Testing
 @testable import Errand
 
 /// The errors of cookie jars that a proxy's error hook receives.
-@Suite("The error hook", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The error hook", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ErrorHookTests {
     private let folder: TemporaryFolder
-    private let problems = Problems()
+    private let problems = CookieFileErrorRecorder()
     private let url = URL("http://shop.test/")
 
     init() throws {
@@ -73,7 +73,7 @@ struct ErrorHookTests {
 
     @Test func `A jar with a separate hook reports only to that hook`() throws {
         try Data("damage".utf8).write(to: folder.file)
-        let own = Problems()
+        let own = CookieFileErrorRecorder()
         let proxy = proxy(CookieJar(file: folder.file, onError: own.report))
         proxy.onError = problems.report
         #expect(own.kinds == [.setAside])
@@ -82,7 +82,7 @@ struct ErrorHookTests {
 
     @Test func `A jar of two proxies reports to the first that exists`() throws {
         let jar = try jarWithoutPlace()
-        let other = Problems()
+        let other = CookieFileErrorRecorder()
         var first: APIProxy? = proxy(jar)
         first?.onError = problems.report
         jar.store(setCookie: "a=1", from: url)
@@ -114,7 +114,7 @@ struct ErrorHookTests {
     }
 }
 
-extension Problems {
+extension CookieFileErrorRecorder {
     @Sendable func report(_ error: any Error) {
         guard let error = error as? CookieFileError else { preconditionFailure("\(error) is no problem of a jar") }
         report(error)

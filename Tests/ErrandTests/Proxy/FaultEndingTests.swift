@@ -6,7 +6,11 @@ import Testing
 @testable import Errand
 
 @MainActor
-@Suite("For every fault of a server, a load ends once, with the right type", .takesTurns, .timeLimit(.minutes(10)))
+@Suite(
+    "For every fault of a server, a load ends once, with the right type",
+    .limitedConcurrency,
+    .timeLimit(.minutes(10))
+)
 struct FaultEndingTests {
     /// The faults, numbered as in the fault matrix.
     enum Fault: Int, CaseIterable, Sendable {
@@ -55,7 +59,7 @@ struct FaultEndingTests {
         try await expectOneEnding(kind, fault)
     }
 
-    @Test(.fault(4), arguments: TransportKind.survivingCutHeads)
+    @Test(.fault(4), arguments: TransportKind.supportingInterruptedHeads)
     func `A load has one ending inside the header block`(_ kind: TransportKind) async throws {
         try await expectOneEnding(kind, .headersDrip)
     }
@@ -66,9 +70,9 @@ struct FaultEndingTests {
         let screen = Screen()
         let indicator = IndicatorSpy()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
-        if fault == .neverAnswers { request.ownTimeout = .milliseconds(500) }
+        if fault == .neverAnswers { request.customTimeout = .milliseconds(500) }
         // A slow body is not idle.
-        if [.bodyDrips, .headersDrip].contains(fault) { request.ownDeadline = .milliseconds(500) }
+        if [.bodyDrips, .headersDrip].contains(fault) { request.customDeadline = .milliseconds(500) }
         request.loadData(indicator: indicator)
         #expect(await screen.ending() == .failure(fault.type))
         #expect(screen.errors.first?.message.isEmpty == false)

@@ -20,7 +20,7 @@ struct JoinTests {
     private func request(_ proxy: APIProxy, joins: Bool = true, _ method: HTTPMethod = .get) -> GoodsRequest {
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
         request.method = method
-        request.ownJoin = joins
+        request.customCoalescesIdentical = joins
         return request
     }
 
@@ -29,13 +29,13 @@ struct JoinTests {
         let proxy = APIProxy(fake: transport)
         let requests = (0..<10).map { _ in request(proxy) }
         let ids = requests.map { $0.loadData() }
-        while proxy.memberCount < 10 { await Task.yield() }
+        while proxy.sharedLoadCount < 10 { await Task.yield() }
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 10))
         #expect(Set(ids).count == 10)
         #expect(transport.requests.count == 1)
         #expect(requests.allSatisfy { $0.response?.first?.name == "pen" })
-        #expect(proxy.memberCount == 0)
+        #expect(proxy.sharedLoadCount == 0)
     }
 
     @Test func `A cancel ends one load and leaves the exchange to the others`() async {
@@ -44,7 +44,7 @@ struct JoinTests {
         let (first, second) = (request(proxy), request(proxy))
         first.loadData()
         second.loadData()
-        while proxy.memberCount < 2 { await Task.yield() }
+        while proxy.sharedLoadCount < 2 { await Task.yield() }
         first.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
         gate.open()
@@ -67,11 +67,11 @@ struct JoinTests {
         let proxy = APIProxy(fake: transport)
         let requests = (0..<3).map { _ in request(proxy) }
         for request in requests { request.loadData() }
-        while proxy.memberCount < 3 || transport.requests.isEmpty { await Task.yield() }
+        while proxy.sharedLoadCount < 3 || transport.requests.isEmpty { await Task.yield() }
         proxy.cancelAllRequests()
         #expect(await screen.endings(of: requests) == [.cancel, .cancel, .cancel])
         try? await hearsCancel.wait()
-        #expect(proxy.memberCount == 0)
+        #expect(proxy.sharedLoadCount == 0)
         requests[0].loadData()
         await transport.waitForRequests(2)
         gate.open()
@@ -85,7 +85,7 @@ struct JoinTests {
             request(proxy), request(proxy, joins: false), request(proxy, .post), request(proxy), request(proxy),
         ]
         requests[3].path = "/other"
-        requests[4].ownHeaders = ["Accept-Language": "de"]
+        requests[4].customHeaders = ["Accept-Language": "de"]
         for request in requests { request.loadData() }
         await transport.waitForRequests(5)
         gate.open()
@@ -97,12 +97,12 @@ struct JoinTests {
         let proxy = APIProxy(fake: transport)
         let requests = (0..<4).map { _ in request(proxy) }
         for (number, request) in requests.prefix(2).enumerated() {
-            request.ownSerializer = .raw(.data(Data("\(number)".utf8)), contentType: "text/plain")
+            request.customSerializer = .raw(.data(Data("\(number)".utf8)), contentType: "text/plain")
         }
-        requests[3].ownService = proxy.defaultService
-        requests[3].ownService?.limits.bodyBytes = 9_000
+        requests[3].customService = proxy.defaultService
+        requests[3].customService?.limits.bodyBytes = 9_000
         for request in requests { request.loadData() }
-        while proxy.memberCount < 4 { await Task.yield() }
+        while proxy.sharedLoadCount < 4 { await Task.yield() }
         #expect(proxy.exchangeCount == 4)
         gate.open()
         let endings = await screen.endings(of: requests)
@@ -118,7 +118,7 @@ struct JoinTests {
         // The first half of a logout.
         proxy.defaultService?.login.startNewSession()
         next.loadData()
-        while proxy.memberCount < 2 { await Task.yield() }
+        while proxy.sharedLoadCount < 2 { await Task.yield() }
         #expect(proxy.exchangeCount == 2)
         gate.open()
         #expect(await screen.endings(2) == [.success, .success])
@@ -132,7 +132,7 @@ struct JoinTests {
         let proxy = APIProxy(fake: transport)
         let requests = (0..<4).map { _ in request(proxy) }
         for request in requests { request.loadData() }
-        while proxy.memberCount < 4 { await Task.yield() }
+        while proxy.sharedLoadCount < 4 { await Task.yield() }
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.transport), count: 4))
         #expect(transport.requests.count == 1)

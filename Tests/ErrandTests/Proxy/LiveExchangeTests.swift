@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("The layer over live sockets", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("The layer over live sockets", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct LiveExchangeTests {
     let screen = Screen()
 

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("A load that is cancelled at any point ends as cancelled", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor
+@Suite("A load that is cancelled at any point ends as cancelled", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct LoadCancellationTests {
     /// Every point at which a load can wait.
     enum CancellationPoint: CaseIterable, Sendable {
@@ -29,7 +30,7 @@ struct LoadCancellationTests {
 
     @Test(.fault(15), .fault(44), arguments: CancellationPoint.overSockets, Manner.allCases)
     func `It ends as cancelled over sockets`(_ point: CancellationPoint, _ manner: Manner) async throws {
-        for kind in TransportKind.survivingCutHeads { try await cancel(at: point, manner, live: kind) }
+        for kind in TransportKind.supportingInterruptedHeads { try await cancel(at: point, manner, live: kind) }
     }
 
     private func cancel(at point: CancellationPoint, _ manner: Manner, live kind: TransportKind?) async throws {
@@ -63,7 +64,7 @@ struct LoadCancellationTests {
         #expect(request.response == nil)
     }
 
-    @Test(.fault(16), .fault(23), arguments: [nil] + TransportKind.survivingCutHeads.map(Optional.some))
+    @Test(.fault(16), .fault(23), arguments: [nil] + TransportKind.supportingInterruptedHeads.map(Optional.some))
     func `Cancelled at random instants, each load ends once`(_ kind: TransportKind?) async throws {
         let server = try FixtureServer.start { _ in
             Answer.json(bytes: goodsJSON([]).utf8).delayed(by: .milliseconds(2))

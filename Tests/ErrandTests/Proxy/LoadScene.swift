@@ -53,7 +53,7 @@ import Synchronization
         if [.queued, .waitingToStart].contains(point) { await block() }
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.method = .get
-        request.ownJoin = point == .joined
+        request.customCoalescesIdentical = point == .joined
         self.request = request
         if manner == .ofTask {
             let count = proxy.activeRequests.count

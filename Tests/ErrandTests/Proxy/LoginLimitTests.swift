@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 /// A login is sent at once, because the loads that occupy every place and every connection may wait for it.
-@MainActor @Suite("A login among loads that occupy every connection", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("A login among loads that occupy every connection", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct LoginLimitTests {
     /// The limits of a transport and of its proxy.
     struct Limits: Sendable {
@@ -88,7 +88,7 @@ struct LoginLimitTests {
         let places = limits.places(kind, for: Self.slowLoads)
         account.login = {
             let login = GoodsRequest(proxy: proxy)
-            (login.path, login.ownLogin) = ("/login", true)
+            (login.path, login.customLogin) = ("/login", true)
             _ = try await login.value()
         }
         let refused = load("/goods", proxy)
@@ -115,7 +115,7 @@ struct LoginLimitTests {
         let requests = [false, true].map { isLogin in
             let request = GoodsRequest(delegate: screen, proxy: proxy)
             (request.path, request.method) = ("/session", .get)
-            (request.ownJoin, request.ownLogin) = (true, isLogin)
+            (request.customCoalescesIdentical, request.customLogin) = (true, isLogin)
             return request
         }
         requests[0].loadData()

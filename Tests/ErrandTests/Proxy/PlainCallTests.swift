@@ -17,7 +17,7 @@ struct PlainCallTests {
             progress: TransferProgress.Handler?
         ) async throws(TransportError) -> HTTPResponse {
             handler.withLock { $0 = progress }
-            await latch.waitUncancelled()
+            await latch.waitIgnoringCancellation()
             return .status(200)
         }
 

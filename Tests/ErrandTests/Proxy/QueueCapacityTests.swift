@@ -7,7 +7,8 @@ import Testing
 @testable import Errand
 
 /// The proxy's queue is the only one: it admits as many requests as the transport can perform at once.
-@MainActor @Suite("The queue admits as many requests as the transport performs", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor
+@Suite("The queue admits as many requests as the transport performs", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct QueueCapacityTests {
     let screen = Screen()
 

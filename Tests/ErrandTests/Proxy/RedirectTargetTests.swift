@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Targets of redirects at the server", .fault(80), .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Targets of redirects at the server", .fault(80), .limitedConcurrency, .timeLimit(.minutes(10)))
 struct RedirectTargetTests {
     /// A server that redirects the first request of each case to the case's location, and answers the others.
     private func server(_ locations: [String]) throws -> FixtureServer {
@@ -32,7 +32,7 @@ struct RedirectTargetTests {
         let server = try server(examples.map(\.reference))
         let proxy = proxy(try kind.make())
         for (number, example) in examples.enumerated() {
-            server.forgetRequests()
+            server.removeRecordedRequests()
             _ = try await send(number, to: server.url("/b/c/d;p?q"), through: proxy)
             #expect(server.requests.map(\.target).last == example.target.map { String($0.dropFirst("http://a".count)) })
             #expect(server.requests.count == 2)
@@ -51,7 +51,7 @@ struct RedirectTargetTests {
         let server = try server(RFC3986.examples.map(\.reference))
         let proxy = try proxied(by: server)
         for (number, example) in RFC3986.examples.enumerated() {
-            server.forgetRequests()
+            server.removeRecordedRequests()
             let response = try? await send(number, to: URL(RFC3986.base), through: proxy)
             let target = example.isRequestable ? example.target : nil
             #expect(response?.url.absoluteString == target, "\(example)")
@@ -70,7 +70,7 @@ struct RedirectTargetTests {
         let proxy = try proxied(by: server)
         let base = "http://a.test/b%2Fc/d;p?q=%41"
         for (number, location) in locations.enumerated() {
-            server.forgetRequests()
+            server.removeRecordedRequests()
             _ = try await send(number, to: URL(base), through: proxy)
             let target = ReferenceModel(location).resolved(against: ReferenceModel(base))
             // libcurl does not send the `?` of an empty query.

@@ -25,7 +25,7 @@ struct RequestQueueTests {
     private func load(_ path: String, _ proxy: APIProxy, _ priority: RequestPriority = .normal) -> GoodsRequest {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.path = path
-        request.ownPriority = priority
+        request.customPriority = priority
         request.loadData()
         return request
     }
@@ -81,12 +81,12 @@ struct RequestQueueTests {
         let second = load("/b", proxy)
         while proxy.queuedCount < 1 { await Task.yield() }
         let elsewhere = GoodsRequest(delegate: screen, proxy: proxy)
-        elsewhere.ownService = other
+        elsewhere.customService = other
         elsewhere.loadData()
         await transport.waitForRequests(2)
         #expect(transport.requests.last?.url.host() == "other.test")
         let last = GoodsRequest(delegate: screen, proxy: proxy)
-        last.ownService = third
+        last.customService = third
         last.loadData()
         while proxy.queuedCount < 2 { await Task.yield() }
         gate.open()

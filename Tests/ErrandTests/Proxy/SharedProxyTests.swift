@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The shared proxy is configured once, before its first use", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The shared proxy is configured once, before its first use", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct SharedProxyTests {
     private struct Configured: Error {}
 

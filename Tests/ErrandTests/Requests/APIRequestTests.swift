@@ -171,7 +171,7 @@ struct APIRequestTests {
             APIRequest<[Goods]>("/goods", options: options, delegate: screen, proxy: proxy)
         }
         for request in requests { request.loadData() }
-        while proxy.memberCount < 2 { await Task.yield() }
+        while proxy.sharedLoadCount < 2 { await Task.yield() }
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success])
         #expect(transport.requests.count == 1)

@@ -85,7 +85,7 @@ struct CallParamsTests {
 
     @Test func `Under ignoreNew the parameters of a call that joins a load are ignored`() async {
         let request = request()
-        request.ownRestartPolicy = .ignoreNew
+        request.customRestartPolicy = .ignoreNew
         let first = request.loadData(params: ["text": "pen"])
         #expect(request.loadData(params: ["text": "ink"]) == first)
         #expect(await screen.ending() == .success)
@@ -95,7 +95,7 @@ struct CallParamsTests {
 
 extension GoodsRequest {
     fileprivate func loadDataAndKeep(params: APIParams?) {
-        ownReleasePolicy = .cancel
+        customReleasePolicy = .cancel
         let kept = self
         Task { @MainActor in
             kept.loadData(params: params)

@@ -115,7 +115,7 @@ struct ClosureLoadTests {
     @Test func `Under ignoreNew a closure and the delegate receive the ending of one load`() async {
         let transport = gatedTransport()
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
-        request.ownRestartPolicy = .ignoreNew
+        request.customRestartPolicy = .ignoreNew
         let first = request.loadData()
         let joined = (0..<2).map { _ in request.loadData { [results] in results.put($0) } }
         #expect(joined == [first, first])

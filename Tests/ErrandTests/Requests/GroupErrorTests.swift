@@ -118,7 +118,7 @@ struct GroupErrorTests {
 
     @Test func `A request that a batch shares with a delegate is presented once`() async {
         let (request, delegate) = (server.goods("/later/fail/1"), Screen())
-        request.ownRestartPolicy = .ignoreNew
+        request.customRestartPolicy = .ignoreNew
         request.delegate = delegate
         request.loadData()
         let batch = APIBatch()

@@ -35,7 +35,7 @@ struct LifetimeTests {
         let screen = Screen()
         var request: GoodsRequest? = GoodsRequest(delegate: screen, proxy: proxy)
         weak let released = request
-        request?.ownReleasePolicy = .finish
+        request?.customReleasePolicy = .finish
         request?.loadData(indicator: indicator)
         request = nil
         #expect(released == nil)

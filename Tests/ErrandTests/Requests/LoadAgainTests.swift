@@ -90,7 +90,7 @@ struct LoadAgainTests {
 
     @Test func `The parts of the newest load are sent again`() async {
         let request = request()
-        request.ownSerializer = .multipart
+        request.customSerializer = .multipart
         screen.parts = { $0.append(Data("picture".utf8), name: "file") }
         request.loadData()
         #expect(await screen.ending() == .success)
@@ -119,7 +119,7 @@ struct LoadAgainTests {
     @Test(arguments: [RestartPolicy.cancelPrevious, .ignoreNew, .concurrent])
     func `The restart policy applies`(_ policy: RestartPolicy) async {
         let request = request()
-        request.ownRestartPolicy = policy
+        request.customRestartPolicy = policy
         let first = request.loadData()
         let second = request.loadAgain()
         #expect((first == second) == (policy == .ignoreNew))

@@ -2,7 +2,7 @@ import Testing
 
 @Suite(
     "Wrong use does not compile",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(10)),
     .enabled(if: TypeChecker.compiler != nil, "no swiftc")
 )
@@ -34,11 +34,13 @@ struct MisuseTests {
         ("let path = \"/right\"", "let path = 7", "does not conform to protocol 'APIManager'"),
         ("[String]", "[Any]", "does not conform to"),
     ])
-    func `A request without one does not compile`(_ part: String, _ mistake: String, _ complaint: String) async throws {
+    func `A request without one does not compile`(_ part: String, _ mistake: String, _ standardError: String)
+        async throws
+    {
         #expect(right.contains(part))
         let verdict = try await TypeChecker.check(right.replacing(part, with: mistake))
         #expect(!verdict.succeeded)
-        #expect(verdict.output.contains(complaint), "\(verdict.output)")
+        #expect(verdict.output.contains(standardError), "\(verdict.output)")
     }
 
     // MARK: Isolation
@@ -83,11 +85,11 @@ struct MisuseTests {
         // A line of the documentation, which the compiler shows with its note.
         "In a module with the default isolation `MainActor`, declare the items `nonisolated struct`.",
     ])
-    func `The error for a model of the main actor says how to declare it`(_ complaint: String) async throws {
+    func `The error for a model of the main actor says how to declare it`(_ standardError: String) async throws {
         let source = isolated.replacing("nonisolated struct Model", with: "struct Model")
         let verdict = try await TypeChecker.check(source, isolation: .mainActor)
         #expect(!verdict.succeeded)
-        #expect(verdict.output.contains(complaint), "\(verdict.output)")
+        #expect(verdict.output.contains(standardError), "\(verdict.output)")
     }
 
     @Test(arguments: TypeChecker.Isolation.allCases)
@@ -142,11 +144,12 @@ struct MisuseTests {
         ),
         (#"["f": [1: 2] as APIParams]"#, "cannot convert value of type 'Int' to expected dictionary key type"),
     ])
-    func `A literal of parameters has names and encodable values`(_ literal: String, _ complaint: String?) async throws
+    func `A literal of parameters has names and encodable values`(_ literal: String, _ standardError: String?)
+        async throws
     {
         let source = "import Errand\nimport Foundation\nlet params: APIParams = \(literal)"
         let verdict = try await TypeChecker.check(source)
-        #expect(verdict.succeeded == (complaint == nil), "\(verdict.output)")
-        if let complaint { #expect(verdict.output.contains(complaint), "\(verdict.output)") }
+        #expect(verdict.succeeded == (standardError == nil), "\(verdict.output)")
+        if let standardError { #expect(verdict.output.contains(standardError), "\(verdict.output)") }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 
 @MainActor
-@Suite("The progress of a load is observable and passed to its caller", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The progress of a load is observable and passed to its caller", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ProgressTests {
     private final class Upload: SampleRequest, APIManager {
         typealias Response = Void
@@ -47,7 +47,7 @@ struct ProgressTests {
             )
         }
         let request = DataRequest(delegate: screen, proxy: try proxy(kind, server))
-        (request.method, request.ownProgress) = (.get, true)
+        (request.method, request.customProgress) = (.get, true)
         var (reports, changes): ([TransferProgress], Int) = ([], 0)
         withObservationTracking {
             _ = request.progress
@@ -72,7 +72,7 @@ struct ProgressTests {
             .script(.pass(gate), .write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .close)
         }
         let request = Upload(delegate: screen, proxy: try proxy(kind, server))
-        request.ownProgress = true
+        request.customProgress = true
         var (reports, changes): ([TransferProgress], Int) = ([], 0)
         withObservationTracking {
             _ = request.progress

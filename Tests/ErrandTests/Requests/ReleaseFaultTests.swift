@@ -83,7 +83,7 @@ struct ReleaseFaultTests {
 
     private static func perform(_ release: Release, _ proxy: APIProxy, _ screen: Screen, _ gate: Latch) async {
         let request = GoodsRequest(delegate: release == .withoutDelegate ? nil : screen, proxy: proxy)
-        if release == .toFinish { request.ownReleasePolicy = .finish }
+        if release == .toFinish { request.customReleasePolicy = .finish }
         guard release != .beforeLoading else { return }
         guard release != .withScreen else {
             let owner = Owner(proxy: proxy)

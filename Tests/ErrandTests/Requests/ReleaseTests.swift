@@ -13,9 +13,9 @@ struct ReleaseTests {
 
     /// An indicator that retains an object while it is shown.
     private final class Indicator: LoadingIndicator {
-        private let asking: Asking
+        private let asking: DeinitObserver
 
-        init(_ asking: Asking) { self.asking = asking }
+        init(_ asking: DeinitObserver) { self.asking = asking }
 
         func showLoading(_ message: String?) {}
         func hideLoading() {}
@@ -64,12 +64,12 @@ struct ReleaseTests {
         if isQueued { blocker.loadData() }
         var request: GoodsRequest? = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
         request?.method = .get
-        request?.ownJoin = joins
-        request?.ownProgress = true
+        request?.customCoalescesIdentical = joins
+        request?.customProgress = true
         screen.params = ["last": asking(proxy, released)]
         let id = request?.loadData(indicator: Indicator(asking(proxy, released)))
         screen.params = nil
-        if joins { while proxy.memberCount == 0 { await Task.yield() } }
+        if joins { while proxy.sharedLoadCount == 0 { await Task.yield() } }
         #expect(proxy.queuedCount == (isQueued ? 1 : 0))
         switch manner {
         case .answer: latch.open()
@@ -98,15 +98,15 @@ struct ReleaseTests {
 
     @Test func `The error of a relogin may call it when another outcome replaces it`() async {
         await #expect(processExitsWith: .success) { @MainActor in
-            struct Refused: Error { let asking: Asking }
+            struct Refused: Error { let asking: DeinitObserver }
             let (released, account) = (Counter(), Account())
             let transport = ScriptedTransport { $0.headers["X-Login"] == nil ? .status(401) : .json(goodsJSON([])) }
             let proxy = APIProxy(fake: transport, service: .sample { $0.reloginHandler = account })
             account.login = { [unowned proxy] in throw Refused(asking: Self.asking(proxy, released)) }
             @MainActor func load(isLogin: Bool = false) async {
                 let request = GoodsRequest(proxy: proxy)
-                request.ownLogin = isLogin
-                if isLogin { request.ownHeaders = ["X-Login": "1"] }
+                request.customLogin = isLogin
+                if isLogin { request.customHeaders = ["X-Login": "1"] }
                 _ = await request.outcome()
             }
             let replacements: [@MainActor () async -> Void] = [
@@ -121,8 +121,8 @@ struct ReleaseTests {
         }
     }
 
-    private static func asking(_ proxy: APIProxy, _ released: Counter) -> Asking {
-        Asking { [weak proxy] in
+    private static func asking(_ proxy: APIProxy, _ released: Counter) -> DeinitObserver {
+        DeinitObserver { [weak proxy] in
             _ = proxy?.activeRequests
             proxy?.defaultService?.login.didSignIn()
             _ = released.next()

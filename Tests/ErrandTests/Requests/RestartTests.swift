@@ -35,7 +35,7 @@ struct RestartTests {
     @Test(.fault(20)) func `ignoreNew sends nothing and returns the ID of the active load`() async {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
-        request.ownRestartPolicy = .ignoreNew
+        request.customRestartPolicy = .ignoreNew
         let first = request.loadData()
         #expect(request.loadData() == first)
         for gate in gates { gate.open() }
@@ -49,7 +49,7 @@ struct RestartTests {
     @Test func `ignoreNew does not wait for a load that has just been cancelled`() async {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
-        request.ownRestartPolicy = .ignoreNew
+        request.customRestartPolicy = .ignoreNew
         let first = request.loadData()
         request.proxy.cancelRequest(first)
         #expect(request.loadData() != first)
@@ -60,7 +60,7 @@ struct RestartTests {
     @Test func `Under ignoreNew an async call waits for the active load`() async throws {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
-        request.ownRestartPolicy = .ignoreNew
+        request.customRestartPolicy = .ignoreNew
         request.loadData()
         let joined = Task { try await request.value() }
         await Task.yield()
@@ -73,7 +73,7 @@ struct RestartTests {
         let gates = [Latch(), Latch()]
         let proxy = proxy(gates)
         let request = GoodsRequest(delegate: screen, proxy: proxy)
-        request.ownRestartPolicy = .ignoreNew
+        request.customRestartPolicy = .ignoreNew
         let caller = Task { try await request.value() }
         while !request.isLoading { await Task.yield() }
         let running = try #require(proxy.activeRequests.first?.id)
@@ -95,7 +95,7 @@ struct RestartTests {
             return number == 2 ? .status(500) : .json(goodsJSON([Goods(id: number, name: "")]))
         }
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
-        request.ownRestartPolicy = .concurrent
+        request.customRestartPolicy = .concurrent
         request.loadData()
         await transport.waitForRequests(1)
         request.loadData()
@@ -128,7 +128,7 @@ struct RestartTests {
         let gates = [Latch(), Latch()]
         let proxy = proxy(gates)
         let request = GoodsRequest(delegate: screen, proxy: proxy)
-        request.ownRestartPolicy = .concurrent
+        request.customRestartPolicy = .concurrent
         request.loadData()
         while (proxy.context.transport as? ScriptedTransport)?.requests.count != 1 { await Task.yield() }
         request.loadData()

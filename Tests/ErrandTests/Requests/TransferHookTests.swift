@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 
 /// The hooks for uploads from files and downloads to files.
-@MainActor @Suite("Uploads and downloads of a request class", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("Uploads and downloads of a request class", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransferHookTests {
     private final class Download: SampleRequest, APIManager {
         typealias Response = DownloadedFile
@@ -145,7 +145,7 @@ struct TransferHookTests {
         let proxy = APIProxy(fake: transport)
         var request: Download? = Download(delegate: screen, proxy: proxy)
         request?.validator = validator
-        if mishap == .release { request?.ownReleasePolicy = .finish }
+        if mishap == .release { request?.customReleasePolicy = .finish }
         validator.acceptsContent = { request in
             if mishap == .cancelByValidator { request.cancelAllRequests() }
             return mishap != .validator
@@ -220,7 +220,7 @@ struct TransferHookTests {
         let own = Upload(proxy: proxy)
         let others = NothingRequest(paramSource: source, proxy: proxy)
         for request in [own, others] as [SampleRequest] {
-            (request.ownSerializer, request.method) = (serializer, method)
+            (request.customSerializer, request.method) = (serializer, method)
         }
         for error in [
             await #expect(throws: APIError.self) { try await own.value() },
@@ -236,7 +236,7 @@ struct TransferHookTests {
         let server = try FixtureServer.start { _ in .json(bytes: #"{"errcode":200}"#.utf8) }
         let source = Source()
         let request = Upload(paramSource: source, proxy: APIProxy(service: APIService(baseURL: server.baseURL)))
-        request.ownSerializer = .multipart
+        request.customSerializer = .multipart
         try await request.value()
         let body = String(decoding: try await server.takeRequest().body, as: UTF8.self)
         let texts = ["name=\"id\"", "name=\"own\"", "mine", "name=\"other\"", "yours"]

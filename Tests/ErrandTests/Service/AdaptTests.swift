@@ -48,7 +48,7 @@ struct AdaptTests {
     /// A load that joins identical ones, with its default service or a given one.
     private func joining(_ proxy: APIProxy, _ service: APIService? = nil) -> GoodsRequest {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
-        (request.method, request.ownJoin, request.ownService) = (.get, true, service)
+        (request.method, request.customCoalescesIdentical, request.customService) = (.get, true, service)
         return request
     }
 
@@ -65,10 +65,10 @@ struct AdaptTests {
         let proxy = APIProxy(fake: transport, service: service { $0.headers["X-Key"] = "same" })
         let requests = (0..<3).map { _ in joining(proxy) }
         for (number, request) in requests.enumerated() {
-            request.ownHeaders = ["X-Key": "\(number)"]
+            request.customHeaders = ["X-Key": "\(number)"]
             request.loadData()
         }
-        while proxy.memberCount < 3 { await Task.yield() }
+        while proxy.sharedLoadCount < 3 { await Task.yield() }
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success, .success])
         #expect(transport.requests.map { $0.headers["X-Key"] } == ["same"])
@@ -82,13 +82,13 @@ struct AdaptTests {
         let proxy = APIProxy(fake: transport, service: adapting)
         let first = joining(proxy)
         first.loadData()
-        while proxy.memberCount < 1 { await Task.yield() }
+        while proxy.sharedLoadCount < 1 { await Task.yield() }
         var copy = adapting
         if how == "state" { _ = language.next() }
         if how == "copies" { copy.adapt = { $0.headers["X-Key"] = "of the copy" } }
         let second = joining(proxy, copy)
         second.loadData()
-        while proxy.memberCount < 2 { await Task.yield() }
+        while proxy.sharedLoadCount < 2 { await Task.yield() }
         await transport.waitForRequests(2)
         gate.open()
         #expect(await screen.endings(of: [first, second]) == [.success, .success])
@@ -106,7 +106,7 @@ struct AdaptTests {
             let requests = (0..<2).map { _ in joining(proxy) }
             for request in requests { request.loadData() }
             await transport.waitForRequests(2)
-            #expect(proxy.memberCount == 0)
+            #expect(proxy.sharedLoadCount == 0)
             proxy.cancelAllRequests()
             #expect(await screen.endings(of: requests) == [.cancel, .cancel])
         }

@@ -35,7 +35,7 @@ struct CommonHeadersTests {
             $0.retryPolicy = RetryPolicy()
             $0.retryPolicy.baseDelay = .zero
         }
-        request(transport, service).loadAndKeep()
+        request(transport, service).loadRetainingSelf()
         #expect(await screen.ending() == .success)
         #expect(transport.requests.map { $0.headers["X-Token"] } == ["t0", "t0", "t1"])
         #expect(transport.requests.map { $0.url.query } == ["token=t0", "token=t0", "token=t1"])
@@ -48,7 +48,7 @@ struct CommonHeadersTests {
                 ["X-Token": await store?.token, "X-Client": "a"]
             }
         }
-        request(transport, service).loadAndKeep()
+        request(transport, service).loadRetainingSelf()
         #expect(await screen.ending() == .success)
         #expect(transport.requests.map { $0.headers.map(\.name) } == [["X-Client"]])
     }

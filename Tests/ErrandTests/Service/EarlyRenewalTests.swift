@@ -146,7 +146,7 @@ struct EarlyRenewalTests: SessionScene {
     @Test func `A renewal that takes too long lets its loads be sent`() async {
         let (late, proxy) = (Latch(), proxy(accepting))
         account.loginRenewalDate = clock.date
-        account.login = { await late.waitUncancelled() }
+        account.login = { await late.waitIgnoringCancellation() }
         let request = load(proxy)
         await waitForWaiters(1, proxy)
         await clock.waitForSleepers()
@@ -176,7 +176,7 @@ struct EarlyRenewalTests: SessionScene {
         let proxy = proxy(accepting)
         account.loginRenewalDate = clock.date
         let login = GoodsRequest(delegate: screen, proxy: proxy)
-        login.ownLogin = true
+        login.customLogin = true
         login.loadData()
         #expect(await screen.endings(of: [login]) == [.success])
         #expect(account.logins == 0 && tokens(accepting) == ["t0"])

@@ -16,7 +16,7 @@ struct EnvelopeTests {
     ) async -> Request {
         let transport = ScriptedTransport { _ in .json(body, status: status) }
         let request = Request(proxy: APIProxy(fake: transport, service: service))
-        request.ownEnvelope = envelope
+        request.customEnvelope = envelope
         _ = try? await request.value()
         return request
     }

@@ -150,7 +150,7 @@ struct FailureReaderTests {
         }
         let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .status(440) }, service: service))
         #expect(await request.outcome() == .loginExpired)
-        request.ownLogin = true
+        request.customLogin = true
         #expect(await request.outcome() == .http)
         #expect(request.error?.message == "again")
     }
@@ -213,7 +213,7 @@ struct ErrorMessagesTests {
         #expect(request.error?.message == "refused here")
         var own = service
         own.adapt = { _ in throw APIError(.invalidRequest, message: "by the app") }
-        (request.ownService, request.reform) = (own, { $0 })
+        (request.customService, request.reform) = (own, { $0 })
         #expect(await request.outcome() == .invalidRequest)
         #expect(request.error?.message == "by the app")
     }

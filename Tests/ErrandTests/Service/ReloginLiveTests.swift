@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("Relogin over live sockets", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor @Suite("Relogin over live sockets", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ReloginLiveTests {
     let screen = Screen()
 
@@ -17,10 +17,10 @@ struct ReloginLiveTests {
         return request
     }
 
-    @Test(.fault(37), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    @Test(.fault(37), .fault(46), arguments: TransportKind.allCases, LoginExpiryFormat.allCases)
     func `A thousand loads with an expired token share one login, and each succeeds after it`(
         _ kind: TransportKind,
-        _ refusal: Refusal
+        _ refusal: LoginExpiryFormat
     ) async throws {
         let gate = Gate()
         // No load is answered before several have arrived.
@@ -43,10 +43,10 @@ struct ReloginLiveTests {
         #expect(shop.account.expiries == 0)
     }
 
-    @Test(.fault(40), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    @Test(.fault(40), .fault(46), arguments: TransportKind.allCases, LoginExpiryFormat.allCases)
     func `A refusal of the old token after the login starts no second one`(
         _ kind: TransportKind,
-        _ refusal: Refusal
+        _ refusal: LoginExpiryFormat
     ) async throws {
         let gate = Gate()
         let shop = try GuardedShop(kind) {
@@ -63,10 +63,10 @@ struct ReloginLiveTests {
         #expect(shop.server.totalRequests == 5)
     }
 
-    @Test(.fault(41), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    @Test(.fault(41), .fault(46), arguments: TransportKind.allCases, LoginExpiryFormat.allCases)
     func `A refused login ends all waiting loads, once`(
         _ kind: TransportKind,
-        _ refusal: Refusal
+        _ refusal: LoginExpiryFormat
     ) async throws {
         let gate = Gate()
         let shop = try GuardedShop(kind, loginAnswer: refusal.answer.preceded(by: .pass(gate)), refusal.answer)
@@ -80,10 +80,10 @@ struct ReloginLiveTests {
         #expect(shop.proxy.activeRequests.isEmpty)
     }
 
-    @Test(.fault(42), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    @Test(.fault(42), .fault(46), arguments: TransportKind.allCases, LoginExpiryFormat.allCases)
     func `A logout while the login is under way ends all waiting loads as cancelled`(
         _ kind: TransportKind,
-        _ refusal: Refusal
+        _ refusal: LoginExpiryFormat
     ) async throws {
         let gate = Gate()
         let shop = try GuardedShop(kind, loginAnswer: .status(200).preceded(by: .pass(gate)), refusal.answer)
@@ -122,10 +122,10 @@ struct ReloginLiveTests {
         #expect(shop.server.requests.allSatisfy { $0.header("Authorization") == nil })
     }
 
-    @Test(.fault(44), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    @Test(.fault(44), .fault(46), arguments: TransportKind.allCases, LoginExpiryFormat.allCases)
     func `A load that is cancelled during the login is not sent again, and is released`(
         _ kind: TransportKind,
-        _ refusal: Refusal
+        _ refusal: LoginExpiryFormat
     ) async throws {
         let gate = Gate()
         let shop = try GuardedShop(kind, loginAnswer: GuardedShop.welcome.preceded(by: .pass(gate)), refusal.answer)
@@ -143,10 +143,10 @@ struct ReloginLiveTests {
         #expect(shop.goods.filter { $0.text.contains("leaves") }.count == 1)
     }
 
-    @Test(.fault(45), .fault(46), arguments: TransportKind.allCases, Refusal.allCases)
+    @Test(.fault(45), .fault(46), arguments: TransportKind.allCases, LoginExpiryFormat.allCases)
     func `A replayed POST sends the same bytes, and reads its file again`(
         _ kind: TransportKind,
-        _ refusal: Refusal
+        _ refusal: LoginExpiryFormat
     ) async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(path: "photo.bin")
@@ -156,9 +156,9 @@ struct ReloginLiveTests {
         let shop = try GuardedShop(kind, refusal.answer)
         for serializer in [RequestSerializer.json, .form, .multipart] {
             shop.account.setToken("t0")
-            shop.server.forgetRequests()
+            shop.server.removeRecordedRequests()
             let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: shop.proxy)
-            request.ownSerializer = serializer
+            request.customSerializer = serializer
             if serializer.isMultipart { screen.parts = { $0.append(file: file, name: "photo") } }
             request.loadData()
             #expect(await screen.ending() == .success)
@@ -204,7 +204,7 @@ struct ReloginLiveTests {
         account.login = { [proxy] in
             let login = GoodsRequest(proxy: proxy)
             login.path = "/login"
-            login.ownLogin = true
+            login.customLogin = true
             _ = try await login.value()
         }
     }

@@ -20,7 +20,7 @@ struct ReloginOverlapTests: SessionScene {
             let latch = Latch()
             open.append(latch)
             most = max(most, open.count)
-            await latch.waitUncancelled()
+            await latch.waitIgnoringCancellation()
             open.removeAll { $0 === latch }
         }
 

@@ -35,7 +35,7 @@ struct ReloginScopeTests: SessionScene {
     /// A load that occupies the only place at the transport and needs no relogin.
     private func fillQueue(of proxy: APIProxy, _ transport: ScriptedTransport) async -> GoodsRequest {
         let blocker = inner(proxy, "/slow")
-        blocker.ownService = .sample()
+        blocker.customService = .sample()
         blocker.loadData()
         while !transport.requests.contains(where: { $0.url.path.hasSuffix("slow") }) { await Task.yield() }
         return blocker
@@ -46,7 +46,7 @@ struct ReloginScopeTests: SessionScene {
         let transport = transport()
         let proxy = proxy(transport, limits: QueueLimits(perHost: 1))
         let waiting = inner(proxy)
-        waiting.ownRestartPolicy = .ignoreNew
+        waiting.customRestartPolicy = .ignoreNew
         account.login = { [self] in
             // The load began before, in another task, and waits for this relogin.
             if way == .ignoringNew {
@@ -117,10 +117,12 @@ struct ReloginScopeTests: SessionScene {
     /// Joins a queued load that is not part of the relogin.
     private func join(_ request: GoodsRequest, _ proxy: APIProxy) async throws {
         let queued = inner(proxy)
-        (queued.ownService, queued.ownJoin, request.ownJoin) = (proxy.defaultService, true, true)
-        queued.ownService?.reloginHandler = nil
+        (queued.customService, queued.customCoalescesIdentical, request.customCoalescesIdentical) = (
+            proxy.defaultService, true, true
+        )
+        queued.customService?.reloginHandler = nil
         await Task.detached { @MainActor in _ = queued.loadData() }.value
-        while proxy.memberCount < 1 { await Task.yield() }
+        while proxy.sharedLoadCount < 1 { await Task.yield() }
         _ = try await request.value()
         queued.cancelAllRequests()
     }
@@ -177,7 +179,7 @@ struct ReloginScopeTests: SessionScene {
         let third = GoodsRequest(delegate: screen, proxy: proxy)
         third.path = "/third"
         let bystander = inner(proxy, "/slow")
-        (bystander.ownService, bystander.delegate) = (.sample(), other)
+        (bystander.customService, bystander.delegate) = (.sample(), other)
         other.onEvent = { _, _ in third.loadData() }
         bystander.loadData()
         account.login = { [self] in
@@ -213,7 +215,7 @@ struct ReloginScopeTests: SessionScene {
         second.login = { [self] in _ = try await inner(proxy).value() }
         account.login = { [self] in
             let request = inner(proxy, "/other")
-            request.ownService = otherService
+            request.customService = otherService
             _ = try await request.value()
         }
         let request = load(proxy)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Errand
 
-@MainActor @Suite("One relogin for all loads that need it, one replay for each", .takesTurns, .timeLimit(.minutes(10)))
+@MainActor
+@Suite("One relogin for all loads that need it, one replay for each", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ReloginTests {
     let screen = Screen(params: ["n": 1])
     let account = Account()
@@ -22,12 +23,12 @@ struct ReloginTests {
     }
 
     /// Refuses every token but `valid`.
-    private func transport(_ refusal: Refusal, valid: String = "t1") -> ScriptedTransport {
+    private func transport(_ refusal: LoginExpiryFormat, valid: String = "t1") -> ScriptedTransport {
         ScriptedTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : refusal.response }
     }
 
-    @Test(.fault(46), arguments: Refusal.allCases)
-    func `Many expired loads share one relogin, and each is sent once more`(_ refusal: Refusal) async {
+    @Test(.fault(46), arguments: LoginExpiryFormat.allCases)
+    func `Many expired loads share one relogin, and each is sent once more`(_ refusal: LoginExpiryFormat) async {
         let transport = transport(refusal)
         let proxy = proxy(transport)
         let requests = (0..<20).map { _ in GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy) }
@@ -40,8 +41,10 @@ struct ReloginTests {
         #expect(transport.requests.filter { $0.headers["X-Token"] == "t1" }.count == 20)
     }
 
-    @Test(.fault(38), .fault(46), arguments: Refusal.allCases)
-    func `When relogin fails each waiter fails once, and the next load may try again`(_ refusal: Refusal) async {
+    @Test(.fault(38), .fault(46), arguments: LoginExpiryFormat.allCases)
+    func `When relogin fails each waiter fails once, and the next load may try again`(_ refusal: LoginExpiryFormat)
+        async
+    {
         let proxy = proxy(transport(refusal, valid: "t2"))
         account.fails = true
         let gate = Latch()
@@ -68,8 +71,8 @@ struct ReloginTests {
         #expect(account.logins == 2)
     }
 
-    @Test(.fault(39), .fault(46), arguments: Refusal.allCases)
-    func `A replay that is refused again ends as loginExpired`(_ refusal: Refusal) async {
+    @Test(.fault(39), .fault(46), arguments: LoginExpiryFormat.allCases)
+    func `A replay that is refused again ends as loginExpired`(_ refusal: LoginExpiryFormat) async {
         let transport = transport(refusal, valid: "never")
         let request = GoodsRequest(delegate: screen, proxy: proxy(transport))
         request.loadData()
@@ -89,7 +92,7 @@ struct ReloginTests {
         late.path = "/late"
         late.loadData()
         while slow.requests.isEmpty { await Task.yield() }
-        GoodsRequest(delegate: screen, proxy: proxy).loadAndKeep()
+        GoodsRequest(delegate: screen, proxy: proxy).loadRetainingSelf()
         #expect(await screen.ending() == .success)
         gate.open()
         #expect(await screen.ending() == .success)
@@ -132,7 +135,7 @@ struct ReloginTests {
         let gate = Latch()
         let proxy = proxy(
             ScriptedTransport { _ in
-                await gate.waitUncancelled()
+                await gate.waitIgnoringCancellation()
                 return .status(401)
             }
         )
@@ -185,16 +188,16 @@ struct ReloginTests {
         let proxy = proxy(transport)
         account.login = {
             let request = GoodsRequest(proxy: proxy)
-            request.ownLogin = true
-            request.ownHeaders = ["X-Token": "t1"]
+            request.customLogin = true
+            request.customHeaders = ["X-Token": "t1"]
             _ = try await request.value()
         }
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
         #expect(await screen.ending() == .success)
         let login = GoodsRequest(delegate: screen, proxy: proxy)
-        login.ownLogin = true
-        login.ownHeaders = ["X-Token": "wrong"]
+        login.customLogin = true
+        login.customHeaders = ["X-Token": "wrong"]
         login.loadData()
         #expect(await screen.ending() == .failure(.http))
         #expect(account.logins == 1)

@@ -71,7 +71,7 @@ struct RetryConnectivityTests {
     ) async {
         let (network, transport) = (Reachability(status: status), unreachable(until: Counter(), .hostNotFound))
         let request = waitingRequest(network, transport)
-        request.ownRetryPolicy = .never
+        request.customRetryPolicy = .never
         request.loadData()
         #expect(await screen.ending() == .failure(status == .unreachable ? .noNetwork : .transport))
         #expect(request.error?.reason == "no way")

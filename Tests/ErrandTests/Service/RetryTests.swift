@@ -105,7 +105,7 @@ struct RetryTests {
         #expect(await screen.ending() == .failure(.http))
         #expect(transport.requests.count == 1)
         let repeatable = request(proxy, method)
-        repeatable.ownIdempotencyKey = { UUID().uuidString }
+        repeatable.customIdempotencyKey = { UUID().uuidString }
         #expect(await loadToEnd(repeatable) == .failure(.http))
         let keys = transport.requests.dropFirst().map { $0.headers["Idempotency-Key"] }
         #expect(keys.count == 3)
@@ -126,7 +126,7 @@ struct RetryTests {
         let answers = Answers([.status(status, headers: ["Retry-After": delay.text]), .json(goodsJSON([]))])
         let transport = ScriptedTransport { _ in answers.next() }
         let proxy = proxy(transport) { $0.baseDelay = .zero }
-        request(proxy, .post).loadAndKeep()
+        request(proxy, .post).loadRetainingSelf()
         await clock.waitForSleepers()
         clock.advance(by: delay.length - .milliseconds(1))
         await sentinel(proxy)
@@ -142,7 +142,7 @@ struct RetryTests {
     ])
     func `A POST that may have been executed is sent once`(_ answer: HTTPResponse) async {
         let transport = ScriptedTransport { _ in answer }
-        request(proxy(transport), .post).loadAndKeep()
+        request(proxy(transport), .post).loadRetainingSelf()
         #expect(await screen.ending() == .failure(.http))
         #expect(transport.requests.count == 1)
     }
@@ -152,7 +152,7 @@ struct RetryTests {
             request.method == .post
                 ? .status(303, headers: ["Location": "/result"]) : .status(503, headers: ["Retry-After": "1"])
         }
-        request(proxy(transport), .post).loadAndKeep()
+        request(proxy(transport), .post).loadRetainingSelf()
         #expect(await screen.ending() == .failure(.http))
         #expect(transport.requests.map(\.method) == [.post, .get])
     }
@@ -160,7 +160,7 @@ struct RetryTests {
     @Test func `A request's policy takes precedence over the service's`() async {
         let transport = ScriptedTransport { _ in .status(503) }
         let request = request(proxy(transport))
-        request.ownRetryPolicy = .never
+        request.customRetryPolicy = .never
         request.loadData()
         #expect(await screen.ending() == .failure(.http))
         #expect(transport.requests.count == 1)
@@ -185,7 +185,7 @@ struct RetryTests {
         let answers = Answers([.status(503, headers: ["Retry-After": "7"]), .json(goodsJSON([]))])
         let transport = ScriptedTransport { _ in answers.next() }
         let proxy = proxy(transport)
-        request(proxy).loadAndKeep()
+        request(proxy).loadRetainingSelf()
         await clock.waitForSleepers()
         clock.advance(by: .milliseconds(6_999))
         await sentinel(proxy)

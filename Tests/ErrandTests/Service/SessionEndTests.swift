@@ -20,7 +20,7 @@ struct SessionEndTests: SessionScene {
         ScriptedTransport { request in
             guard request.headers["X-Token"] != "new" else { return .json(goodsJSON([])) }
             switch place {
-            case .queued, .underWay: await gate.waitUncancelled()
+            case .queued, .underWay: await gate.waitIgnoringCancellation()
             case .inBackOff: return .status(503)
             case .waitingForRelogin, .waitingToStart: return .status(401)
             }
@@ -59,7 +59,7 @@ struct SessionEndTests: SessionScene {
         new.store(setCookie: "sid=new; Path=/", from: URL("http://shop.test/"))
         let (gate, login) = (Latch(), Latch())
         let transport = transport(place, until: gate)
-        account.login = { await login.waitUncancelled() }
+        account.login = { await login.waitIgnoringCancellation() }
         let proxy = proxy(transport, limits: QueueLimits(perHost: 1), cookies: old)
         var requests = await loads(at: place, proxy, transport)
         if switches { proxy.switchAccount(to: new) } else { proxy.logout() }
@@ -130,7 +130,7 @@ struct SessionEndTests: SessionScene {
             }
         )
         let other = GoodsRequest(delegate: screen, proxy: proxy)
-        other.ownService = .sample()
+        other.customService = .sample()
         other.loadData()
         let call = Task { try await proxy.send(HTTPRequest(.get, URL("http://shop.test/plain"))) }
         while proxy.activeRequests.count < 2 { await Task.yield() }

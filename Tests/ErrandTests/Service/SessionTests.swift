@@ -43,7 +43,7 @@ struct SessionTests: SessionScene {
             #expect(account.expiries == expiries)
             let login = GoodsRequest(delegate: screen, proxy: proxy)
             login.path = "/login"
-            login.ownLogin = true
+            login.customLogin = true
             login.loadData()
             #expect(await screen.ending() == .success)
         }
@@ -74,7 +74,7 @@ struct SessionTests: SessionScene {
         async
     {
         let late = Latch()
-        account.login = { await late.waitUncancelled() }
+        account.login = { await late.waitIgnoringCancellation() }
         let transport = refusing(but: "t1")
         let proxy = proxy(transport)
         let requests = (0..<5).map { _ in load(proxy) }
@@ -116,7 +116,7 @@ struct SessionTests: SessionScene {
         account.login = { [proxy] in
             let login = GoodsRequest(proxy: proxy)
             login.path = "/login"
-            login.ownLogin = true
+            login.customLogin = true
             _ = try await login.value()
         }
         let gate = Latch()

@@ -28,7 +28,7 @@ struct SignInTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.path = path
         request.method = .get
-        request.ownLogin = path == "/login"
+        request.customLogin = path == "/login"
         return request
     }
 

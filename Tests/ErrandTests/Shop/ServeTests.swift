@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The shop's server command", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The shop's server command", .limitedConcurrency, .timeLimit(.minutes(10)))
 @MainActor struct ServeTests {
     @Test("prints its address, answers, and ends when interrupted")
     func serves() async throws {
@@ -10,7 +10,7 @@ import Testing
         let greeting = await pipe.firstLine()
         let url = try #require(greeting.firstMatch(of: /http:\/\/127\.0\.0\.1:\d+/)?.output)
         let walk = try await ShopProcess.run(["--base-url", String(url)])
-        #expect(walk.status == 0, "\(walk.complaint)")
+        #expect(walk.status == 0, "\(walk.standardError)")
         shop.interrupt()
         #expect(try await shop.ending().status == 0)
     }

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-@Suite("The shop's arguments", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The shop's arguments", .limitedConcurrency, .timeLimit(.minutes(10)))
 @MainActor struct ShopArgumentsTests {
     @Test("are explained on request")
     func help() async throws {
         let ending = try await ShopProcess.run(["--help"])
         #expect(ending.status == 0)
         #expect(ending.output.starts(with: "usage: shop"))
-        #expect(ending.complaint == "")
+        #expect(ending.standardError == "")
     }
 
     @Test(
@@ -23,6 +23,6 @@ import Testing
         let ending = try await ShopProcess.run(arguments)
         #expect(ending.status == 64)
         #expect(ending.output == "")
-        #expect(ending.complaint.wholeMatch(of: /shop: [^\n]+\n/) != nil)
+        #expect(ending.standardError.wholeMatch(of: /shop: [^\n]+\n/) != nil)
     }
 }

@@ -2,14 +2,14 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The walk through the shop", .takesTurns, .serialized, .timeLimit(.minutes(10)))
+@Suite("The walk through the shop", .limitedConcurrency, .serialized, .timeLimit(.minutes(10)))
 @MainActor struct WalkTests {
     @Test("succeeds, prints plain lines, and leaves no files")
     func holds() async throws {
         let shop = try ShopProcess([])
         let ending = try await shop.ending()
         #expect(ending.status == 0)
-        #expect(ending.complaint == "")
+        #expect(ending.standardError == "")
         #expect(ending.output.split(separator: "\n").last?.starts(with: "All 14 steps held") == true)
         #expect(ending.output.allSatisfy { $0 == "\n" || $0.isPrintable })
         #expect(try shop.leftovers == [])
@@ -29,7 +29,7 @@ import Testing
         defer { server.stop() }
         for _ in 1...2 {
             let ending = try await ShopProcess.run(["--base-url", server.baseURL.absoluteString])
-            #expect(ending.status == 0, "\(ending.complaint)")
+            #expect(ending.status == 0, "\(ending.standardError)")
         }
         #expect(server.requests.filter { $0.path == "/account/logout" }.count == 2)
     }
@@ -47,7 +47,7 @@ import Testing
         server.stop()
         let ending = try await ShopProcess.run(["--base-url", server.baseURL.absoluteString])
         #expect(ending.status == 1)
-        #expect(ending.complaint.starts(with: "shop: step 1 (Sign in) did not hold: a request failed: transport"))
+        #expect(ending.standardError.starts(with: "shop: step 1 (Sign in) did not hold: a request failed: transport"))
     }
 
     @Test("reports each fault of a shop", arguments: Sabotage.allCases)
@@ -57,7 +57,7 @@ import Testing
         let shop = try ShopProcess(["--base-url", server.baseURL.absoluteString])
         let ending = try await shop.ending()
         #expect(ending.status == 1)
-        #expect(ending.complaint.split(separator: "\n").last ?? "" == "shop: step \(sabotage.rawValue)")
+        #expect(ending.standardError.split(separator: "\n").last ?? "" == "shop: step \(sabotage.rawValue)")
         #expect(try shop.leftovers == [])
     }
 }

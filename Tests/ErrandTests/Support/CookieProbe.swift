@@ -5,8 +5,8 @@ enum CookieProbe {
     static let path = TestProgram.built("cookie-probe")
     static let isRoot = geteuid() == 0
     /// The command that runs a program as an unprivileged user.
-    static let asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    static let canBeNobody = TestProgram.succeeds(asNobody + ["true"])
+    static let unprivilegedCommand = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    static let canRunUnprivileged = TestProgram.succeeds(unprivilegedCommand + ["true"])
     static let runsSlowTests = ProcessInfo.processInfo.environment["ERRAND_SLOW_TESTS"] == "1"
     /// Whether strace is installed and may trace.
     static let canTrace = TestProgram.succeeds(["strace", "-o", "/dev/null", "true"])

@@ -9,7 +9,7 @@ import Synchronization
 /// It ignores header blocks, so requests are identified by their bodies. Each connection has a thread.
 final class HTTP2Server: Sendable {
     /// The server's action on a stream when the whole request has arrived.
-    enum Treatment: Sendable {
+    enum Action: Sendable {
         /// Answers 200 with this text.
         case answer(String)
         /// Answers 200 with these bytes and their `Content-Encoding`.
@@ -37,7 +37,7 @@ final class HTTP2Server: Sendable {
         var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    typealias Plan = @Sendable (Request) -> Treatment
+    typealias Plan = @Sendable (Request) -> Action
 
     let port: UInt16
     private let listener: Int32
@@ -104,13 +104,13 @@ final class HTTP2Server: Sendable {
             while let (stream, body) = connection.nextRequest() {
                 guard let self else { break }
                 let request = Request(connection: number, stream: stream, body: body)
-                guard self.treat(request, on: connection, socket: socket) else { break }
+                guard self.perform(request, on: connection, socket: socket) else { break }
             }
         }.start()
     }
 
     /// Returns whether the connection continues.
-    private func treat(_ request: Request, on connection: HTTP2Connection, socket: Int32) -> Bool {
+    private func perform(_ request: Request, on connection: HTTP2Connection, socket: Int32) -> Bool {
         state.withLock { $0.requests.append(request) }
         switch plan(request) {
         case .answer(let text): connection.answer(request.stream, Array(text.utf8))

@@ -35,7 +35,7 @@ final class Latch: Sendable {
     }
 
     /// Waits for the latch even when the task is cancelled, like work that ignores its cancel.
-    func waitUncancelled() async {
+    func waitIgnoringCancellation() async {
         await Task { try? await wait() }.value
     }
 

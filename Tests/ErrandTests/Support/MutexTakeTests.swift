@@ -7,15 +7,15 @@ import Testing
 struct MutexTakeTests {
     /// Two values, of which a caller may use one or none.
     private struct Pair: Sendable {
-        var first: Asking?
-        var second: Asking?
+        var first: DeinitObserver?
+        var second: DeinitObserver?
     }
 
-    private final class Guarding: Sendable {
+    private final class PairOwner: Sendable {
         let pair = Mutex(Pair())
 
         func fill() {
-            let asking = { Asking { [weak self] in _ = self?.isEmpty } }
+            let asking = { DeinitObserver { [weak self] in _ = self?.isEmpty } }
             pair.withLock { $0 = Pair(first: asking(), second: asking()) }
         }
 
@@ -24,7 +24,7 @@ struct MutexTakeTests {
 
     @Test func `An unused result is released outside the lock`() async {
         await #expect(processExitsWith: .success) {
-            let guarding = Guarding()
+            let guarding = PairOwner()
             guarding.fill()
             guarding.pair.take { exchange(&$0.first, with: nil) }
             #expect(guarding.isEmpty)
@@ -33,7 +33,7 @@ struct MutexTakeTests {
 
     @Test func `The unused part of a result is released outside the lock`() async {
         await #expect(processExitsWith: .success) {
-            let guarding = Guarding()
+            let guarding = PairOwner()
             guarding.fill()
             let second = guarding.pair.take { exchange(&$0, with: Pair()) }.second
             #expect(second != nil)

@@ -23,10 +23,10 @@ final class NumberServer: Sendable {
     var queries: [String] { state.withLock(\.queries) }
 
     /// Lets the next request fail, or the next one whose query contains this text.
-    func failsNext(_ query: String? = "") { state.withLock { $0.failing = query } }
+    func failNextRequest(_ query: String? = "") { state.withLock { $0.failing = query } }
     func announce(total: Int) { state.withLock { $0.total = total } }
     /// Inserts an item at the start, so that all others move by one.
-    func insertInFront(_ number: Int = 0) { state.withLock { $0.numbers.insert(number, at: 0) } }
+    func insertAtStart(_ number: Int = 0) { state.withLock { $0.numbers.insert(number, at: 0) } }
 
     private func answer(_ request: HTTPRequest) -> HTTPResponse {
         state.withLock { state in

@@ -12,22 +12,22 @@ struct Goods: Codable, Equatable, Sendable {
 @MainActor class SampleRequest: BaseAPIRequest {
     var path = "/goods"
     var method = HTTPMethod.post
-    var ownService: APIService?
-    var ownEnvelope: Envelope?
-    var ownAcceptedStatuses: Set<Int> = []
-    var ownHeaders: HTTPHeaders = [:]
-    var ownTimeout: Duration?
-    var ownDeadline: Duration?
-    var ownSerializer = RequestSerializer.json
-    var ownRestartPolicy = RestartPolicy.cancelPrevious
-    var ownReleasePolicy = ReleasePolicy.cancel
-    var ownLogin = false
-    var ownProgress = false
+    var customService: APIService?
+    var customEnvelope: Envelope?
+    var customAcceptedStatuses: Set<Int> = []
+    var customHeaders: HTTPHeaders = [:]
+    var customTimeout: Duration?
+    var customDeadline: Duration?
+    var customSerializer = RequestSerializer.json
+    var customRestartPolicy = RestartPolicy.cancelPrevious
+    var customReleasePolicy = ReleasePolicy.cancel
+    var customLogin = false
+    var customProgress = false
     var ownPresentsErrors = true
-    var ownRetryPolicy: RetryPolicy?
-    var ownIdempotencyKey: () -> String? = { nil }
-    var ownPriority = RequestPriority.normal
-    var ownJoin = false
+    var customRetryPolicy: RetryPolicy?
+    var customIdempotencyKey: () -> String? = { nil }
+    var customPriority = RequestPriority.normal
+    var customCoalescesIdentical = false
     var reform: (APIParams?) -> APIParams? = { $0 }
 
     required override init(
@@ -38,22 +38,22 @@ struct Goods: Codable, Equatable, Sendable {
         super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
     }
 
-    override var service: APIService? { ownService }
-    override var envelope: Envelope? { ownEnvelope }
-    override var acceptedStatuses: Set<Int> { ownAcceptedStatuses }
-    override var headers: HTTPHeaders { ownHeaders }
-    override var timeout: Duration? { ownTimeout }
-    override var deadline: Duration? { ownDeadline }
-    override var requestSerializer: RequestSerializer { ownSerializer }
-    override var restartPolicy: RestartPolicy { ownRestartPolicy }
-    override var releasePolicy: ReleasePolicy { ownReleasePolicy }
-    override var isLoginRequest: Bool { ownLogin }
-    override var reportsProgress: Bool { ownProgress }
+    override var service: APIService? { customService }
+    override var envelope: Envelope? { customEnvelope }
+    override var acceptedStatuses: Set<Int> { customAcceptedStatuses }
+    override var headers: HTTPHeaders { customHeaders }
+    override var timeout: Duration? { customTimeout }
+    override var deadline: Duration? { customDeadline }
+    override var requestSerializer: RequestSerializer { customSerializer }
+    override var restartPolicy: RestartPolicy { customRestartPolicy }
+    override var releasePolicy: ReleasePolicy { customReleasePolicy }
+    override var isLoginRequest: Bool { customLogin }
+    override var reportsProgress: Bool { customProgress }
     override var presentsErrors: Bool { ownPresentsErrors }
-    override var retryPolicy: RetryPolicy? { ownRetryPolicy }
-    override var idempotencyKey: String? { ownIdempotencyKey() }
-    override var priority: RequestPriority { ownPriority }
-    override var coalescesIdentical: Bool { ownJoin }
+    override var retryPolicy: RetryPolicy? { customRetryPolicy }
+    override var idempotencyKey: String? { customIdempotencyKey() }
+    override var priority: RequestPriority { customPriority }
+    override var coalescesIdentical: Bool { customCoalescesIdentical }
     override func reformParams(_ params: APIParams?) -> APIParams? { reform(params) }
 }
 
@@ -66,8 +66,8 @@ final class GoodsRequest: SampleRequest, APIManager {
 
 extension GoodsRequest {
     /// Begins a load and retains the request until the load has ended.
-    func loadAndKeep() {
-        ownReleasePolicy = .finish
+    func loadRetainingSelf() {
+        customReleasePolicy = .finish
         let kept = self
         Task { @MainActor in
             kept.loadData()

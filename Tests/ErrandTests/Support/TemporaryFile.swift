@@ -24,5 +24,5 @@ final class TemporaryFile: Sendable {
     }
 
     /// The names of the files in its folder.
-    func siblings() throws -> [String] { try folder.names }
+    func namesInFolder() throws -> [String] { try folder.names }
 }

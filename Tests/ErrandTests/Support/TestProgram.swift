@@ -11,7 +11,7 @@ final class TestProgram: Sendable {
     struct Ending: Sendable {
         let status: Int32
         let output: String
-        let complaint: String
+        let standardError: String
 
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
@@ -22,7 +22,7 @@ final class TestProgram: Sendable {
     }
 
     /// The error of a program that is still running at its deadline.
-    struct Overdue: Error, CustomStringConvertible {
+    struct TimedOut: Error, CustomStringConvertible {
         let command: [String]
         let deadline: Duration
 
@@ -32,7 +32,7 @@ final class TestProgram: Sendable {
     private let command: [String]
     private let deadline: Duration
     private let process: Mutex<Process>
-    private let isOverdue = Mutex(false)
+    private let hasTimedOut = Mutex(false)
     private let end = DispatchGroup()
     private let folder: TemporaryFolder
 
@@ -56,7 +56,7 @@ final class TestProgram: Sendable {
         process.standardInput = Pipe()
         // Files, because they need not be read meanwhile, and a process that keeps them open does not delay the end.
         process.standardOutput = try output ?? folder.newFile("output")
-        process.standardError = try folder.newFile("complaint")
+        process.standardError = try folder.newFile("standardError")
         process.terminationHandler = { [end] _ in end.leave() }
         end.enter()
         do { try process.run() } catch {
@@ -91,7 +91,7 @@ final class TestProgram: Sendable {
 
     private func expire() {
         guard isRunning else { return }
-        isOverdue.withLock { $0 = true }
+        hasTimedOut.withLock { $0 = true }
         stop()
     }
 
@@ -115,11 +115,11 @@ final class TestProgram: Sendable {
     }
 
     private func result() throws -> Ending {
-        guard !isOverdue.withLock({ $0 }) else { throw Overdue(command: command, deadline: deadline) }
+        guard !hasTimedOut.withLock({ $0 }) else { throw TimedOut(command: command, deadline: deadline) }
         return Ending(
             status: process.withLock { $0.terminationStatus },
             output: folder.text("output"),
-            complaint: folder.text("complaint")
+            standardError: folder.text("standardError")
         )
     }
 }

@@ -7,7 +7,7 @@ struct TestProgramTests {
         let ending = try await TestProgram.run(["sh", "-c", "echo one; echo two; echo three >&2; exit 4"])
         #expect(ending.status == 4)
         #expect(ending.lines == ["one", "two"])
-        #expect(ending.complaint == "three\n")
+        #expect(ending.standardError == "three\n")
     }
 
     @Test func `A program that is not installed is an error`() async {
@@ -21,7 +21,7 @@ struct TestProgramTests {
     private let deaf = ["sh", "-c", "trap '' TERM INT HUP; echo deaf; while true; do sleep 1000; done"]
 
     @Test func `Its deadline ends it`() async {
-        let error = await #expect(throws: TestProgram.Overdue.self) {
+        let error = await #expect(throws: TestProgram.TimedOut.self) {
             try await TestProgram.run(deaf, deadline: .milliseconds(50))
         }
         #expect(error?.description.contains("did not end within 0.05 seconds") == true)

@@ -13,7 +13,7 @@ enum TransportKind: CaseIterable, Sendable {
 
     /// The transports that survive a deadline or a cancel inside the header block: URLSession on Linux ends the process
     /// when the connection closes there, which may happen before a cancel takes effect.
-    static var survivingCutHeads: [TransportKind] {
+    static var supportingInterruptedHeads: [TransportKind] {
         #if os(Linux)
         [.curl]
         #else

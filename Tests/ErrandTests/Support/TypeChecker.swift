@@ -41,7 +41,7 @@ struct TypeChecker {
             environment: ["TMPDIR": folder.url.path],
             deadline: .seconds(110)
         ).ending()
-        return Verdict(succeeded: ending.status == 0, output: ending.output + ending.complaint)
+        return Verdict(succeeded: ending.status == 0, output: ending.output + ending.standardError)
     }
 
     private static func arguments(for file: URL) -> [String] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The network of this machine", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The network of this machine", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct NetworkPathMonitorTests {
     @Test func `There is no socket before the first use, one after it, and none when the object is released`() async {
         await #expect(processExitsWith: .success) {
@@ -61,7 +61,7 @@ struct NetworkPathMonitorTests {
 
 @Suite(
     "A network that changes",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(10)),
     .enabled(if: NetworkNamespace.isPermitted, "no network namespace with a veth pair can be made here")
 )

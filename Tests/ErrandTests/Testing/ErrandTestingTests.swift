@@ -46,7 +46,7 @@ struct ErrandTestingTests {
     @Test func `A request's deadline passes on the manual clock, even when the script ignores its cancel`() async {
         let never = Latch()
         let network = ScriptedTransport(clock: clock) { _ in
-            await never.waitUncancelled()
+            await never.waitIgnoringCancellation()
             return .status(200)
         }
         var request = HTTPRequest(.get, URL("http://shop.test/"))

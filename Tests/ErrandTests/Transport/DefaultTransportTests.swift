@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("The default transport", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The default transport", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct DefaultTransportTests {
     @Test("can be wrapped by another transport")
     func isWrapped() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The deadlines of an exchange", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The deadlines of an exchange", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ExchangeDeadlinesTests {
     @Test("the deadline passes when it is due", arguments: [Duration.milliseconds(100), .zero, .seconds(-1)])
     func deadline(deadline: Duration) async {

@@ -46,6 +46,6 @@ final class TestAuthority: Sendable {
     private func openssl(_ arguments: String) throws {
         let command = ["openssl"] + arguments.split(separator: " ").map(String.init)
         let ending = try TestProgram(command, in: directory).waitForEnding()
-        try #require(ending.status == 0, "\(command): \(ending.complaint)")
+        try #require(ending.status == 0, "\(command): \(ending.standardError)")
     }
 }

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("An exchange", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("An exchange", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportBehaviourTests {
     @Test("each method arrives unchanged", arguments: TransportKind.allCases)
     func methods(kind: TransportKind) async throws {
@@ -74,7 +74,7 @@ struct TransportBehaviourTests {
     }
 
     @Test("a request has no headers that describe the client", arguments: TransportKind.allCases)
-    func ownHeaders(kind: TransportKind) async throws {
+    func customHeaders(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .status(200) }
         _ = try await kind.send(HTTPRequest(.post, to: server, body: .data(Data("a".utf8))))
         let names = try await server.takeRequest().headers.map { $0.name.lowercased() }

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Cancellation of an exchange", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Cancellation of an exchange", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportCancellationTests {
     @Test(
         "a cancelled task ends as cancelled, and its connection is closed",
@@ -142,9 +142,11 @@ struct TransportCancellationTests {
 enum CancellationPoint: CaseIterable {
     case waiting, insideHead, insideBody, insideUpload
 
-    /// Each transport with the points at which it does not crash; see ``TransportKind/survivingCutHeads``.
+    /// Each transport with the points at which it does not crash; see ``TransportKind/supportingInterruptedHeads``.
     static let survived = TransportKind.allCases.flatMap { kind in
-        allCases.filter { $0 != .insideHead || TransportKind.survivingCutHeads.contains(kind) }.map { (kind, $0) }
+        allCases.filter { $0 != .insideHead || TransportKind.supportingInterruptedHeads.contains(kind) }.map {
+            (kind, $0)
+        }
     }
 }
 

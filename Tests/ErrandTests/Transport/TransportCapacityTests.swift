@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The capacity of a transport", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The capacity of a transport", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportCapacityTests {
     @Test("a transport starts every request at once", arguments: TransportKind.allCases)
     func noQueue(kind: TransportKind) async throws {

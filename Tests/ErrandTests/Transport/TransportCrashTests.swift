@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Answers that crash URLSession on Linux", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Answers that crash URLSession on Linux", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportCrashTests {
     @Test("a header block that is truncated at any byte is one error", .fault(7), arguments: TransportKind.survivors)
     func cutHead(kind: TransportKind) async throws {

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A hostile server", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("A hostile server", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportFaultTests {
     @Test("a closed port is an error within a second", .separateThread, .fault(1), arguments: TransportKind.allCases)
     func closedPort(kind: TransportKind) async throws {
@@ -44,7 +44,7 @@ struct TransportFaultTests {
         "slow header lines end at the deadline",
         .separateThread,
         .fault(4),
-        arguments: TransportKind.survivingCutHeads
+        arguments: TransportKind.supportingInterruptedHeads
     )
     func drippedHead(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
@@ -63,7 +63,7 @@ struct TransportFaultTests {
         SilencePoint.allCases
     )
     func silence(kind: TransportKind, point: SilencePoint) async throws {
-        guard point != .insideHead || TransportKind.survivingCutHeads.contains(kind) else { return }
+        guard point != .insideHead || TransportKind.supportingInterruptedHeads.contains(kind) else { return }
         let server = try point.startServer()
         try await (point == .insideHandshake ? KnownFault.authorities : nil).known(for: kind) {
             try await expectTimeout(kind, of: server, after: .milliseconds(400), at: point)
@@ -108,7 +108,7 @@ struct TransportFaultTests {
     @Test(
         "a slow head that takes longer than the timeout is complete",
         .separateThread,
-        arguments: TransportKind.survivingCutHeads
+        arguments: TransportKind.supportingInterruptedHeads
     )
     func slowHead(kind: TransportKind) async throws {
         let drops = Array(repeating: [Answer.Step.wait(.milliseconds(250)), .write("X-Drip: 1\r\n")], count: 20)

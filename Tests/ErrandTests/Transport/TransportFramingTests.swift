@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Unusual answers", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Unusual answers", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportFramingTests {
     @Test("a contradictory answer is one error", .fault(9), arguments: TransportKind.allCases, BadAnswer.allCases)
     func bad(kind: TransportKind, answer: BadAnswer) async throws {
@@ -36,7 +36,11 @@ struct TransportFramingTests {
         #expect(response.headers["Set-Cookie"] == nil)
     }
 
-    @Test("endless interim answers end at the deadline", .fault(10), arguments: TransportKind.survivingCutHeads)
+    @Test(
+        "endless interim answers end at the deadline",
+        .fault(10),
+        arguments: TransportKind.supportingInterruptedHeads
+    )
     func endlessInterim(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(.repeatForever(Array("HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n".utf8), every: .milliseconds(5)))

@@ -3,7 +3,12 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("A persistent connection that is lost during a request", .fault(11), .takesTurns, .timeLimit(.minutes(10)))
+@Suite(
+    "A persistent connection that is lost during a request",
+    .fault(11),
+    .limitedConcurrency,
+    .timeLimit(.minutes(10))
+)
 struct TransportReplayTests {
     @Test(
         "an idempotent request is repeated with its whole body",

@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Hostile requests", .fault(61), .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Hostile requests", .fault(61), .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportValidationTests {
     @Test("a hostile method is never sent", arguments: TransportKind.allCases, Self.hostileTokens)
     func method(kind: TransportKind, text: String) async throws {

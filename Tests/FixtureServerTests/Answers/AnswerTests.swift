@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Answers", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Answers", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct AnswerTests {
     @Test func `Header lines keep their order, their duplicates and their bytes`() throws {
         let lines = HeaderLines([HeaderLine("x-b", bytes: [0xFF]), HeaderLine("X-A", "1"), HeaderLine("X-A", "2")])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Accepting connections", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Accepting connections", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct AcceptingTests {
     @Test func `A server set not to accept does not, even after it has run out of descriptors`() async {
         await #expect(processExitsWith: .success) {

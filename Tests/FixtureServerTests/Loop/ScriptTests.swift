@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Scripts", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Scripts", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ScriptTests {
     @Test(arguments: [
         ([Answer.Step.close], "", RawClient.End.fin), ([.reset], "", .reset),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Recording", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Recording", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct RecordingTests {
     @Test func `Requests are taken in the order of their arrival, after a wait if necessary`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
@@ -40,7 +40,7 @@ struct RecordingTests {
         #expect(server.totalRequests == 100)
         #expect((5..<10).contains(server.requests.count))
         #expect(server.requests.last?.path == "/100")
-        server.forgetRequests()
+        server.removeRecordedRequests()
         #expect(server.requests.isEmpty && server.totalRequests == 100)
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Reading requests", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Reading requests", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct RequestReadingTests {
     @Test func `Every byte of the head is kept, in order and including duplicates`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("SHA-256", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("SHA-256", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct SHA256Tests {
     @Test(arguments: [
         (0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),

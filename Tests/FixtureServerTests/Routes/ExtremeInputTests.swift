@@ -4,7 +4,7 @@ import Testing
 @testable import FixtureServer
 
 /// No request may crash the process: a trap in the server would also end these tests.
-@Suite("Inputs that no client should send", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Inputs that no client should send", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ExtremeInputTests {
     @Test(arguments: [
         "/delay/1e300", "/delay/1e17", "/delay/86401", "/delay/-1", "/delay/nan", "/delay/soon",

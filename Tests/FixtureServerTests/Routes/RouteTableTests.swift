@@ -2,7 +2,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Routes", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Routes", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct RouteTableTests {
     @Test(arguments: [
         ("/a/b", "/a/b", [:]), ("/:x/b", "/a/b", ["x": "a"]), ("/:x", "/%E4%BD%A0%2F", ["x": "你/"]),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("The standard routes", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The standard routes", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct StandardRoutesTests {
     private let server: FixtureServer
 

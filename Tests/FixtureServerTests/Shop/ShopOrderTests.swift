@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("The shop's orders", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The shop's orders", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ShopOrderTests {
     private struct Page: Decodable {
         let list: [ShopOrder]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("The shop's sessions", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The shop's sessions", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ShopSessionTests {
     private let server: FixtureServer
 

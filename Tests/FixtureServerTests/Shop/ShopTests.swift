@@ -3,7 +3,7 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("The shop's API", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The shop's API", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ShopTests {
     private struct Goods: Decodable {
         let id: Int

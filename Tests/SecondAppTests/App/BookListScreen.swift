@@ -7,9 +7,10 @@ import Errand
     private(set) lazy var books = BookListRequest(path: path, pages: pages, screen: self)
     private let path: String
     private let pages: any PageStrategy
+    private let shelf: String
 
-    init(path: String, pages: any PageStrategy) {
-        (self.path, self.pages) = (path, pages)
+    init(path: String, pages: any PageStrategy, shelf: String = "main") {
+        (self.path, self.pages, self.shelf) = (path, pages, shelf)
     }
 
     var canScroll: Bool { books.hasMore }
@@ -18,7 +19,13 @@ import Errand
     func scrollToEnd() { books.itemAppeared(at: rows.count - 1) }
     func retryButtonTapped() { books.loadAgain() }
 
-    func params(for request: BaseAPIRequest) -> APIParams? { ["shelf": "main"] }
+    /// Another screen has removed a book.
+    func bookWasRemoved(id: Book.ID) throws {
+        try books.remove(id: id)
+        rows = books.items.map(\.title)
+    }
+
+    func params(for request: BaseAPIRequest) -> APIParams? { ["shelf": shelf] }
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
         alert = nil

@@ -16,15 +16,6 @@ nonisolated struct Book: Decodable, Equatable, Identifiable {
     let cents: Int
 }
 
-nonisolated struct BookPage: PageResponse {
-    let count: Int?
-    let next: String?
-    let results: [Book]
-
-    var items: [Book] { results }
-    var totalItems: Int? { count }
-}
-
 nonisolated struct Picture: Decodable {
     let name: String
     let type: String

@@ -14,7 +14,7 @@ final class TokenRequest: BaseAPIRequest, APIManager {
     let method = HTTPMethod.post
 }
 
-final class BookListRequest: PageAPIRequest<BookPage>, APIManager {
+final class BookListRequest: PageAPIRequest<PageModel<Book>>, APIManager {
     let path: String
     let method = HTTPMethod.get
     override var strategy: any PageStrategy { pages }
@@ -74,14 +74,4 @@ final class CouponRequest: BaseAPIRequest, APIManager {
         self.coupons = coupons
         super.init(delegate: screen)
     }
-}
-
-final class ShippingRequest: BaseAPIRequest, APIManager {
-    let path = "/shipping/"
-    let method = HTTPMethod.post
-    override var envelope: Envelope? { .wholeBody }
-    override var requestSerializer: RequestSerializer {
-        .custom(contentType: "application/x-plist") { .data(try PropertyListEncoder().encode($0)) }
-    }
-    var responseSerializer: ResponseSerializer<[String: Int]> { .decoded(by: PropertyListDecoder()) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A server of another make: Django REST framework with the bookshop, or httpbin, on a free port of 127.0.0.1.
+/// A server in Python, on a free port of 127.0.0.1: the bookshop with Django REST framework, or httpbin.
 ///
 /// Each is started once in a process, and ends when the process ends in any way, because its standard input closes then.
 // `process` and `input` are only retained.

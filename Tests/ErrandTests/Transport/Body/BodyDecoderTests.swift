@@ -53,7 +53,7 @@ struct BodyDecoderTests {
     func `Generated layers decode to their source, or fail as expected`(seed: UInt64) {
         var random = SplitMix(seed: seed)
         for _ in 0..<10 {
-            let layering = Layering(&random)
+            let layering = EncodedBodySample(&random)
             guard layering.codings.count <= BodyFraming.codingLimit else { continue }
             var ending: TransportError.Kind?
             do throws(TransportError) {
@@ -70,7 +70,7 @@ struct BodyDecoderTests {
     @Test(.fault(86), arguments: [1, 2])
     func `A bomb is decoded in small parts`(_ layers: Int) throws {
         let count = 100_000_000
-        let bomb = ZeroBomb.gzip(Int64(count))
+        let bomb = DecompressionBomb.gzip(Int64(count))
         let outcome = try decode(layers == 1 ? bomb : Zlib.gzip(bomb), Array(repeating: .gzip, count: layers))
         #expect(outcome.largestTurn <= Self.turnLimit)
         #expect(outcome.turns > count / Self.turnLimit)

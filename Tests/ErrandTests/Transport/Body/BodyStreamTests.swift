@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Streamed bodies", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Streamed bodies", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct BodyStreamTests {
     private struct Failure: Error {}
 

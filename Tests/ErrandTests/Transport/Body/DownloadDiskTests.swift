@@ -3,7 +3,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("The disk during a download", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The disk during a download", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct DownloadDiskTests {
     @Test(
         "A full disk is an error, even where the system reports it late",

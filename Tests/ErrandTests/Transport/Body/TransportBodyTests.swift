@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Bodies", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Bodies", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportBodyTests {
     @Test("a body arrives complete and with its length", arguments: TransportKind.allCases, [1, 65_536, 300_001])
     func data(kind: TransportKind, count: Int) async throws {
@@ -139,7 +139,7 @@ struct TransportBodyTests {
         #expect(response.file == file.url && response.body.isEmpty)
         let expected = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
         #expect(try Data(contentsOf: file.url) == expected)
-        #expect(try file.siblings() == [file.url.lastPathComponent])
+        #expect(try file.namesInFolder() == [file.url.lastPathComponent])
     }
 
     @Test("an answer that fails or is not 2xx does not change the file", arguments: TransportKind.allCases)
@@ -156,7 +156,7 @@ struct TransportBodyTests {
         let response = try await kind.send(request)
         #expect(response.file == nil && response.body == Data("none".utf8))
         #expect(try Data(contentsOf: file.url) == Data("old".utf8))
-        #expect(try file.siblings() == [file.url.lastPathComponent])
+        #expect(try file.namesInFolder() == [file.url.lastPathComponent])
     }
 
     @Test("progress increases up to the total and ends before the answer", arguments: TransportKind.allCases)
@@ -174,7 +174,7 @@ struct TransportBodyTests {
     }
 }
 
-@Suite("Limits", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Limits", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportLimitTests {
     @Test("a body may be as large as the limit and no larger", arguments: TransportKind.allCases, [true, false])
     func body(kind: TransportKind, isLengthTold: Bool) async throws {
@@ -190,7 +190,7 @@ struct TransportLimitTests {
 
     @Test("a decompression bomb ends at the limit", .fault(52), arguments: TransportKind.allCases)
     func bomb(kind: TransportKind) async throws {
-        let bomb = Gzip.encode(ZeroBomb.gzip(64 << 20))
+        let bomb = Gzip.encode(DecompressionBomb.gzip(64 << 20))
         let server = try FixtureServer.start { _ in .bytes(bomb, headers: ["Content-Encoding": "gzip, gzip"]) }
         var request = HTTPRequest(to: server)
         request.limits.bodyBytes = 1_000_000

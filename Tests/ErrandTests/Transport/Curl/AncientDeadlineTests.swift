@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Deadlines in the distant past", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Deadlines in the distant past", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct AncientDeadlineTests {
     @Test func `A deadline in the distant past is a timeout`() async {
         await #expect(processExitsWith: .success) {

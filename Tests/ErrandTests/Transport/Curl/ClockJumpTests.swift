@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 
 /// Deadlines in a process in which the date changes at every query.
-@Suite("Changes of the date", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Changes of the date", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ClockJumpTests {
     private static let hasCompiler = TestProgram.path(of: "clang") != nil
     private static let mark = "ERRAND_DATE_JUMPS"
@@ -22,7 +22,7 @@ struct ClockJumpTests {
         let library = folder.url.appending(path: "jumps.so").path
         try Data(Self.library.utf8).write(to: source)
         let compiling = try await TestProgram.run(["clang", "-shared", "-fPIC", "-O1", "-o", library, source.path])
-        #expect(compiling.status == 0, "\(compiling.complaint)")
+        #expect(compiling.status == 0, "\(compiling.standardError)")
         let witness = folder.url.appending(path: "witness")
         let outcome = try await TestProgram.run([
             "env", "LD_PRELOAD=\(([library] + Self.preloaded).joined(separator: " "))", "\(Self.mark)=\(witness.path)",

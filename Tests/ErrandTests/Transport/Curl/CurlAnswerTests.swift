@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Answers that libcurl receives", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Answers that libcurl receives", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlAnswerTests {
     private let transport: CurlTransport
 

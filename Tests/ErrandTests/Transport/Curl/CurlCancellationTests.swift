@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Cancellation", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Cancellation", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlCancellationTests {
     /// The progress of an exchange when its task is cancelled.
     enum Instant: CaseIterable {

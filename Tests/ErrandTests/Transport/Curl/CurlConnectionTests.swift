@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Connections", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Connections", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlConnectionTests {
     /// How a persistent connection is lost during the second request on it.
     enum Loss: CaseIterable {

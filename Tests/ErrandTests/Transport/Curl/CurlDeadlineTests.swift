@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Deadlines", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Deadlines", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlDeadlineTests {
     /// How a server prevents the answer from being complete.
     enum Slowness: CaseIterable {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Content codings", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Content codings", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlDecodingTests {
     private static let text = String(repeating: "hello, coding. ", count: 3_000)
     private let transport: CurlTransport
@@ -144,7 +144,7 @@ struct CurlDecodingTests {
     func `A bomb ends as soon as it exceeds the limit, without further bytes`(_ coding: String) async {
         let limit = 10_000_000
         let zeros = Int64(limit + 10_000)
-        let bomb = coding == "gzip" ? ZeroBomb.gzip(zeros) : ZeroBomb.zlib(zeros)
+        let bomb = coding == "gzip" ? DecompressionBomb.gzip(zeros) : DecompressionBomb.zlib(zeros)
         let error = await #expect(throws: TransportError.self) {
             _ = try await send(coding, .write(Array(bomb.dropLast(20))), .hang) { $0.limits.bodyBytes = limit }
         }

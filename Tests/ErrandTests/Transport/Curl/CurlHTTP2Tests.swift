@@ -7,7 +7,12 @@ import Testing
 
 private let isPossible = TestAuthority.isAvailable && TestProgram.path(of: "nginx") != nil
 
-@Suite("HTTP/2", .takesTurns, .timeLimit(.minutes(10)), .enabled(if: isPossible, "nginx or openssl is not installed"))
+@Suite(
+    "HTTP/2",
+    .limitedConcurrency,
+    .timeLimit(.minutes(10)),
+    .enabled(if: isPossible, "nginx or openssl is not installed")
+)
 struct CurlHTTP2Tests {
     private let authority: TestAuthority
     private let program: TestProgram

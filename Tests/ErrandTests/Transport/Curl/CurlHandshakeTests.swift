@@ -10,7 +10,7 @@ private let isPossible = TestAuthority.isAvailable && TestProgram.path(of: "ngin
 /// A server and a relay that does not forward the first connections, so that their TLS handshake hangs.
 @Suite(
     "A handshake that hangs",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(10)),
     .enabled(if: isPossible, "nginx or openssl is not installed")
 )
@@ -78,7 +78,7 @@ struct CurlHandshakeTests {
         _ hanging: Int
     ) async throws {
         let (nginx, port) = try await startNginx(version)
-        let relay = try Relay(to: port, holding: hanging)
+        let relay = try DelayingForwarder(to: port, holding: hanging)
         let transport = try transport()
         let stuck = Task { try await transport.send(HTTPRequest(.get, url(relay.port))) }
         try await until { relay.connections == 1 }
@@ -98,7 +98,7 @@ struct CurlHandshakeTests {
 
     @Test func `A slow handshake is not started again`() async throws {
         let (nginx, port) = try await startNginx(.http2)
-        let relay = try Relay(to: port, holding: 1)
+        let relay = try DelayingForwarder(to: port, holding: 1)
         let transport = try transport()
         let slow = Task { try await transport.send(HTTPRequest(.get, url(relay.port))).status }
         try await until { relay.connections == 1 }

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "A client certificate is sent only to its origins",
     .fault(83),
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(10)),
     .enabled(if: TestAuthority.isAvailable, "openssl is not installed")
 )

@@ -5,7 +5,12 @@ import Testing
 
 @testable import Errand
 
-@Suite("Bodies that are much larger than the transferred bytes", .fault(86), .takesTurns, .timeLimit(.minutes(10)))
+@Suite(
+    "Bodies that are much larger than the transferred bytes",
+    .fault(86),
+    .limitedConcurrency,
+    .timeLimit(.minutes(10))
+)
 struct CurlLayeringTests {
     private let transport: CurlTransport
 
@@ -25,7 +30,7 @@ struct CurlLayeringTests {
     }
 
     /// Four gigabytes of zeros in two codings; decoding them lasts some seconds.
-    private static let bomb = Zlib.gzip(ZeroBomb.gzip(1 << 32))
+    private static let bomb = Zlib.gzip(DecompressionBomb.gzip(1 << 32))
 
     /// A request for ``bomb`` into a file.
     private func startBomb(_ file: URL) throws -> (FixtureServer, HTTPRequest) {
@@ -38,7 +43,7 @@ struct CurlLayeringTests {
     func `Generated layers end as expected, and do not affect other loads`(seed: UInt64) async throws {
         var random = SplitMix(seed: 100 + seed)
         for _ in 0..<8 {
-            let layering = Layering(&random)
+            let layering = EncodedBodySample(&random)
             var (server, request) = try start(layering.bytes, layering.codings)
             request.limits.bodyBytes = layering.limit
             async let other = transport.send(HTTPRequest(to: server, "/other"))

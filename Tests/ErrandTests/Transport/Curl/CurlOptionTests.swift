@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("libcurl's ABI", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("libcurl's ABI", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlOptionTests {
     @Test("option numbers are those that libcurl reports", .enabled(if: canLookUp, "libcurl is older than 7.73"))
     func numbers() {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A process with libcurl", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("A process with libcurl", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlProcessTests {
     @Test func `Without libcurl, URLSession is used and the reason is known`() async {
         await #expect(processExitsWith: .success) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Progress", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Progress", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlProgressTests {
     /// Records progress.
     private final class Record: Sendable {

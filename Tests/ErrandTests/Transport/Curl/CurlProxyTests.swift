@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Proxies", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Proxies", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlProxyTests {
     @Test func `A proxy carries requests to any host`() async throws {
         let proxy = try FixtureServer.start { _ in .text("proxied") }

@@ -8,7 +8,7 @@ import Testing
 /// libcurl repeats requests itself; the server counts the received bodies.
 @Suite(
     "A request that libcurl could repeat",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(10)),
     .enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed")
 )
@@ -37,8 +37,8 @@ struct CurlRepetitionTests {
         #expect(await waiting.value == .cancelled)
     }
 
-    /// A server that applies `treatment` to the first requests with each body that begins with "order", and answers the later ones.
-    private func server(_ treatment: HTTP2Server.Treatment, count: Int = 1) throws -> HTTP2Server {
+    /// A server that applies `action` to the first requests with each body that begins with "order", and answers the later ones.
+    private func server(_ action: HTTP2Server.Action, count: Int = 1) throws -> HTTP2Server {
         let counts = Mutex([String: Int]())
         return try HTTP2Server(authority) { request in
             let turn = counts.withLock { counts in
@@ -48,14 +48,14 @@ struct CurlRepetitionTests {
             guard request.text.hasPrefix("order"), turn < count else {
                 return request.text == "wait" ? .silence : .answer("ok")
             }
-            return treatment
+            return action
         }
     }
 
     // libcurl repeats a request on its own only after a reset.
-    @Test(.fault(87), arguments: [HTTP2Server.Treatment.close, .reset], 0..<8)
+    @Test(.fault(87), arguments: [HTTP2Server.Action.close, .reset], 0..<8)
     func `No text in a request makes libcurl send a POST twice when its connection is lost`(
-        _ loss: HTTP2Server.Treatment,
+        _ loss: HTTP2Server.Action,
         seed: UInt64
     ) async throws {
         let server = try server(loss)
@@ -70,12 +70,12 @@ struct CurlRepetitionTests {
         }
     }
 
-    @Test(.fault(11), arguments: [HTTP2Server.Treatment.refusal, .departure], [HTTPMethod.post, .patch])
+    @Test(.fault(11), arguments: [HTTP2Server.Action.refusal, .departure], [HTTPMethod.post, .patch])
     func `A request that is not idempotent, and whose stream was refused, is lost and sent once`(
-        _ treatment: HTTP2Server.Treatment,
+        _ action: HTTP2Server.Action,
         _ method: HTTPMethod
     ) async throws {
-        let server = try server(treatment)
+        let server = try server(action)
         #expect(await ending(.put, "", to: server) == nil)
         try await whileOneWaits(on: server) {
             #expect(await ending(method, "order", to: server) == .connectionLost)
@@ -89,14 +89,14 @@ struct CurlRepetitionTests {
     // libcurl 7.88 repeats a request once after a GOAWAY.
     @Test(
         .fault(11),
-        arguments: [(HTTP2Server.Treatment.refusal, 1), (.refusal, 2), (.refusal, 3), (.refusal, 4), (.departure, 1)],
+        arguments: [(HTTP2Server.Action.refusal, 1), (.refusal, 2), (.refusal, 3), (.refusal, 4), (.departure, 1)],
         [HTTPMethod.get, .put, .delete]
     )
     func `An idempotent request is repeated as often as its stream is refused`(
-        _ refused: (treatment: HTTP2Server.Treatment, count: Int),
+        _ refused: (action: HTTP2Server.Action, count: Int),
         _ method: HTTPMethod
     ) async throws {
-        let server = try server(refused.treatment, count: refused.count)
+        let server = try server(refused.action, count: refused.count)
         #expect(await ending(.put, "", to: server) == nil)
         try await whileOneWaits(on: server) {
             #expect(await ending(method, "order", to: server) == nil)
@@ -106,17 +106,17 @@ struct CurlRepetitionTests {
 
     @Test(
         .fault(11),
-        arguments: [HTTP2Server.Treatment.refusal, .departure],
+        arguments: [HTTP2Server.Action.refusal, .departure],
         [(HTTPMethod.get, nil, 2), (.post, TransportError.Kind.connectionLost, 1)]
     )
     func `Without a body, only an idempotent request is repeated when its stream was refused`(
-        _ treatment: HTTP2Server.Treatment,
+        _ action: HTTP2Server.Action,
         _ expected: (method: HTTPMethod, ending: TransportError.Kind?, count: Int)
     ) async throws {
         let turns = Counter()
         let server = try HTTP2Server(authority) { request in
             guard request.text.isEmpty else { return request.text == "wait" ? .silence : .answer("ok") }
-            return turns.next() == 1 ? treatment : .answer("ok")
+            return turns.next() == 1 ? action : .answer("ok")
         }
         #expect(await ending(.put, "first", to: server) == nil)
         try await whileOneWaits(on: server) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Requests that libcurl sends", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Requests that libcurl sends", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlRequestTests {
     private let server: FixtureServer
     private let transport: CurlTransport

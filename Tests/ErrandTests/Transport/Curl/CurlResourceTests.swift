@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 
 /// The memory and connections that many requests, and hostile answers, use in a separate process.
-@MainActor @Suite("Resources of a process with libcurl", .takesTurns, .timeLimit(.minutes(20)))
+@MainActor @Suite("Resources of a process with libcurl", .limitedConcurrency, .timeLimit(.minutes(20)))
 struct CurlResourceTests {
     // MARK: Many requests
 
@@ -128,9 +128,9 @@ private enum Bomb: String, CaseIterable {
 
     private var bytes: [UInt8] {
         switch self {
-        case .harmless: ZeroBomb.gzip(1 << 20)
-        case .gzip: ZeroBomb.gzip(1 << 30)
-        case .deflate: ZeroBomb.zlib(1 << 30)
+        case .harmless: DecompressionBomb.gzip(1 << 20)
+        case .gzip: DecompressionBomb.gzip(1 << 30)
+        case .deflate: DecompressionBomb.zlib(1 << 30)
         case .brotli: Self.brotliZeros
         case .zstd: Self.zstdZeros
         case .nested: Gzip.encode(Gzip.encode(Self.brotliZeros))
@@ -189,7 +189,7 @@ private enum Bomb: String, CaseIterable {
         let others = frames[pthread_self()] ?? (frame, frame)
         frames[pthread_self()] = (min(others.least, frame), max(others.greatest, frame))
         toEnd -= 1
-        if toEnd % 1_000 == 0 { server.forgetRequests() }
+        if toEnd % 1_000 == 0 { server.removeRecordedRequests() }
         if toEnd == 0 { end?.resume() }
         guard toBegin > 0 else { return }
         toBegin -= 1

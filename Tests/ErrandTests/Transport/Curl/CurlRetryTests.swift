@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 /// libcurl repeats a request whose persistent connection was lost, and may be unable to open another connection.
-@Suite("A retry of libcurl without a connection", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("A retry of libcurl without a connection", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlRetryTests {
     private let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sock")
     private let transport: CurlTransport

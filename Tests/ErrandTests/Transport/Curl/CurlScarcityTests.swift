@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A process without free descriptors", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("A process without free descriptors", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlScarcityTests {
     private static var failureToMakeTransport: TransportError.Kind? {
         do throws(TransportError) {

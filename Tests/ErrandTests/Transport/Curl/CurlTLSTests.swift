@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "TLS",
-    .takesTurns,
+    .limitedConcurrency,
     .timeLimit(.minutes(10)),
     .enabled(if: TestAuthority.isAvailable, "openssl is not installed")
 )

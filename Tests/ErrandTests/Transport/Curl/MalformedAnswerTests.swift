@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Malformed answers", .fault(94), .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Malformed answers", .fault(94), .limitedConcurrency, .timeLimit(.minutes(10)))
 struct MalformedAnswerTests {
     private static let heads = [
         " X: 1\r\nContent-Length: 2\r\n\r\nok", "\tX: 1\r\nContent-Length: 2\r\n\r\nok",
@@ -80,7 +80,7 @@ struct MalformedAnswerTests {
 }
 
 #if os(Linux)
-@Suite("Randomly damaged heads", .fault(94), .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Randomly damaged heads", .fault(94), .limitedConcurrency, .timeLimit(.minutes(10)))
 struct DamagedHeadTests {
     private static let answer = Array(
         """

@@ -4,7 +4,7 @@ import FixtureServer
 import Foundation
 import Testing
 
-@Suite("Transfer codings", .fault(82), .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Transfer codings", .fault(82), .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransferCodingTests {
     private static let text = String(repeating: "hello, coding. ", count: 200)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Errors of URLSession", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Errors of URLSession", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct URLSessionErrorsTests {
     @Test("a specific code determines the kind", arguments: Self.codes)
     func code(code: Int, kind: TransportError.Kind) {

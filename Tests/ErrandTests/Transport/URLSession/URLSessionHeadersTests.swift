@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Headers through URLSession", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Headers through URLSession", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct URLSessionHeadersTests {
     @Test(
         "a joined Set-Cookie is split where a cookie starts",
@@ -55,7 +55,7 @@ struct URLSessionHeadersTests {
     }
 }
 
-@Suite("The length of an answer", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("The length of an answer", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct AnswerLengthTests {
     @Test("equal lengths are one length")
     func equalLengths() throws {

@@ -1,5 +1,5 @@
 /// The record of a server's requests and connections, and of the tests that wait for them.
-final class Ledger: Sendable {
+final class RequestLog: Sendable {
     /// The requests, the counts and the waiting tests.
     struct State {
         fileprivate(set) var requests: [RecordedRequest] = []
@@ -12,13 +12,13 @@ final class Ledger: Sendable {
     }
 
     /// Checks the state, under the lock; returns a function that resumes the test when its condition holds.
-    fileprivate typealias Waiter = @Sendable (inout State, _ isOver: Bool) -> (@Sendable () -> Void)?
+    fileprivate typealias Waiter = @Sendable (inout State, _ isFinished: Bool) -> (@Sendable () -> Void)?
 
-    private let state = Guarded(State())
+    private let state = Locked(State())
     private let limit: Int
     private let inbox: Inbox
 
-    /// Creates a ledger that keeps at least the last `limit` requests; 0 keeps none.
+    /// Creates a requestLog that keeps at least the last `limit` requests; 0 keeps none.
     init(limit: Int, inbox: Inbox) {
         self.limit = limit
         self.inbox = inbox
@@ -77,11 +77,11 @@ final class Ledger: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) {
-        let awake = state.withLock { state in
+        let resumptions = state.withLock { state in
             body(&state)
             return state.waiters.isEmpty ? [] : state.wakeWaiters()
         }
-        for wake in awake { wake() }
+        for wake in resumptions { wake() }
     }
 
     private func wait<Value: Sendable>(
@@ -94,9 +94,9 @@ final class Ledger: Sendable {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                add(id) { state, isOver in
+                add(id) { state, isFinished in
                     let value = attempt(&state)
-                    guard value != nil || isOver else { return nil }
+                    guard value != nil || isFinished else { return nil }
                     return { continuation.resume(returning: value) }
                 }
                 let isTimed = inbox.post(.run(after: timeout) { self.end(id) })
@@ -115,16 +115,16 @@ final class Ledger: Sendable {
         for wake in endedWaiters(where: { $0 == id }) { wake() }
     }
 
-    private func endedWaiters(where isMeant: (Int) -> Bool) -> [@Sendable () -> Void] {
+    private func endedWaiters(where isIncluded: (Int) -> Bool) -> [@Sendable () -> Void] {
         state.withLock { state in
-            state.waiters.keys.filter(isMeant).compactMap { id in
+            state.waiters.keys.filter(isIncluded).compactMap { id in
                 state.waiters.removeValue(forKey: id)?(&state, true)
             }
         }
     }
 }
 
-extension Ledger.State {
+extension RequestLog.State {
     /// Returns functions that resume the tests whose condition holds, in the order in which they began to wait.
     fileprivate mutating func wakeWaiters() -> [@Sendable () -> Void] {
         waiters.keys.sorted().compactMap { id in

@@ -5,7 +5,7 @@ import Foundation
 @testable import Errand
 
 /// A generated body in generated codings, and the result that a client must have.
-struct Layering: CustomStringConvertible {
+struct EncodedBodySample: CustomStringConvertible {
     /// A client may refuse `manyMembers` empty members, and must accept `someMembers`.
     private static let manyMembers = 100_000
     private static let someMembers = 5_000

@@ -3,7 +3,7 @@ import Synchronization
 @testable import Errand
 
 /// Records the errors of an error hook.
-final class Problems: Sendable {
+final class CookieFileErrorRecorder: Sendable {
     private let errors = Mutex<[CookieFileError]>([])
     var kinds: [CookieFileError.Kind] { errors.withLock { $0.map(\.kind) } }
 

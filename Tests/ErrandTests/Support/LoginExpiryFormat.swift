@@ -3,7 +3,7 @@ import ErrandTesting
 import FixtureServer
 
 /// How a server reports an expired login.
-enum Refusal: CaseIterable, Sendable {
+enum LoginExpiryFormat: CaseIterable, Sendable {
     case status, code
 
     private static let envelope = #"{"errcode":11010,"msg":"expired"}"#

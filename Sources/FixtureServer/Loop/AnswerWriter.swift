@@ -1,5 +1,5 @@
 /// Plays the steps of one answer into an output buffer.
-struct AnswerPlayer {
+struct AnswerWriter {
     /// Why the player stopped.
     enum Pause {
         /// The output must be sent before the player continues.
@@ -19,7 +19,7 @@ struct AnswerPlayer {
     private let isBodyless: Bool
     private var position = 0
     private var stream: (reader: ByteSourceReader, rest: Range<Int64>)?
-    private var owesPause = false
+    private var needsPause = false
 
     /// Starts at the first step; `isBodyless` skips the bytes that follow the head.
     init(_ answer: Answer, isBodyless: Bool) {
@@ -59,14 +59,14 @@ struct AnswerPlayer {
     }
 
     private mutating func write(_ bytes: [UInt8], _ output: inout OutputBuffer) -> Pause? {
-        guard !isLeftOut else { return skip() }
+        guard !isSkipped else { return skip() }
         position += 1
         output.append(bytes)
         return nil
     }
 
     private mutating func write(_ source: ByteSource, _ range: Range<Int64>, _ output: inout OutputBuffer) -> Pause? {
-        guard !isLeftOut else { return skip() }
+        guard !isSkipped else { return skip() }
         guard output.isEmpty else { return .flush }
         let (reader, rest) = stream ?? (ByteSourceReader(source), range)
         let bytes = reader.read(rest.prefix(Self.pieceSize))
@@ -79,19 +79,19 @@ struct AnswerPlayer {
     }
 
     private mutating func write(_ bytes: [UInt8], every pause: Duration, _ output: inout OutputBuffer) -> Pause? {
-        guard !isLeftOut else { return skip() }
+        guard !isSkipped else { return skip() }
         guard !bytes.isEmpty else { return .hang }
-        if pause > .zero, owesPause {
+        if pause > .zero, needsPause {
             guard output.isEmpty else { return .flush }
-            owesPause = false
+            needsPause = false
             return .wait(pause)
         }
-        owesPause = true
+        needsPause = true
         output.append(bytes)
         return nil
     }
 
-    private var isLeftOut: Bool {
+    private var isSkipped: Bool {
         guard isBodyless, let headIndex = answer.headIndex else { return false }
         return position > headIndex
     }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Limits how many tests run at a time that use sockets, clocks or much CPU time and would disturb each other.
-struct TakesTurns: SuiteTrait, TestTrait, TestScoping {
+struct LimitedConcurrency: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
     // The scope is the whole test, so that the wait does not count towards its time limit.
@@ -19,6 +19,6 @@ struct TakesTurns: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-extension Trait where Self == TakesTurns {
-    static var takesTurns: Self { TakesTurns() }
+extension Trait where Self == LimitedConcurrency {
+    static var limitedConcurrency: Self { LimitedConcurrency() }
 }

@@ -5,7 +5,7 @@ import Foundation
 /// It replaces the standard library's `Mutex`: on Linux the thread sanitizer does not recognize how that lock
 /// passes from thread to thread, and reports races that are not there.
 // `lock` is held whenever `value` is read or changed.
-final class Guarded<Value: Sendable>: @unchecked Sendable {
+final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
 

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 
 /// A port on loopback that forwards its connections to another port; the first ones are accepted and delayed.
-final class Relay: Sendable {
+final class DelayingForwarder: Sendable {
     private struct State {
         var connections = 0
         var held: [CInt] = []

@@ -4,7 +4,7 @@ import Synchronization
 
 extension APIProxy {
     /// How many loads take part in shared exchanges.
-    var memberCount: Int {
+    var sharedLoadCount: Int {
         context.shared.memberCount
     }
 }

@@ -2,7 +2,7 @@ import Errand
 import Synchronization
 
 /// A counter that tasks can wait on until it is high enough.
-final class Tally: Sendable {
+final class WaitableCounter: Sendable {
     private typealias Waiter = (count: Int, continuation: CheckedContinuation<Bool, Never>)
 
     private struct State {

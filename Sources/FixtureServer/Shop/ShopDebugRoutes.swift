@@ -4,7 +4,7 @@ extension ShopAPI {
     }
 
     /// Adds `/slow`, `/broken` and `/broken-business`, and `/debug/…`, by which a test controls the shop.
-    func addTroubles(to table: inout RouteTable) {
+    func addDebugRoutes(to table: inout RouteTable) {
         for method in ["GET", "POST"] {
             open(&table, method, "/slow") { call in
                 let seconds = call.inputs["seconds"].flatMap(Double.init) ?? 5

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A probe that holds the lock of a cookie file until it is released.
-final class LockHolder {
+final class CookieFileLockProcess {
     private let program: TestProgram
 
     /// Returns when the lock is held.

@@ -1,7 +1,7 @@
 @testable import Errand
 
 /// An object that calls a function when it is released, as an object of an app might.
-nonisolated final class Asking: Encodable, ReloginHandler {
+nonisolated final class DeinitObserver: Encodable, ReloginHandler {
     private let question: @Sendable () -> Void
 
     init(_ question: @escaping @Sendable () -> Void) {

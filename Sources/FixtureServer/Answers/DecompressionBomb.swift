@@ -1,5 +1,5 @@
 /// Zeros compressed to about a thousandth of their size, which a client must not decode without a limit.
-package enum ZeroBomb {
+package enum DecompressionBomb {
     private static let matchLength: Int64 = 258
     private static let matchesPerPattern: Int64 = 8
 
