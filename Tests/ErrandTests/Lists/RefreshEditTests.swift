@@ -65,6 +65,57 @@ struct RefreshEditTests {
         }
     }
 
+    @Test(arguments: Kind.allCases, EditingServer.Way.allCases)
+    func `A list that is edited more often than the server answers finishes its refresh`(
+        _ kind: Kind,
+        _ way: EditingServer.Way
+    ) async throws {
+        server.way = way
+        list.ownStrategy = server.strategy()
+        for refresh in [{ $0.reload() }, { $0.refreshAll() }] as [@MainActor (Entries) -> RequestID] {
+            server.reset(10)
+            list.reload()
+            await list.settle()
+            await load(2)
+            let requests = server.queries.count
+            server.onAnswer = { try edit(kind) }
+            _ = refresh(list)
+            await list.settle()
+            server.onAnswer = {}
+            #expect(list.refreshState.error == nil)
+            #expect((requests + 3...requests + 5).contains(server.queries.count))
+            #expect(list.items == Array(server.entries.prefix(list.items.count)))
+            await loadRest()
+            #expect(list.items == server.entries)
+        }
+    }
+
+    @Test func `Without IDs the answer after two repeats is used as it is`() async throws {
+        list.identifies = false
+        await load(1)
+        server.onAnswer = { [server, list] in
+            server.entries.removeFirst()
+            try list.remove(at: 0)
+        }
+        list.reload()
+        await list.settle()
+        #expect(server.queries.count == 4)
+        #expect(list.items.map(\.id) == [3, 4, 5])
+    }
+
+    @Test func `Edits inside the validator repeat a reload twice`() async throws {
+        await load(1)
+        let validator = ValidatorSpy()
+        validator.acceptsContent = { _ in (try? edit(.remove)) != nil }
+        list.validator = validator
+        list.reload()
+        await list.settle()
+        #expect(server.queries.count == 4)
+        list.validator = nil
+        await loadRest()
+        #expect(list.items == server.entries)
+    }
+
     @Test func `A reload that is repeated has one deadline`() async throws {
         await load(1)
         #expect(await screen.ending() == .success)
@@ -108,5 +159,29 @@ struct RefreshEditTests {
         #expect(server.queries.suffix(2) == ["limit=3&offset=2", "limit=3&offset=2"])
         #expect(edited.items == Array(server.entries.prefix(5)))
         otherGate.open()
+    }
+
+    @Test func `A page that cannot be requested again fails, and its old answer is not used`() async throws {
+        server.way = .offset
+        list.ownStrategy = server.strategy()
+        list.identifies = false
+        await load(1)
+        let gate = Latch()
+        (server.gate, server.answersEarly) = (gate, true)
+        list.loadNextPage()
+        while server.queries.count == 1 { await Task.yield() }
+        server.entries.removeFirst()
+        try list.remove(at: 0)
+        list.ownStrategy = .offset(limit: 0)
+        server.gate = nil
+        gate.open()
+        await list.settle()
+        #expect(list.appendState.error?.type == .invalidRequest)
+        #expect(list.items == Array(server.entries.prefix(2)))
+        list.ownStrategy = server.strategy()
+        list.retry()
+        await list.settle()
+        await loadRest()
+        #expect(list.items == server.entries)
     }
 }
