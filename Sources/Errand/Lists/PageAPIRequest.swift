@@ -10,6 +10,11 @@ import Observation
 /// The end of the list follows from what the server sends, never from the requested size: see ``PageStrategy``. A 404 after
 /// the last page is such an end; its load succeeds without rows, and ``APIManager/response`` remains the page before.
 ///
+/// An edit that the server's list has as well makes a running refresh begin again, at most twice. After that the edits are
+/// applied to the answer by the IDs of the items; the answer to items without IDs is used as it is. If such an edit moves a
+/// page that ``APIManager/refreshAll()`` is loading, the list ends before it, and ``APIManager/loadNextPage()`` loads it. The
+/// repeats of a load share its ``BaseAPIRequest/deadline``.
+///
 /// A faulty server is detected. The next load fails before it is sent, until the list is reloaded, if:
 /// - the link to the next page has another origin than the service (`security`),
 /// - the server names a next page that it has named before (`decoding`),
@@ -118,7 +123,8 @@ extension PageAPIRequest: Pager {
 
     func sendsAgain(_ id: RequestID, after error: APIError?) -> Bool {
         guard let page = list.pageToSendAgain(of: id, after: error),
-            let addition = try? strategy.addition(for: page.position)
+            // An error of the strategy is that of the load that requests the page again after this one.
+            let addition = try? strategy.addition(for: page.position), list.willSendAgain(page)
         else { return false }
         page.sendAgain?(addition)
         return true
@@ -145,8 +151,8 @@ extension PageAPIRequest: Pager {
     }
 
     private func accept(_ content: any Sendable, in response: APIResponse?, of id: RequestID) -> ListChange? {
-        guard let page = content as? Page, let response else { return list.end(of: id) }
         let rules = ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
+        guard let page = content as? Page, let response else { return list.end(of: id, rules: rules) }
         return list.accept(page, in: response, of: id, rules: rules)
     }
 }

@@ -9,33 +9,14 @@ struct PagedList<Item> {
     private(set) var prependState = PageLoadState.idle
     /// The part to load next, because of the pages received so far.
     private(set) var followUp: ListPart?
-    private var pending: PendingPage?
+    private(set) var pending: PendingPage?
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
-    private var loadedParams = LoadParams.paramSource
-    private var reloadParams = LoadParams.paramSource
-    private var refreshesAll = false
+    private(set) var loadedParams = LoadParams.paramSource
+    private(set) var reloadParams = LoadParams.paramSource
+    private(set) var refreshesAll = false
     // The pages that a refresh of all pages has received so far.
-    private var staged = LoadedPages<Item>()
-
-    /// Returns how to obtain a part of the list now.
-    func decision(for part: ListPart, isActive: (RequestID) -> Bool) -> PageLoadDecision {
-        if let pending, isActive(pending.id) { return .join(pending.id) }
-        if loaded.pageCount == 0 { return .begin(.first) }
-        let position = part == .previous ? loaded.previous : loaded.next
-        return position == nil ? .skip : .begin(part)
-    }
-
-    /// Returns the parameters of a part: a page that is added to the list has those of the loaded pages.
-    func params(of part: ListPart) -> LoadParams {
-        part == .first || loaded.pageCount == 0 ? reloadParams : loadedParams
-    }
-
-    /// The part to load again after a failure: a refresh before the next page, and that before the previous one.
-    var failedPart: ListPart? {
-        if refreshState.error != nil { return refreshesAll ? .all : .first }
-        if appendState.error != nil { return .next }
-        return prependState.error == nil ? nil : .previous
-    }
+    private(set) var staged = LoadedPages<Item>()
+    private var edits = RefreshEdits<Item>()
 
     /// Begins a load, which replaces the one that is pending.
     ///
@@ -52,6 +33,7 @@ struct PagedList<Item> {
         // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
         abandonPending()
+        edits.begin(isFollowUp: followUp == part)
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
         pending = PendingPage(id: id, part: part, position: position, params: params)
@@ -62,50 +44,33 @@ struct PagedList<Item> {
         return position
     }
 
-    /// Returns whether the list ends, instead of failing, with this error of a load.
-    func ends(with error: APIError, of id: RequestID) -> Bool {
-        guard let pending, pending.id == id, error.type == .http, error.status == 404 else { return false }
-        return switch pending.part {
-        case .next, .prefetch: loaded.endsWithoutNext
-        case .remaining: staged.endsWithoutNext
-        case .first, .all, .previous: false
-        }
-    }
-
-    /// Returns why a part must not be requested, because of the pages received so far.
-    func blockedReason(for part: ListPart) -> String? {
-        switch part {
-        case .next, .prefetch: loaded.blockedReason
-        case .remaining: staged.blockedReason
-        case .first, .all, .previous: nil
-        }
-    }
-
     /// Keeps what requests another page within the load that is pending.
     mutating func setSendAgain(_ sendAgain: @escaping (RequestDraft.Addition) -> Void, of id: RequestID) {
         if pending?.id == id { pending?.sendAgain = sendAgain }
     }
 
-    /// Returns the page of a load that must be requested again, because the list has been edited since.
-    mutating func pageToSendAgain(of id: RequestID, after error: APIError?) -> PendingPage? {
-        guard var page = pending, page.id == id, page.isOutdated(after: error) else { return nil }
-        if page.part == .remaining { page.part = .all }
-        if page.part == .all { staged = LoadedPages(replacing: loaded) }
-        page.position = position(of: page.part) ?? page.position
-        page.isOutdated = false
+    /// Records that the page of a load is being requested again.
+    ///
+    /// - Returns: False when the load is no longer the one that is pending; the page must not be requested then.
+    mutating func willSendAgain(_ page: PendingPage) -> Bool {
+        guard pending?.id == page.id else { return false }
         pending = page
-        return page
+        if page.part == .all { staged = LoadedPages(replacing: loaded) }
+        if page.part.isRefresh { edits.repeatRefresh() }
+        return true
     }
 
     /// Changes one row.
     mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
         let next = loaded.nextStart
+        let isBetweenLoads = pending == nil && followUp == .remaining
+        if edit.isOnServer, isBetweenLoads || pending?.part.isRefresh == true { edits.append(edit, of: loaded) }
         loaded.apply(edit, rules: rules)
         guard edit.isOnServer else { return }
         switch pending?.part {
-        case .first, .all, .remaining: pending?.isOutdated = true
+        case .first, .all, .remaining: if edits.allowsRepeat { pending?.isOutdated = true }
         case .next, .prefetch: if loaded.nextStart != next { pending?.isOutdated = true }
-        case nil: if followUp == .remaining { followUp = .all }
+        case nil: if isBetweenLoads { refreshAgain(rules: rules) }
         case .previous: break
         }
     }
@@ -121,6 +86,7 @@ struct PagedList<Item> {
         pending = nil
         guard !received.isOutdated else { return requestAgain(received.part) }
         let info = PageInfo(page, at: received.position, in: response)
+        defer { info.json.discard() }
         // A page that is added has those of the list already.
         loadedParams = received.params
         switch received.part {
@@ -137,12 +103,12 @@ struct PagedList<Item> {
     }
 
     /// Ends the list before the requested page, which does not exist.
-    mutating func end(of id: RequestID) -> ListChange? {
+    mutating func end(of id: RequestID, rules: ListRules<Item>) -> ListChange? {
         guard let ended = pending, ended.id == id else { return nil }
         pending = nil
         guard !ended.isOutdated else { return requestAgain(ended.part) }
         guard ended.part != .remaining else {
-            staged.end()
+            if edits.keepsNext(applyingTo: &staged, rules) { staged.end() }
             return replaceByStaged()
         }
         loaded.end()
@@ -162,16 +128,6 @@ struct PagedList<Item> {
 }
 
 extension PagedList {
-    private func position(of part: ListPart) -> PagePosition? {
-        switch part {
-        case .first: nil
-        case .all: loaded.firstPosition
-        case .remaining: staged.next
-        case .next, .prefetch: loaded.next
-        case .previous: loaded.previous
-        }
-    }
-
     private mutating func setState(of part: ListPart, to state: PageLoadState) {
         switch part {
         case .first, .all, .remaining: refreshState = state
@@ -183,6 +139,7 @@ extension PagedList {
     /// Loads a part again that was outdated when its load could no longer be continued.
     private mutating func requestAgain(_ part: ListPart) -> ListChange? {
         staged = LoadedPages()
+        if part.isRefresh { edits.repeatRefresh() }
         setState(of: part, to: .idle)
         followUp = part == .remaining ? .all : part
         return nil
@@ -197,13 +154,25 @@ extension PagedList {
     private mutating func replace(with items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange {
         loaded = LoadedPages()
         loaded.append(items, info: info, rules: rules)
+        edits.apply(to: &loaded, rules)
         resetStates()
         return .reload
     }
 
+    /// Begins a refresh of all pages again after an edit between two of its loads; if it has been repeated too often, applies
+    /// the edit to the pages received so far.
+    private mutating func refreshAgain(rules: ListRules<Item>) {
+        guard edits.allowsRepeat else { return edits.apply(to: &staged, rules) }
+        edits.repeatRefresh()
+        followUp = .all
+    }
+
     /// Keeps a page of a refresh of all pages until the last one has been received.
     private mutating func stage(_ items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange? {
+        // Without the page if the next one begins elsewhere now: no item may be missing.
+        guard edits.keepsNext(applyingTo: &staged, rules) else { return replaceByStaged() }
         staged.append(items, info: info, rules: rules)
+        edits.apply(to: &staged, rules)
         let isComplete = staged.pageCount >= loaded.pageCount || staged.pagesWithRows >= rules.maxPages ?? .max
         guard isComplete || staged.next == nil else {
             followUp = .remaining

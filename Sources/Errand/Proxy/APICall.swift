@@ -9,7 +9,7 @@ final class APICall<Value: Sendable>: Sendable {
     let serializer: ResponseSerializer<Value>
     let options: LoadOptions
     let progress: TransferProgress.Handler?
-    /// Signals the turn from which the deadline runs; `nil` where that is the beginning of the work.
+    /// Signals the turn from which the deadline runs; `nil` without a deadline.
     let turn: TurnSignal?
 
     init(
@@ -19,7 +19,8 @@ final class APICall<Value: Sendable>: Sendable {
         draft: RequestDraft,
         serializer: ResponseSerializer<Value>,
         options: LoadOptions,
-        progress: TransferProgress.Handler?
+        progress: TransferProgress.Handler?,
+        turn: TurnSignal? = nil
     ) {
         self.id = id
         self.service = service
@@ -28,15 +29,18 @@ final class APICall<Value: Sendable>: Sendable {
         self.serializer = serializer
         self.options = options
         self.progress = progress
-        let isCoalescing = Self.isCoalescing(draft, options)
-        turn = isCoalescing && (options.deadline ?? service.deadline) != nil ? TurnSignal() : nil
-        self.isCoalescing = isCoalescing
+        isCoalescing = Self.isCoalescing(draft, options)
+        self.turn = (options.deadline ?? service.deadline) == nil ? nil : turn ?? TurnSignal()
     }
 
-    /// Returns the call with another addition in the place of the one that it has.
+    /// Returns the call with another addition in the place of the one that it has, to send it again within its load.
+    ///
+    /// Its deadline is what is left of this call's. It shares no exchange, which may have been sent before the reason to send
+    /// it again.
     func adding(_ addition: RequestDraft.Addition) -> APICall {
-        var draft = draft
+        var (draft, options) = (draft, options)
         draft.add(addition)
+        options.coalescesIdentical = false
         return APICall(
             id: id,
             service: service,
@@ -44,7 +48,8 @@ final class APICall<Value: Sendable>: Sendable {
             draft: draft,
             serializer: serializer,
             options: options,
-            progress: progress
+            progress: progress,
+            turn: turn
         )
     }
 

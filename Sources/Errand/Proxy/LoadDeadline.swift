@@ -15,18 +15,22 @@ extension LoadContext {
         let race = DeadlineRace<Value>()
         let outcome = await race.outcome(of: work) { [clock] in
             if let turn, await !turn.wait() { return nil }
-            guard (try? await clock.sleep(for: limit)) != nil else { return nil }
+            let elapsed = turn?.elapsed(at: clock.uptime) ?? .zero
+            if elapsed < limit, (try? await clock.sleep(for: limit - elapsed)) == nil { return nil }
             return APIError(TransportError(.timeout, "the deadline of the load passed"), messages: messages)
         }
         return try outcome.get()
     }
 }
 
-/// Signals the first turn of a load that begins its work before, because it may share an exchange, which queues.
+/// Signals the first turn of a load, from which its deadline runs.
+///
+/// A load that may share an exchange, which queues, begins its work before its turn; one that is sent again has it already.
 final class TurnSignal: Sendable {
     private struct State {
         var isOpen = false
         var waiter: CheckedContinuation<Bool, Never>?
+        var start: Duration?
     }
 
     private let state = Mutex(State())
@@ -40,7 +44,16 @@ final class TurnSignal: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Waits for the turn; one task may.
+    /// Returns the time since the turn, which is the first time at which this is called.
+    func elapsed(at uptime: Duration) -> Duration {
+        state.withLock { state in
+            let start = state.start ?? uptime
+            state.start = start
+            return uptime - start
+        }
+    }
+
+    /// Waits for the turn; one task may at a time.
     ///
     /// - Returns: Whether it has come; `false` when the task was cancelled.
     func wait() async -> Bool {

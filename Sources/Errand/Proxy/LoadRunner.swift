@@ -166,6 +166,8 @@ extension LoadContext {
 
     /// Returns the outcome of a load that has its first place in the queue.
     func result<Value>(of call: APICall<Value>, _ slot: QueueSlot) async -> Result<APIAnswer<Value>, APIError> {
+        // A load that may share an exchange has its turn with that.
+        if !call.isCoalescing { call.turn?.open() }
         do throws(APIError) {
             return .success(
                 try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {

@@ -58,6 +58,9 @@ enum ListPart {
     case prefetch
     /// The page before the loaded ones.
     case previous
+
+    /// Whether the part is one of a refresh, which replaces the list.
+    var isRefresh: Bool { [.first, .all, .remaining].contains(self) }
 }
 
 /// How to obtain a part of a list.

@@ -62,6 +62,37 @@ struct BodyLinkTests {
         #expect(list.items == ["1"] && transport.requests.count == 1)
     }
 
+    @Test func `A body that only the decoder of the service reads is an error of the next load`() async throws {
+        let bodies = [#"{"results":["1"],"next":"?c=1","more":1e999}"#, #"{results:['1'],next:'?c=1',}"#]
+        for body in bodies {
+            let (list, transport) = list([body])
+            list.proxy.defaultService?.decoder.allowsJSON5 = true
+            let error = await #expect(throws: APIError.self) { try await list.allItems() }
+            #expect(error?.type == .decoding)
+            #expect(error?.reason?.hasPrefix("the link at next cannot be read") == true)
+            #expect(list.items == ["1"] && list.hasMore && transport.requests.count == 1)
+        }
+    }
+
+    @Test func `A body is parsed once for both links, also if that fails`() throws {
+        let count = Counter()
+        let body = PageJSON(Data(#"{"next":1}"#.utf8)) { json in
+            _ = count.next()
+            return try JSONValue(json: json)
+        }
+        #expect(try body.value() == body.value())
+        #expect(count.count == 1)
+        body.discard()
+        #expect(try body.value()["next"] == 1)
+        #expect(count.count == 2)
+        let invalid = PageJSON(Data("[".utf8)) { json in
+            _ = count.next()
+            return try JSONValue(json: json)
+        }
+        for _ in 0..<2 { #expect(throws: DecodingError.self) { try invalid.value() } }
+        #expect(count.count == 3)
+    }
+
     @Test func `A path reads the links of JSON API`() async throws {
         let bodies = [
             #"{"list":["1"],"links":{"next":"/texts?page[number]=2"}}"#, #"{"list":["2"],"links":{"next":null}}"#,

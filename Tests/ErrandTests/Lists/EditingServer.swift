@@ -29,6 +29,8 @@ struct Entry: Codable, Sendable, Hashable {
     var gate: Latch?
     /// Whether a held answer is made before the gate is open.
     var answersEarly = false
+    /// Called when an answer has been made, which does not contain what this changes.
+    var onAnswer: () throws -> Void = {}
     private(set) var queries: [String] = []
     private var lastID = 0
 
@@ -64,6 +66,7 @@ struct Entry: Codable, Sendable, Hashable {
         guard !Task.isCancelled else { return HTTPResponse(status: 500) }
         queries.append(request.url.query ?? "")
         let early = page(for: request)
+        do { try onAnswer() } catch { return HTTPResponse(status: 500) }
         guard let gate else { return early }
         await gate.waitIgnoringCancellation()
         return answersEarly ? early : page(for: request)

@@ -83,18 +83,34 @@ extension LinkStrategy {
         /// A member of the answer's JSON, for example `.body("links", "next")`: a string, or an object with the string as `href`
         /// (JSON:API).
         ///
-        /// `null`, an empty string and a missing member mean that there is no link. Parses the whole body, including its
-        /// envelope, a second time; the page's type need not contain the link.
+        /// `null`, an empty string and a missing member mean that there is no link, and so does an empty body. A body that is
+        /// not JSON as in RFC 8259 and UTF-8, although the service's decoder reads it, is an error of the next load
+        /// (`decoding`): with JSON5, UTF-16 or another format, read the link with a strategy of your own from
+        /// ``PageInfo/nextCursor`` and ``PageInfo/link(to:)``.
+        ///
+        /// Parses the whole body, including its envelope, once more on the main actor: once for each page, also if both
+        /// links are read. The page's type need not contain the link.
         public static func body(_ path: String...) -> Source {
             Source { page throws(PageStrategyError) in
-                let body = try? JSONValue(json: page.response.body)
                 let name = "at \(path.joined(separator: "."))"
-                let member = path.reduce(body) { $0?[$1] }
+                let member = path.reduce(try body(of: page, named: name)) { $0?[$1] }
                 guard let target = member?["href"] ?? member, target != .null else { return nil }
                 guard let text = target.string else {
                     throw PageStrategyError("the link \(name) is not a URL")
                 }
                 return text.isEmpty ? nil : try position(of: text.utf8, in: page, named: name)
+            }
+        }
+
+        private static func body(of page: PageInfo, named name: String) throws(PageStrategyError) -> JSONValue? {
+            guard !page.response.body.isEmpty else { return nil }
+            do {
+                return try page.json.value()
+            } catch {
+                throw PageStrategyError(
+                    "the link \(name) cannot be read, because the body is not JSON as in RFC 8259 and UTF-8: "
+                        + "read it with a PageStrategy of your own, from the page's nextCursor"
+                )
             }
         }
 

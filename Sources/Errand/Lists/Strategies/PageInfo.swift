@@ -19,6 +19,8 @@ public struct PageInfo: Sendable {
     public internal(set) var itemsBefore: Int?
     /// The largest number of items that the server sent in one page of this list, this page included.
     public internal(set) var largestPage: Int
+    /// The body as JSON, parsed when a strategy reads it.
+    let json: PageJSON
 
     /// Creates the information about a page, to test a custom strategy.
     ///
@@ -52,6 +54,7 @@ public struct PageInfo: Sendable {
         self.nextCursor = nextCursor
         self.previousCursor = previousCursor
         self.response = response
+        json = PageJSON(response.body)
     }
 }
 

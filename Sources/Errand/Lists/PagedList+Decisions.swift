@@ -1,0 +1,60 @@
+/// What to load and what an answer means, which changes nothing.
+extension PagedList {
+    /// Returns how to obtain a part of the list now.
+    func decision(for part: ListPart, isActive: (RequestID) -> Bool) -> PageLoadDecision {
+        if let pending, isActive(pending.id) { return .join(pending.id) }
+        if loaded.pageCount == 0 { return .begin(.first) }
+        let position = part == .previous ? loaded.previous : loaded.next
+        return position == nil ? .skip : .begin(part)
+    }
+
+    /// Returns the parameters of a part: a page that is added to the list has those of the loaded pages.
+    func params(of part: ListPart) -> LoadParams {
+        part == .first || loaded.pageCount == 0 ? reloadParams : loadedParams
+    }
+
+    /// The part to load again after a failure: a refresh before the next page, and that before the previous one.
+    var failedPart: ListPart? {
+        if refreshState.error != nil { return refreshesAll ? .all : .first }
+        if appendState.error != nil { return .next }
+        return prependState.error == nil ? nil : .previous
+    }
+
+    /// Returns whether the list ends, instead of failing, with this error of a load.
+    func ends(with error: APIError, of id: RequestID) -> Bool {
+        guard let pending, pending.id == id, error.type == .http, error.status == 404 else { return false }
+        return switch pending.part {
+        case .next, .prefetch: loaded.endsWithoutNext
+        case .remaining: staged.endsWithoutNext
+        case .first, .all, .previous: false
+        }
+    }
+
+    /// Returns why a part must not be requested, because of the pages received so far.
+    func blockedReason(for part: ListPart) -> String? {
+        switch part {
+        case .next, .prefetch: loaded.blockedReason
+        case .remaining: staged.blockedReason
+        case .first, .all, .previous: nil
+        }
+    }
+
+    /// Returns the page of a load that must be requested again, because the list has been edited since.
+    func pageToSendAgain(of id: RequestID, after error: APIError?) -> PendingPage? {
+        guard var page = pending, page.id == id, page.isOutdated(after: error) else { return nil }
+        if page.part == .remaining { page.part = .all }
+        page.position = position(of: page.part) ?? page.position
+        page.isOutdated = false
+        return page
+    }
+
+    func position(of part: ListPart) -> PagePosition? {
+        switch part {
+        case .first: nil
+        case .all: loaded.firstPosition
+        case .remaining: staged.next
+        case .next, .prefetch: loaded.next
+        case .previous: loaded.previous
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Synchronization
+
+/// The body of a page as JSON, which is parsed at most once for all that a strategy reads in it.
+final class PageJSON: Sendable {
+    typealias Parser = @Sendable (Data) throws -> JSONValue
+
+    private let body: Data
+    private let parse: Parser
+    private let parsed = Mutex<Result<JSONValue, any Error>?>(nil)
+
+    init(_ body: Data, parse: @escaping Parser = { try JSONValue(json: $0) }) {
+        self.body = body
+        self.parse = parse
+    }
+
+    /// Returns the body; parses it unless it has been parsed.
+    ///
+    /// - Throws: `DecodingError` when it is not JSON as in RFC 8259.
+    func value() throws -> JSONValue {
+        if let known = parsed.withLock({ $0 }) { return try known.get() }
+        let result = Result { try parse(body) }
+        parsed.withLock { $0 = result }
+        return try result.get()
+    }
+
+    /// Releases the parsed body, which takes more memory than the page.
+    func discard() {
+        parsed.take { state in
+            defer { state = nil }
+            return state
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Edits of a list during a refresh", .timeLimit(.minutes(10)))
+struct RefreshEditTests {
+    enum Kind: CaseIterable {
+        case replace, replaceID, insert, remove
+    }
+
+    final class SharedEntries: PageAPIRequest<PageModel<Entry>>, APIManager {
+        let path = "/entries"
+        let method = HTTPMethod.get
+        var startOffset = 0
+        override var strategy: any PageStrategy { .offset(limit: 3, startOffset: startOffset) }
+        override var coalescesIdentical: Bool { true }
+    }
+
+    let server = EditingServer()
+    let screen = Screen()
+    let clock = ManualClock()
+    let list: Entries
+
+    init() {
+        server.reset(10)
+        var service = server.service
+        service.deadline = .seconds(10)
+        list = Entries(
+            delegate: screen,
+            proxy: APIProxy(service: service, transport: server.transport, clock: clock)
+        )
+        list.ownStrategy = server.strategy()
+    }
+
+    private func load(_ pages: Int) async {
+        for _ in 0..<pages {
+            list.loadNextPage()
+            await list.settle()
+        }
+    }
+
+    private func loadRest() async {
+        while list.loadNextPage() != nil { await list.settle() }
+    }
+
+    /// Changes the list of the server and that of the app in the same way.
+    private func edit(_ kind: Kind) throws {
+        guard let first = list.items.first, let place = server.entries.firstIndex(of: first) else { return }
+        switch kind {
+        case .replace:
+            server.entries[place].version += 1
+            try list.replace(server.entries[place])
+        case .replaceID:
+            let new = Entry(id: first.id + 100, order: first.order)
+            server.entries[place] = new
+            try list.replace(at: 0, with: new)
+        case .insert:
+            try list.insert(server.insert(at: place), at: 0)
+            try list.insert(server.insert(at: place + 2), at: 2)
+        case .remove:
+            server.entries.remove(at: place)
+            try list.remove(id: first.id)
+        }
+    }
+
+    @Test(arguments: Kind.allCases, EditingServer.Way.allCases)
+    func `A list that is edited more often than the server answers finishes its refresh`(
+        _ kind: Kind,
+        _ way: EditingServer.Way
+    ) async throws {
+        server.way = way
+        list.ownStrategy = server.strategy()
+        for refresh in [{ $0.reload() }, { $0.refreshAll() }] as [@MainActor (Entries) -> RequestID] {
+            server.reset(10)
+            list.reload()
+            await list.settle()
+            await load(2)
+            let requests = server.queries.count
+            server.onAnswer = { try edit(kind) }
+            _ = refresh(list)
+            await list.settle()
+            server.onAnswer = {}
+            #expect(list.refreshState.error == nil)
+            #expect((requests + 3...requests + 5).contains(server.queries.count))
+            #expect(list.items == Array(server.entries.prefix(list.items.count)))
+            await loadRest()
+            #expect(list.items == server.entries)
+        }
+    }
+
+    @Test func `Without IDs the answer after two repeats is used as it is`() async throws {
+        list.identifies = false
+        await load(1)
+        server.onAnswer = { [server, list] in
+            server.entries.removeFirst()
+            try list.remove(at: 0)
+        }
+        list.reload()
+        await list.settle()
+        #expect(server.queries.count == 4)
+        #expect(list.items.map(\.id) == [3, 4, 5])
+    }
+
+    @Test func `Edits inside the validator repeat a reload twice`() async throws {
+        await load(1)
+        let validator = ValidatorSpy()
+        validator.acceptsContent = { _ in (try? edit(.remove)) != nil }
+        list.validator = validator
+        list.reload()
+        await list.settle()
+        #expect(server.queries.count == 4)
+        list.validator = nil
+        await loadRest()
+        #expect(list.items == server.entries)
+    }
+
+    @Test func `A reload that is repeated has one deadline`() async throws {
+        await load(1)
+        #expect(await screen.ending() == .success)
+        let (first, second) = (Latch(), Latch())
+        defer { second.open() }
+        server.gate = first
+        list.reload()
+        while server.queries.count == 1 { await Task.yield() }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(6))
+        try edit(.remove)
+        server.gate = second
+        first.open()
+        while server.queries.count == 2 { await Task.yield() }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(3))
+        #expect(list.isLoading)
+        clock.advance(by: .seconds(1))
+        #expect(await screen.ending() == .failure(.timeout))
+        #expect(server.queries.count == 3)
+    }
+
+    @Test func `A page that is requested again shares no exchange that was sent before the edit`() async throws {
+        let proxy = APIProxy(service: server.service, transport: server.transport)
+        let (edited, other) = (SharedEntries(delegate: screen, proxy: proxy), SharedEntries(proxy: proxy))
+        edited.loadNextPage()
+        #expect(await screen.ending() == .success)
+        let (gate, otherGate) = (Latch(), Latch())
+        (server.gate, server.answersEarly) = (gate, true)
+        edited.loadNextPage()
+        while server.queries.count == 1 { await Task.yield() }
+        server.gate = otherGate
+        other.startOffset = 2
+        other.reload()
+        while server.queries.count == 2 { await Task.yield() }
+        server.entries.removeFirst()
+        try edited.remove(at: 0)
+        server.gate = nil
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.suffix(2) == ["limit=3&offset=2", "limit=3&offset=2"])
+        #expect(edited.items == Array(server.entries.prefix(5)))
+        otherGate.open()
+    }
+
+    @Test func `A page that cannot be requested again fails, and its old answer is not used`() async throws {
+        server.way = .offset
+        list.ownStrategy = server.strategy()
+        list.identifies = false
+        await load(1)
+        let gate = Latch()
+        (server.gate, server.answersEarly) = (gate, true)
+        list.loadNextPage()
+        while server.queries.count == 1 { await Task.yield() }
+        server.entries.removeFirst()
+        try list.remove(at: 0)
+        list.ownStrategy = .offset(limit: 0)
+        server.gate = nil
+        gate.open()
+        await list.settle()
+        #expect(list.appendState.error?.type == .invalidRequest)
+        #expect(list.items == Array(server.entries.prefix(2)))
+        list.ownStrategy = server.strategy()
+        list.retry()
+        await list.settle()
+        await loadRest()
+        #expect(list.items == server.entries)
+    }
+}
