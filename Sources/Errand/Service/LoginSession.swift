@@ -118,8 +118,6 @@ final class LoginSession: Sendable {
     private func relogin(_ run: Int, _ service: APIService, _ clock: any APIClock) async -> Outcome {
         guard await takeHandler(for: run) else { return .failure(APIError(.cancelled)) }
         defer { state.take { $0.releaseHandler() }?.resume(returning: true) }
-        let now = clock.uptime
-        guard state.withLock({ $0.mayStart(at: now) }) else { return .failure(Self.tooManyLogins(service)) }
         return await callHandler(run, service, clock)
     }
 
@@ -138,7 +136,7 @@ final class LoginSession: Sendable {
     @MainActor private func callHandler(_ run: Int, _ service: APIService, _ clock: any APIClock) async -> Outcome {
         guard let handler = service.reloginHandler else { return .success(()) }
         readRenewalDate(of: handler)
-        let now = clock.date
+        let (now, uptime) = (clock.date, clock.uptime)
         // The app may have signed in meanwhile.
         if let waiters = state.take({ $0.closeUnlessDue(run, at: now) }) {
             resume(waiters)
@@ -146,6 +144,7 @@ final class LoginSession: Sendable {
         }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
+        guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(Self.tooManyLogins(service)) }
         let scope = ReloginScope(of: service)
         defer { scope.end() }
         do {
