@@ -14,7 +14,8 @@ import Synchronization
 /// ```
 ///
 /// A load keeps the environment in which it has begun, for its retries, for its relogin and for its replay; a load that begins
-/// inside ``ReloginHandler/relogin()`` has the environment of the loads that need the relogin.
+/// inside ``ReloginHandler/relogin()`` and uses ``APIProxy/defaultService`` has the environment of the loads that need the
+/// relogin; a service that a request or a call names keeps its own.
 ///
 /// Each environment has a login of its own, whose relogin holds back no load of another one, and a cookie jar of its own
 /// beside the jar of the service or of the proxy: with a file `cookies.txt` there is `cookies-staging.txt` in the same folder. An
@@ -99,13 +100,19 @@ final class LoginSessions: Sendable {
 }
 
 extension APIService {
-    /// The service as a load uses it that begins now: with the changes of its environment, which is that of the relogin in
-    /// which the load begins, if it does.
+    /// Returns the service of a load that begins now: `named`, or else the default one, which has the environment of the relogin
+    /// in which the load begins, if it does.
+    static func forNewLoad(_ named: APIService?, or defaultService: @autoclosure () -> APIService?) -> APIService? {
+        if let named { return named.forNewLoad }
+        guard var service = defaultService() else { return nil }
+        if let environment = ReloginScope.environment(of: service.logins) { service.environment = environment }
+        return service.forNewLoad
+    }
+
+    /// The service as a load uses it that begins now: with the changes of its environment.
     var forNewLoad: APIService {
+        guard let changes = environment.changes else { return self }
         var service = self
-        if let environment = ReloginScope.environment(of: logins) { service.environment = environment }
-        let environment = service.environment
-        guard let changes = environment.changes else { return service }
         changes(&service)
         service.environment = environment
         return service

@@ -118,7 +118,8 @@ struct EnvironmentTests: SessionScene {
             let login = GoodsRequest(proxy: proxy)
             login.path = "/login"
             _ = try await login.value()
-            let service = try #require(proxy.defaultService)
+            var service = try #require(proxy.defaultService)
+            service.environment = .production
             _ = try await proxy.send(HTTPRequest(.post, URL("/plain-login")), to: service)
         }
         let first = load(proxy)
@@ -131,6 +132,22 @@ struct EnvironmentTests: SessionScene {
         #expect(transport.requests.map(\.url.path).contains("/v1/login"))
         #expect(transport.requests.map(\.url.path).contains("/v1/plain-login"))
         #expect(transport.requests.last?.headers["X-Token"] == "t1")
+    }
+
+    @Test func `Inside a relogin a service that is named keeps its own environment`() async throws {
+        let transport = refusing(but: "t1")
+        let proxy = inProduction(transport)
+        var other = try #require(proxy.defaultService)
+        other.environment = .staging
+        other.commonHeaders = { ["X-Token": "t1"] }
+        account.login = { [proxy, other] in
+            let request = GoodsRequest(proxy: proxy)
+            (request.path, request.ownService) = ("/named", other)
+            _ = try await request.value()
+            _ = try await proxy.send(HTTPRequest(.get, URL("/plain")), to: other)
+        }
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(hosts(transport) == ["api.shop.test", "staging.shop.test", "staging.shop.test", "api.shop.test"])
     }
 
     // MARK: Logins and cookies
