@@ -21,8 +21,8 @@ struct PlainCall: Sendable {
 
     /// Sends the request and returns its answer, unless the task is cancelled.
     func answer(progress: TransferProgress.Handler?) async throws(APIError) -> APIResponse {
-        if let service, let handler = service.reloginHandler, !role.isLoginRequest {
-            await service.login.readRenewalDate(of: handler)
+        if let service, service.reloginHandler != nil, !role.isLoginRequest {
+            await service.login.readRenewalDate(for: service)
         }
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         let result = await withTaskCancellationHandler {

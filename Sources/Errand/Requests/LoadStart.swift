@@ -139,7 +139,7 @@ extension APIManager {
             }
             service.envelope = envelope
         }
-        if !isLoginRequest, let handler = service.reloginHandler { service.login.readRenewalDate(of: handler) }
+        if !isLoginRequest { service.login.readRenewalDate(for: service) }
         // A refused sign-in is a wrong password, not an expired login.
         if isLoginRequest {
             service.loginExpiredStatuses = []

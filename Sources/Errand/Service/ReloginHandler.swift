@@ -6,8 +6,8 @@ public import Foundation
 /// that starts meanwhile; afterwards each of them is sent once more, with the headers, parameters and cookies of the
 /// new login.
 ///
-/// All members are called on the main actor, to which a class that adopts this protocol is isolated. Retained by
-/// ``APIService/reloginHandler``.
+/// All members are called on the main actor, to which a class that adopts this protocol is isolated, with the environment that
+/// needs the login as ``APIEnvironment/current``. Retained by ``APIService/reloginHandler``.
 @MainActor public protocol ReloginHandler: AnyObject, Sendable {
     /// Gets new credentials and stores them where the service's common headers or cookies read them.
     ///
