@@ -42,7 +42,10 @@ extension APIService {
     }
 
     private func failure(_ error: any Error, _ reason: String) -> APIError {
-        if let error = error as? APIError { return error }
+        if let error = error as? APIError {
+            // Something else was cancelled, for which the load must not end as cancelled.
+            guard error.type == .cancelled, !Task.isCancelled else { return error }
+        }
         return APIError(.invalidRequest, messages: errorMessages, reason: reason, underlying: error)
     }
 }
