@@ -156,7 +156,7 @@ public final class APIProxy: Sendable {
     ///
     /// - Parameter service: The backend; `nil` is the default service.
     public func logout(from service: APIService? = nil) {
-        let service = (service ?? defaultService)?.forNewLoad
+        let service = APIService.forNewLoad(service, or: defaultService)
         let jar = jar(for: service)
         jar.clearInMemory()
         endSession(of: service)
@@ -169,8 +169,8 @@ public final class APIProxy: Sendable {
     /// Call this on the main actor, and put the credentials of the new account where the service's common headers read them
     /// right after it; earlier, a load of the old account might still be sent with them.
     ///
-    /// From then on the cookies of `jar` are sent and stored for every service without ``APIService/cookies``; the old jar
-    /// is saved, and is the only one that a late answer changes. Blocks as ``CookieJar/flush()`` does; a failure to save is
+    /// From then on the cookies of `jar` are sent and stored for every service without ``APIService/cookies``, and for those in a
+    /// named ``APIEnvironment`` a jar beside `jar`; the old jar is saved, and is the only one that a late answer changes. Blocks as ``CookieJar/flush()`` does; a failure to save is
     /// reported to ``onError``, and the old jar tries again as long as it is retained.
     ///
     /// - Parameters:
@@ -184,7 +184,8 @@ public final class APIProxy: Sendable {
         return old
     }
 
-    /// The cookies of every request whose service has no jar (``APIService/cookies``).
+    /// The cookies of every request whose service has no jar (``APIService/cookies``) and whose environment has no name; each
+    /// named ``APIEnvironment`` has a jar of its own beside this one.
     public var cookies: CookieJar { state.withLock(\.cookies) }
 
     /// Receives the errors that no load can report: problems with the files of the cookie jars in use.
@@ -222,7 +223,7 @@ extension APIProxy: CookieJarOwner {
 
     /// Called after the cookies are those of the next session: a load that begins in between ends with this one.
     private func endSession(of service: APIService?) {
-        guard let login = (service ?? defaultService)?.forNewLoad.login else { return }
+        guard let login = APIService.forNewLoad(service, or: defaultService)?.login else { return }
         login.startNewSession()
         context.cancel(context.loads.claimAll { $0.login === login })
     }

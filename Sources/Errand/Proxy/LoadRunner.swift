@@ -126,7 +126,8 @@ struct LoadRunner<Value: Sendable> {
         let clock = context.clock
         let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
         guard retry.count < policy.maxRetries, policy.isRetryable(error) else { throw error }
-        guard call.draft.isRepeatable || serverDelay != nil && error.isOfPostponedRequest else { throw error }
+        let isPostponed = policy.retryAfterAppliesToAllMethods && serverDelay != nil && error.isOfPostponedRequest
+        guard call.draft.isRepeatable || isPostponed else { throw error }
         guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
         let delay = max(policy.delay(before: retry.count), serverDelay ?? .zero)
         retry.count += 1

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// One call of ``APIProxy/send(_:progress:)`` or ``APIProxy/send(_:to:progress:)``, from its ID to its ending.
 struct PlainCall: Sendable {
@@ -21,9 +22,6 @@ struct PlainCall: Sendable {
 
     /// Sends the request and returns its answer, unless the task is cancelled.
     func answer(progress: TransferProgress.Handler?) async throws(APIError) -> APIResponse {
-        if let service, let handler = service.reloginHandler, !role.isLoginRequest {
-            await service.login.readRenewalDate(of: handler)
-        }
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -109,9 +107,12 @@ struct PlainCall: Sendable {
         _ slot: QueueSlot,
         _ progress: TransferProgress.Handler?
     ) async -> Result<APIResponse, APIError> {
+        // Not before the call is in the table: it ends with its session.
+        if service.reloginHandler != nil, !role.isLoginRequest { await service.login.readRenewalDate(for: service) }
+        let preparation = Preparation()
         let call = APICall(
             id: id,
-            service: service.forPlainCall(as: role),
+            service: service.forPlainCall(as: role, preparation),
             cookies: cookies,
             draft: RequestDraft(request),
             serializer: ResponseSerializer { response, _ in response },
@@ -124,7 +125,9 @@ struct PlainCall: Sendable {
             progress: progress
         )
         return await context.result(of: call, slot).map(\.value).flatMapError { error in
-            guard error.type == .http, let response = error.response else { return .failure(error) }
+            guard error.type == .http, let response = error.response, !preparation.isUnfinished else {
+                return .failure(error)
+            }
             return .success(response)
         }
     }
@@ -136,12 +139,39 @@ struct PlainCall: Sendable {
     }
 }
 
+/// Whether closures of the service have completed the request of a call, whose errors may have the answer of another request.
+private final class Preparation: Sendable {
+    private let state = Atomic(false)
+
+    /// Whether the last one of them has not returned, or has thrown an error.
+    var isUnfinished: Bool { state.load(ordering: .acquiring) }
+
+    func begin() { state.store(true, ordering: .releasing) }
+
+    func end() { state.store(false, ordering: .releasing) }
+}
+
 extension APIService {
-    /// This service without what reads bodies, and for a call inside a relogin without a login that can expire.
-    fileprivate func forPlainCall(as role: LoginRole) -> APIService {
+    /// This service without parameters and what reads bodies, and for a call inside a relogin without a login that can expire.
+    fileprivate func forPlainCall(as role: LoginRole, _ preparation: Preparation) -> APIService {
         var service = self
-        (service.envelope, service.failureReader) = (nil, nil)
+        (service.commonParams, service.envelope, service.failureReader) = (nil, nil, nil)
         if role.isLoginRequest { service.loginExpiredStatuses = [] }
+        if let commonHeaders {
+            service.commonHeaders = {
+                preparation.begin()
+                let headers = try await commonHeaders()
+                preparation.end()
+                return headers
+            }
+        }
+        if let adapt {
+            service.adapt = { request in
+                preparation.begin()
+                try await adapt(&request)
+                preparation.end()
+            }
+        }
         return service
     }
 }

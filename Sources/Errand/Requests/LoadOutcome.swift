@@ -126,12 +126,14 @@ enum EndingReceiver {
 extension BaseAPIRequest {
     /// Joins a load that runs.
     ///
-    /// A delegate is notified besides the waiters of the load, and then, as for a closure, its error is presented.
+    /// A delegate is notified besides the waiters of the load, and then, as for a closure, its error is presented. A group
+    /// presents the error of a load that an async call has begun.
     func join(_ id: RequestID, receiver: EndingReceiver) -> RequestID {
         switch receiver {
         case .delegate: receivers[id] = nil
         case .closure: if receivers[id] != nil { receivers[id] = .closure }
-        case .caller, .group: break
+        case .group: if case .caller? = receivers[id] { receivers[id] = receiver }
+        case .caller: break
         }
         return id
     }

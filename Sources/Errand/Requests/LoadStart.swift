@@ -13,7 +13,7 @@ extension APIManager {
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) -> RequestID {
         // A hook that is read here may begin a load, which is then older than this one.
-        let (policy, service) = (restartPolicy, (service ?? proxy.defaultService)?.forNewLoad)
+        let (policy, service) = (restartPolicy, APIService.forNewLoad(service, or: proxy.defaultService))
         let (draft, releasePolicy) = (RequestDraft(method: method, path: path), releasePolicy)
         let presentsErrors = presentsErrors
         let role = LoginRole(of: self, for: service)
@@ -139,7 +139,7 @@ extension APIManager {
             }
             service.envelope = envelope
         }
-        if !isLoginRequest, let handler = service.reloginHandler { service.login.readRenewalDate(of: handler) }
+        if !isLoginRequest { service.login.readRenewalDate(for: service) }
         // A refused sign-in is a wrong password, not an expired login.
         if isLoginRequest {
             service.loginExpiredStatuses = []

@@ -14,11 +14,15 @@ import Synchronization
 /// ```
 ///
 /// A load keeps the environment in which it has begun, for its retries, for its relogin and for its replay; a load that begins
-/// inside ``ReloginHandler/relogin()`` has the environment of the loads that need the relogin.
+/// inside ``ReloginHandler/relogin()`` and uses ``APIProxy/defaultService`` has the environment of the loads that need the
+/// relogin; a service that a request or a call names keeps its own.
 ///
 /// Each environment has a login of its own, whose relogin holds back no load of another one, and a cookie jar of its own
-/// beside the jar of the service or of the proxy: with a file `cookies.txt` there is `cookies-staging.txt` in the same folder. An
-/// app that stores a token stores one for each environment.
+/// beside the jar of the service or of the proxy: with a file `cookies.txt` there is `cookies-staging.txt` in the same folder.
+///
+/// An app that stores a token stores one for each environment, and returns that of ``current`` from
+/// ``APIService/commonHeaders``, or sets closures of the environment in ``changes``. With one token for all environments, a load
+/// that is retried after a change of the environment sends the token of the new environment to the origin of the old one.
 public struct APIEnvironment: Sendable {
     /// The name, which identifies the environment among those of a service; empty for a service that was created with a base
     /// URL, which uses the jar of the proxy itself.
@@ -52,6 +56,25 @@ public struct APIEnvironment: Sendable {
         self.headers = headers
         self.changes = changes
     }
+}
+
+extension APIEnvironment {
+    /// The environment for which a closure of a service or a relogin handler is called; `nil` outside of such a call.
+    ///
+    /// It is that of the load in ``APIService/commonHeaders``, ``APIService/commonParams`` and ``APIService/adapt``, and that of the
+    /// loads that need the login in all members of ``ReloginHandler``, however the service's environment has changed since:
+    ///
+    /// ```swift
+    /// service.commonHeaders = { ["Authorization": await store.token(of: .current)] }
+    /// ```
+    ///
+    /// Tasks that begin in such a call inherit it, except detached ones.
+    public static var current: APIEnvironment? { EnvironmentScope.current }
+}
+
+/// The environment of the closure of a service or of the relogin handler in which the current task runs.
+enum EnvironmentScope {
+    @TaskLocal static var current: APIEnvironment?
 }
 
 extension APIEnvironment: Hashable {
@@ -99,13 +122,19 @@ final class LoginSessions: Sendable {
 }
 
 extension APIService {
-    /// The service as a load uses it that begins now: with the changes of its environment, which is that of the relogin in
-    /// which the load begins, if it does.
+    /// Returns the service of a load that begins now: `named`, or else the default one, which has the environment of the relogin
+    /// in which the load begins, if it does.
+    static func forNewLoad(_ named: APIService?, or defaultService: @autoclosure () -> APIService?) -> APIService? {
+        if let named { return named.forNewLoad }
+        guard var service = defaultService() else { return nil }
+        if let environment = ReloginScope.environment(of: service.logins) { service.environment = environment }
+        return service.forNewLoad
+    }
+
+    /// The service as a load uses it that begins now: with the changes of its environment.
     var forNewLoad: APIService {
+        guard let changes = environment.changes else { return self }
         var service = self
-        if let environment = ReloginScope.environment(of: logins) { service.environment = environment }
-        let environment = service.environment
-        guard let changes = environment.changes else { return service }
         changes(&service)
         service.environment = environment
         return service

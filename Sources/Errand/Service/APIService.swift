@@ -3,8 +3,9 @@ public import Foundation
 /// One backend: its URL, headers, envelope, sign-in, limits and texts of errors.
 ///
 /// An app creates one value for each backend, sets the usual one as ``APIProxy/defaultService``, and returns others from
-/// ``BaseAPIRequest/service`` of request classes. Copies of a service share its sign-in: a relogin that runs for one of them
-/// runs for all.
+/// ``BaseAPIRequest/service`` of request classes. Copies of a service share its sign-in where they have the same name of the
+/// environment and the same origin: a relogin that runs for one of them runs for all. A copy that a class returns keeps its own
+/// ``environment``, however that of the default service changes.
 public struct APIService: Sendable {
     private struct Contents: Sendable {
         var environment: APIEnvironment {
@@ -77,9 +78,10 @@ public struct APIService: Sendable {
     /// service.commonHeaders = { [weak store] in ["Authorization": await store?.token] }
     /// ```
     ///
-    /// The task is that of the load, which a cancel of the load cancels. The load fails with an ``APIError`` that it throws as if
-    /// the exchange had, and with `invalidRequest` after any other. Like ``adapt``, it must not wait for a load of the same
-    /// proxy; ``ReloginHandler/loginRenewalDate`` is for a token that has to be renewed.
+    /// The task is that of the load, which a cancel of the load cancels; ``APIEnvironment/current`` is the environment of the
+    /// load. The load fails with an ``APIError`` that it throws as if the exchange had, and with `invalidRequest` after any
+    /// other, and after a `cancelled` while the load itself is not cancelled. Like ``adapt``, it must not wait for a load of
+    /// the same proxy; ``ReloginHandler/loginRenewalDate`` is for a token that has to be renewed.
     public var commonHeaders: (@Sendable () async throws -> HTTPHeaders)? {
         get { contents.commonHeaders }
         set { contents.commonHeaders = newValue }
@@ -94,8 +96,8 @@ public struct APIService: Sendable {
     /// Changes each request last of all, for instance to sign it; `nil`, the default, changes nothing.
     ///
     /// Called at every send, also after a relogin and before a retry, when the request has its headers and its body, but not yet
-    /// its cookies; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any thread. The load fails with an ``APIError``
-    /// that it throws as if the exchange had, and with `invalidRequest` after any other.
+    /// its cookies; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any thread. ``APIEnvironment/current`` and its errors
+    /// are as in ``commonHeaders``.
     ///
     /// A load with ``BaseAPIRequest/coalescesIdentical`` is adapted before it queues, and shares an exchange only with loads that
     /// were adapted to the very same request. What makes each request different, such as a nonce, leaves nothing to share.

@@ -9,8 +9,9 @@ extension APIService {
     func common() async throws(APIError) -> CommonValues {
         var common = CommonValues()
         do {
-            if let commonParams { common.params = try await commonParams() }
-            if let commonHeaders { common.headers = try await commonHeaders() }
+            if commonParams != nil || commonHeaders != nil {
+                common = try await EnvironmentScope.$current.withValue(environment) { try await ownCommon() }
+            }
             if !environment.headers.isEmpty { common.headers = common.headers.merging(environment.headers) }
         } catch {
             throw failure(error, "the service could not make its common headers or parameters")
@@ -18,20 +19,33 @@ extension APIService {
         return common
     }
 
+    /// Returns what the closures of the service add.
+    private func ownCommon() async throws -> CommonValues {
+        var common = CommonValues()
+        if let commonParams { common.params = try await commonParams() }
+        if let commonHeaders { common.headers = try await commonHeaders() }
+        return common
+    }
+
     /// Returns the request as it is sent.
     func adapted(_ request: HTTPRequest) async throws(APIError) -> HTTPRequest {
         guard let adapt else { return request }
-        var request = request
         do {
-            try await adapt(&request)
+            return try await EnvironmentScope.$current.withValue(environment) {
+                var request = request
+                try await adapt(&request)
+                return request
+            }
         } catch {
             throw failure(error, "the service could not adapt the request")
         }
-        return request
     }
 
     private func failure(_ error: any Error, _ reason: String) -> APIError {
-        if let error = error as? APIError { return error }
+        if let error = error as? APIError {
+            // Something else was cancelled, for which the load must not end as cancelled.
+            guard error.type == .cancelled, !Task.isCancelled else { return error }
+        }
         return APIError(.invalidRequest, messages: errorMessages, reason: reason, underlying: error)
     }
 }

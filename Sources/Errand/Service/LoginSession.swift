@@ -27,9 +27,10 @@ final class LoginSession: Sendable {
         return nil
     }
 
-    /// Records when `handler` wants the login to be renewed.
-    @MainActor func readRenewalDate(of handler: any ReloginHandler) {
-        let date = handler.loginRenewalDate
+    /// Records when the service's handler wants the login to be renewed.
+    @MainActor func readRenewalDate(for service: APIService) {
+        guard let handler = service.reloginHandler else { return }
+        let date = EnvironmentScope.$current.withValue(service.environment) { handler.loginRenewalDate }
         state.withLock { $0.setRenewalDate(date) }
     }
 
@@ -118,8 +119,6 @@ final class LoginSession: Sendable {
     private func relogin(_ run: Int, _ service: APIService, _ clock: any APIClock) async -> Outcome {
         guard await takeHandler(for: run) else { return .failure(APIError(.cancelled)) }
         defer { state.take { $0.releaseHandler() }?.resume(returning: true) }
-        let now = clock.uptime
-        guard state.withLock({ $0.mayStart(at: now) }) else { return .failure(Self.tooManyLogins(service)) }
         return await callHandler(run, service, clock)
     }
 
@@ -137,8 +136,8 @@ final class LoginSession: Sendable {
 
     @MainActor private func callHandler(_ run: Int, _ service: APIService, _ clock: any APIClock) async -> Outcome {
         guard let handler = service.reloginHandler else { return .success(()) }
-        readRenewalDate(of: handler)
-        let now = clock.date
+        readRenewalDate(for: service)
+        let (now, uptime) = (clock.date, clock.uptime)
         // The app may have signed in meanwhile.
         if let waiters = state.take({ $0.closeUnlessDue(run, at: now) }) {
             resume(waiters)
@@ -146,15 +145,27 @@ final class LoginSession: Sendable {
         }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
-        let scope = ReloginScope(of: service)
-        defer { scope.end() }
+        guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(Self.tooManyLogins(service)) }
         do {
-            try await ReloginScope.$current.withValue(scope) { try await handler.relogin() }
-            let (renewalDate, now) = (handler.loginRenewalDate, clock.date)
+            let renewalDate = try await renewalDate(afterReloginOf: handler, service)
+            let now = clock.date
             state.withLock { $0.didRenew(run, to: renewalDate, at: now) }
             return .success(())
         } catch {
             return .failure(APIError(.loginExpired, messages: service.errorMessages, underlying: error))
+        }
+    }
+
+    /// Returns the next renewal date when the handler has a new login.
+    @MainActor private func renewalDate(
+        afterReloginOf handler: any ReloginHandler,
+        _ service: APIService
+    ) async throws -> Date? {
+        let scope = ReloginScope(of: service)
+        defer { scope.end() }
+        return try await EnvironmentScope.$current.withValue(service.environment) {
+            try await ReloginScope.$current.withValue(scope) { try await handler.relogin() }
+            return handler.loginRenewalDate
         }
     }
 
@@ -193,7 +204,8 @@ final class LoginSession: Sendable {
             state.hasSessionExpired = true
             return true
         }
-        if isFirst { service.reloginHandler?.sessionDidExpire(error) }
+        guard isFirst, let handler = service.reloginHandler else { return }
+        EnvironmentScope.$current.withValue(service.environment) { handler.sessionDidExpire(error) }
     }
 }
 

@@ -5,8 +5,8 @@ struct LoginState {
     /// One relogin that is under way.
     private struct Run {
         let number: Int
-        /// The renewal date that has begun it; `nil` when a load needs it because the service has refused that load.
-        var dueDate: Date?
+        /// When a renewal date has begun it; `nil` when a load needs it because the service has refused that load.
+        var earlyStart: Date?
         var work: Task<LoginSession.Outcome, Never>?
         var hasBegun = false
         var hasOutcome = false
@@ -32,15 +32,15 @@ struct LoginState {
     private var isHandlerBusy = false
     private var recentStarts: [Duration] = []
     private var renewalDate: Date?
-    /// The renewal date for which no further relogin begins.
-    private var spentRenewalDate: Date?
+    /// Renewal dates up to this one begin no further relogin.
+    private var spentUntil: Date?
 
     var isRunning: Bool { run != nil }
 
     /// Begins a relogin and returns its number.
-    mutating func open(dueDate: Date? = nil) -> Int {
+    mutating func open(earlyStart: Date? = nil) -> Int {
         lastRun += 1
-        run = Run(number: lastRun, dueDate: dueDate)
+        run = Run(number: lastRun, earlyStart: earlyStart)
         return lastRun
     }
 
@@ -66,7 +66,7 @@ struct LoginState {
         generation += 1
         hasSessionExpired = false
         recentStarts = []
-        (renewalDate, spentRenewalDate) = (nil, nil)
+        (renewalDate, spentUntil) = (nil, nil)
         return exchange(&outcome, with: .success(()))
     }
 
@@ -100,8 +100,9 @@ struct LoginState {
             + "but begins in a detached task, must have isLoginRequest"
     }
 
-    /// Counts a login, unless there were too many recently.
-    mutating func mayStart(at uptime: Duration) -> Bool {
+    /// Counts a login that refused loads need, unless there were too many recently.
+    mutating func mayStart(_ number: Int, at uptime: Duration) -> Bool {
+        if isCurrent(number), run?.earlyStart != nil { return true }
         recentStarts.removeAll { uptime - $0 >= Self.startWindow }
         guard recentStarts.count < Self.maxStarts else { return false }
         recentStarts.append(uptime)
@@ -133,7 +134,10 @@ struct LoginState {
 
 extension LoginState {
     /// The date from which a relogin begins before a request is sent; `nil` for never.
-    var dueDate: Date? { renewalDate == spentRenewalDate ? nil : renewalDate }
+    var dueDate: Date? {
+        guard let renewalDate, let spentUntil, renewalDate <= spentUntil else { return renewalDate }
+        return nil
+    }
 
     /// Records the handler's renewal date.
     mutating func setRenewalDate(_ date: Date?) {
@@ -143,24 +147,28 @@ extension LoginState {
     /// Begins a relogin if the renewal date has come and none runs, and returns its number.
     mutating func openIfDue(at date: Date) -> Int? {
         guard !isRunning, let dueDate, dueDate <= date else { return nil }
-        return open(dueDate: dueDate)
+        return open(earlyStart: date)
     }
 
-    /// Records that a load of the current generation was refused, so that it fails if the relogin that runs does.
+    /// Records that a load of the current generation was refused, so that it fails if the relogin that runs does; the date
+    /// that has begun the relogin begins no other.
     mutating func requireRun() {
-        run?.dueDate = nil
+        guard let earlyStart = run?.earlyStart else { return }
+        spentUntil = earlyStart
+        run?.earlyStart = nil
     }
 
     /// Ends a relogin that was begun by the renewal date, if that date has changed and has not come yet.
     mutating func closeUnlessDue(_ number: Int, at date: Date) -> [LoginSession.Waiter]? {
-        guard isCurrent(number), run?.dueDate != nil, renewalDate.map({ $0 > date }) != false else { return nil }
+        guard isCurrent(number), run?.earlyStart != nil, renewalDate.map({ $0 > date }) != false else { return nil }
         return close().waiters
     }
 
-    /// Ends a relogin that was begun by the renewal date and has failed, unless a load needs it; the date begins no other.
+    /// Ends a relogin that was begun by the renewal date and has failed, unless a load needs it; no date up to its beginning
+    /// begins another.
     mutating func closeFailedEarly(_ number: Int) -> [LoginSession.Waiter]? {
-        guard isCurrent(number), let dueDate = run?.dueDate, run?.hasOutcome == false else { return nil }
-        spentRenewalDate = dueDate
+        guard isCurrent(number), let earlyStart = run?.earlyStart, run?.hasOutcome == false else { return nil }
+        spentUntil = earlyStart
         return close().waiters
     }
 
@@ -168,6 +176,7 @@ extension LoginState {
     mutating func didRenew(_ number: Int, to renewalDate: Date?, at date: Date) {
         guard isCurrent(number) else { return }
         self.renewalDate = renewalDate
-        spentRenewalDate = renewalDate.flatMap { $0 <= date ? $0 : nil }
+        // Not the later one of both: the clock may have been set back.
+        spentUntil = date
     }
 }

@@ -6,14 +6,15 @@ public import Foundation
 /// that starts meanwhile; afterwards each of them is sent once more, with the headers, parameters and cookies of the
 /// new login.
 ///
-/// All members are called on the main actor, to which a class that adopts this protocol is isolated. Retained by
-/// ``APIService/reloginHandler``.
+/// All members are called on the main actor, to which a class that adopts this protocol is isolated, with the environment that
+/// needs the login as ``APIEnvironment/current``. Retained by ``APIService/reloginHandler``.
 @MainActor public protocol ReloginHandler: AnyObject, Sendable {
     /// Gets new credentials and stores them where the service's common headers or cookies read them.
     ///
-    /// Called when a load needs it, at most 5 times in 30 s: a load that needs it once more fails at once. Calls never overlap. The
-    /// next one begins when this one has returned, even if this one has passed ``APIService/reloginTimeout`` or its session
-    /// has ended; meanwhile the loads that wait for the next one wait no longer than its own `reloginTimeout`.
+    /// Called when loads were refused, at most 5 times in 30 s: a load that needs it once more fails at once. Calls that
+    /// ``loginRenewalDate`` starts are not counted. Calls never overlap. The next one begins when this one has returned, even
+    /// if this one has passed ``APIService/reloginTimeout`` or its session has ended; meanwhile the loads that wait for the
+    /// next one wait no longer than its own `reloginTimeout`.
     ///
     /// A load of the same service that begins in here is a login request, as if it had ``BaseAPIRequest/isLoginRequest``: it is
     /// sent at once and fails with `http` if it is refused. That holds for child tasks, for `Task { }`, for batches and chains
@@ -32,7 +33,8 @@ public import Foundation
     /// Read when a load begins, before a renewal, and after each ``relogin()``. From this date on, by the clock of the proxy,
     /// the next request starts one relogin before it is sent; that request and all that begin meanwhile wait for it. If it
     /// fails, the login is used until the service refuses it: only loads that were refused meanwhile make it a relogin whose
-    /// failure is theirs. Each date starts one relogin, and a date that has passed when `relogin()` returns starts none.
+    /// failure is theirs. Each date starts one relogin, and a date that has passed when a relogin begins or returns starts no
+    /// other.
     var loginRenewalDate: Date? { get }
 
     /// Called when the session has expired and could not be renewed, before the loads that wait for it fail.

@@ -4,9 +4,9 @@ import Foundation
 ///
 /// A load is sent again only if the server may receive it several times: its method is idempotent (RFC 9110 section 9.2.2),
 /// it has a ``BaseAPIRequest/idempotencyKey``, or the answer is 429 or 503 with `Retry-After` and without a redirect before
-/// it, with which a server states that it has not executed the request. Failures that a retry cannot fix are not retried: a
-/// cancellation, a timeout, and the errors `security`, `decoding`, `invalidRequest`, `loginExpired`, `responseTooLarge`,
-/// `server` and `storage`.
+/// it, with which a server asks for another attempt after that time (``retryAfterAppliesToAllMethods``). Failures that a
+/// retry cannot fix are not retried: a cancellation, a timeout, and the errors `security`, `decoding`, `invalidRequest`,
+/// `loginExpired`, `responseTooLarge`, `server` and `storage`.
 public struct RetryPolicy: Sendable {
     /// How often a load may be sent again; 2 by default.
     public var maxRetries = 2
@@ -23,6 +23,12 @@ public struct RetryPolicy: Sendable {
     ///
     /// A longer delay is reduced to this.
     public var maxRetryAfter: Duration = .seconds(60)
+    /// Whether a load of any method, also `POST`, is sent again after 429 or 503 with `Retry-After`; true by default.
+    ///
+    /// Assumes that a server which asks for another attempt has not executed this one (RFC 6585 section 4, RFC 9110 section
+    /// 15.6.4). Neither RFC guarantees that: set this to false for a backend that may have, for instance behind a gateway that
+    /// answers in its place.
+    public var retryAfterAppliesToAllMethods = true
     /// How many retries there may be for each request of the service in the last minute; 0.1 by default.
     ///
     /// Prevents a storm of retries when a backend is down.
@@ -67,8 +73,8 @@ extension RetryPolicy {
 }
 
 extension APIError {
-    /// Whether an answer with `Retry-After` says that the request was not executed (RFC 6585 section 4, RFC 9110 section
-    /// 15.6.4); not after a redirect, before which it may have been.
+    /// Whether an answer with `Retry-After` asks for another attempt in the place of this one (RFC 6585 section 4, RFC 9110
+    /// section 15.6.4); not after a redirect, before which the request may have been executed.
     var isOfPostponedRequest: Bool {
         guard let response, response.redirects.isEmpty else { return false }
         return response.status == 429 || response.status == 503

@@ -51,7 +51,7 @@ struct ServiceCallTests: SessionScene {
     @Test func `It has the service's headers, replaced by its own, and is adapted last of all`() async throws {
         var service = APIService.sample()
         service.commonHeaders = { ["X-Client": "ios", "Accept": "*/*"] }
-        service.commonParams = { ["v": 1] }
+        service.commonParams = { throw APIError(.security, reason: "parameters do not apply") }
         service.adapt = { $0.headers["X-Signature"] = "\($0.method) \($0.headers["Accept"] ?? "")" }
         let answer = try await send("/a", .put, headers: ["Accept": "text/css"], by: proxy(echoing), to: service)
         #expect(answer.status == 200)
@@ -91,6 +91,27 @@ struct ServiceCallTests: SessionScene {
         #expect(transport.requests.count == 4)
         let keyed = try await send("/a", .post, headers: ["Idempotency-Key": "k"], by: proxy(transport), to: service)
         #expect(keyed.status == 503 && transport.requests.count == 7)
+    }
+
+    @Test(arguments: [true, false])
+    func `The refusal of another request, thrown by a closure of the service, is an error`(
+        _ adapts: Bool
+    ) async throws {
+        let transport = ScriptedTransport { _ in .status(404) }
+        let proxy = proxy(transport)
+        let other = try await send("/other", by: proxy)
+        var service = APIService.sample()
+        service.adapt = { $0.headers["X-Signature"] = "1" }
+        service.commonHeaders = { ["X-Client": "ios"] }
+        #expect(try await send("/a", by: proxy, to: service).status == 404)
+        if adapts {
+            service.adapt = { _ in throw APIError(.http, response: other) }
+        } else {
+            service.commonHeaders = { throw APIError(.http, response: other) }
+        }
+        let error = await #expect(throws: APIError.self) { try await send("/a", by: proxy, to: service) }
+        #expect(error?.type == .http && error?.status == 404)
+        #expect(transport.requests.count == 2)
     }
 
     @Test func `A lost connection is an error`() async {
@@ -142,6 +163,31 @@ struct ServiceCallTests: SessionScene {
         }
         #expect(try await send("/a", by: proxy).status == 200)
         #expect(account.logins == 1)
+    }
+
+    /// Signs out when its renewal date is read.
+    @MainActor private final class LeavingAccount: ReloginHandler {
+        var leave: (() -> Void)?
+
+        var loginRenewalDate: Date? {
+            exchange(&leave, with: nil)?()
+            return nil
+        }
+
+        func relogin() async throws {}
+    }
+
+    @Test func `A logout while its renewal date is read ends it before it is sent with the next token`() async {
+        let leaving = LeavingAccount()
+        let proxy = proxy(echoing)
+        proxy.defaultService?.reloginHandler = leaving
+        leaving.leave = { [proxy, account] in
+            proxy.logout()
+            account.setToken("next")
+        }
+        let error = await #expect(throws: APIError.self) { try await send("/a", by: proxy) }
+        #expect(error?.type == .cancelled)
+        #expect(echoing.requests.isEmpty && proxy.activeRequests.isEmpty)
     }
 
     // MARK: The ending

@@ -130,4 +130,19 @@ struct GroupErrorTests {
         #expect(batch.result?.error?.type == .http)
         #expect(presenter.types == [.http] && delegate.events == [.failure(.http)])
     }
+
+    @Test func `A batch presents the failure of a load that it shares with an async call`() async {
+        let request = server.goods("/later/fail/1")
+        request.ownRestartPolicy = .ignoreNew
+        let call = Task { await request.outcome() }
+        while request.waiters.isEmpty { await Task.yield() }
+        let batch = APIBatch()
+        batch.add(request)
+        batch.start()
+        while request.waiters.count < 2 { await Task.yield() }
+        server.later.open()
+        try? await batch.run()
+        #expect(await call.value == .http && batch.result?.error?.type == .http)
+        #expect(presenter.calls.map(\.request) == [request])
+    }
 }

@@ -95,4 +95,20 @@ struct CommonHeadersTests {
         #expect(await #expect(throws: APIError.self) { try await own.value() }?.reason == "no key")
         #expect(transport.requests.isEmpty)
     }
+
+    @Test func `A cancellation that they or the adapter throw is a failure of a load that is not cancelled`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let services = [
+            APIService.sample { $0.commonHeaders = { throw APIError(.cancelled) } },
+            .sample { $0.commonParams = { throw APIError(.cancelled) } },
+            .sample { $0.adapt = { _ in throw APIError(.cancelled) } },
+        ]
+        for service in services {
+            let request = request(transport, service)
+            let error = await #expect(throws: APIError.self) { try await request.value() }
+            #expect(error?.type == .invalidRequest && error?.reason?.contains("the service could not") == true)
+            #expect((error?.underlying as? APIError)?.type == .cancelled)
+        }
+        #expect(transport.requests.isEmpty)
+    }
 }

@@ -98,6 +98,9 @@ struct EarlyRenewalTests: SessionScene {
         #expect(await screen.endings(of: requests) == [ending, ending])
         #expect(account.logins == 1)
         #expect(account.expiries == (fails ? 1 : 0))
+        account.setToken("t9")
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 1, "the date starts no second one")
     }
 
     @Test func `A late refusal of an older login does not make a renewal that fails a failure of its load`() async {
@@ -128,9 +131,38 @@ struct EarlyRenewalTests: SessionScene {
         account.loginRenewalDate = .distantPast
         for _ in 0..<3 { #expect(await screen.endings(of: [load(proxy)]) == [.success]) }
         #expect(account.logins == 1)
+        account.loginRenewalDate = clock.date.addingTimeInterval(-1)
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 1, "it had passed as well")
+        clock.advance(by: .seconds(1))
         account.loginRenewalDate = clock.date
         #expect(await screen.endings(of: [load(proxy)]) == [.success])
         #expect(account.logins == 2)
+    }
+
+    @Test func `After a renewal that failed no date up to its beginning starts another`() async {
+        let proxy = proxy(accepting)
+        account.fails = true
+        for seconds in [-9.0, -5, -1] {
+            account.loginRenewalDate = clock.date.addingTimeInterval(seconds)
+            #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        }
+        #expect(account.logins == 1 && account.expiries == 0)
+    }
+
+    @Test func `Renewals are not counted as logins that do not help`() async {
+        let proxy = proxy(
+            ScriptedTransport { $0.headers["X-Token"] == "old" ? .status(401) : .json(goodsJSON([])) }
+        )
+        for _ in 0..<6 {
+            clock.advance(by: .seconds(1))
+            account.loginRenewalDate = clock.date
+            #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        }
+        #expect(account.logins == 6)
+        account.setToken("old")
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(account.logins == 7 && account.expiries == 0)
     }
 
     @Test func `A login that the app has renewed meanwhile is not renewed again`() async {

@@ -118,7 +118,8 @@ struct EnvironmentTests: SessionScene {
             let login = GoodsRequest(proxy: proxy)
             login.path = "/login"
             _ = try await login.value()
-            let service = try #require(proxy.defaultService)
+            var service = try #require(proxy.defaultService)
+            service.environment = try #require(APIEnvironment.current)
             _ = try await proxy.send(HTTPRequest(.post, URL("/plain-login")), to: service)
         }
         let first = load(proxy)
@@ -131,6 +132,79 @@ struct EnvironmentTests: SessionScene {
         #expect(transport.requests.map(\.url.path).contains("/v1/login"))
         #expect(transport.requests.map(\.url.path).contains("/v1/plain-login"))
         #expect(transport.requests.last?.headers["X-Token"] == "t1")
+    }
+
+    @Test func `Inside a relogin a service that is named keeps its own environment`() async throws {
+        let transport = refusing(but: "t1")
+        let proxy = inProduction(transport)
+        var other = try #require(proxy.defaultService)
+        other.environment = .staging
+        other.commonHeaders = { ["X-Token": "t1"] }
+        account.login = { [proxy, other] in
+            let request = GoodsRequest(proxy: proxy)
+            (request.path, request.ownService) = ("/named", other)
+            _ = try await request.value()
+            _ = try await proxy.send(HTTPRequest(.get, URL("/plain")), to: other)
+        }
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        #expect(hosts(transport) == ["api.shop.test", "staging.shop.test", "staging.shop.test", "api.shop.test"])
+    }
+
+    // MARK: The current environment
+
+    @Test func `The closures of a service get the environment of the load, also for a retry after a change`() async {
+        let again = HTTPResponse.status(503, headers: ["Retry-After": "5"])
+        let answers = Answers([again, .json(goodsJSON([])), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in answers.next() }
+        let proxy = inProduction(transport) {
+            $0.commonHeaders = { ["X-Token": APIEnvironment.current?.name] }
+            $0.commonParams = { ["of": APIEnvironment.current?.name] }
+            $0.adapt = { $0.headers["X-Adapted"] = APIEnvironment.current?.name }
+        }
+        let first = load(proxy)
+        await clock.waitForSleepers()
+        proxy.defaultService?.environment = .staging
+        #expect(await screen.endings(of: [load(proxy)]) == [.success])
+        clock.advance(by: .seconds(5))
+        #expect(await screen.endings(of: [first]) == [.success])
+        let expected = ["production", "staging", "production"]
+        #expect(transport.requests.map { $0.headers["X-Token"] } == expected)
+        #expect(transport.requests.map { $0.headers["X-Adapted"] } == expected)
+        #expect(transport.requests.map { $0.url.query } == expected.map { "of=\($0)" })
+        #expect(APIEnvironment.current == nil)
+    }
+
+    /// Records the environment in which each of its members is called; its relogin fails when its gate opens.
+    @MainActor private final class Recorder: ReloginHandler {
+        let gate = Latch()
+        private(set) var dates: [String?] = []
+        private(set) var logins: [String?] = []
+        private(set) var expiries: [String?] = []
+
+        var loginRenewalDate: Date? {
+            dates.append(APIEnvironment.current?.name)
+            return nil
+        }
+
+        func relogin() async throws {
+            try await gate.wait()
+            logins.append(APIEnvironment.current?.name)
+            throw Account.WrongPassword()
+        }
+
+        func sessionDidExpire(_ error: APIError) { expiries.append(APIEnvironment.current?.name) }
+    }
+
+    @Test func `A handler gets the environment that needs the login, also after a change`() async {
+        let handler = Recorder()
+        let proxy = inProduction(ScriptedTransport { _ in .status(401) }) { $0.reloginHandler = handler }
+        let first = load(proxy)
+        while proxy.defaultService?.login.waiterCount != 1 { await Task.yield() }
+        proxy.defaultService?.environment = .staging
+        handler.gate.open()
+        #expect(await screen.endings(of: [first]) == [.failure(.loginExpired)])
+        #expect(handler.logins == ["production"] && handler.expiries == ["production"])
+        #expect(!handler.dates.isEmpty && handler.dates.allSatisfy { $0 == "production" })
     }
 
     // MARK: Logins and cookies

@@ -119,7 +119,7 @@ struct RetryTests {
         arguments: [429, 503],
         [("7", Duration.seconds(7)), ("Tue, 14 Nov 2023 22:13:50 GMT", .seconds(30)), ("3600", .seconds(60))]
     )
-    func `A method that is not idempotent is repeated after Retry-After, with which it was not executed`(
+    func `A method that is not idempotent is repeated after Retry-After, with which a server asks for that`(
         _ status: Int,
         _ delay: (text: String, length: Duration)
     ) async {
@@ -145,6 +145,21 @@ struct RetryTests {
         request(proxy(transport), .post).loadRetainingSelf()
         #expect(await screen.ending() == .failure(.http))
         #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [429, 503])
+    func `Retry-After repeats only idempotent methods if the policy limits it to them`(_ status: Int) async {
+        let answers = Answers([
+            .status(status, headers: ["Retry-After": "1"]), .status(status, headers: ["Retry-After": "1"]),
+            .json(goodsJSON([])),
+        ])
+        let transport = ScriptedTransport { _ in answers.next() }
+        let proxy = proxy(transport) { $0.retryAfterAppliesToAllMethods = false }
+        request(proxy, .post).loadAndKeep()
+        #expect(await screen.ending() == .failure(.http))
+        let idempotent = request(proxy)
+        #expect(await loadToEnd(idempotent) == .success)
+        #expect(transport.requests.map(\.method) == [.post, .get, .get])
     }
 
     @Test func `A POST that was executed before a redirect is sent once`() async {
