@@ -70,4 +70,30 @@ struct EndlessStreamTests {
         request.deadline = .milliseconds(100)
         #expect(try await kind.failure(of: request).kind == .timeout)
     }
+
+    #if os(Linux)
+    @Test("a cancellation handler of the app that blocks does not delay other transfers")
+    func blockingHandler() async throws {
+        let server = try FixtureServer.start { _ in .status(200) }
+        let transport = try TransportKind.curl.make()
+        let isSent = DispatchSemaphore(value: 0)
+        let (results, result) = AsyncStream<DispatchTimeoutResult>.makeStream()
+        let body = HTTPBody.stream {
+            AsyncStream<Data> { continuation in
+                continuation.onTermination = { _ in
+                    result.yield(isSent.wait(timeout: .now() + 30))
+                    result.finish()
+                }
+                continuation.yield(Data(count: 10))
+            }
+        }
+        var request = HTTPRequest(.put, to: server, body: body)
+        request.timeout = .milliseconds(100)
+        #expect(await transport.ending(of: request) == .timeout)
+        let other = await transport.ending(of: HTTPRequest(.get, to: server))
+        isSent.signal()
+        for await result in results { #expect(result == .success) }
+        #expect(other == nil)
+    }
+    #endif
 }
