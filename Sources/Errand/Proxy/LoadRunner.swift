@@ -89,7 +89,9 @@ struct LoadRunner<Value: Sendable> {
     /// Returns what is sent for the load, except for its cookies.
     private func adaptedRequest() async throws(APIError) -> HTTPRequest {
         let common = try await call.service.common()
-        let request = try await call.service.adapted(call.draft.request(for: call.service, with: common))
+        var request = try call.draft.request(for: call.service, with: common)
+        // The app may add secrets to the URL, which another origin must not receive.
+        if !call.draft.leavesOrigin(of: call.service) { request = try await call.service.adapted(request) }
         // Not before the headers are there: after a logout they are another account's.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
@@ -102,7 +104,7 @@ struct LoadRunner<Value: Sendable> {
     /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
     private mutating func recover(from error: APIError, in generation: Int) async throws(APIError) {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        if error.type == .loginExpired, call.renewsLogin, !retry.hasBeenReplayed {
+        if error.type == .loginExpired, call.renewsLogin, !retry.hasBeenReplayed, isAnswerOfService(error) {
             retry.hasBeenReplayed = true
             return try await renewLogin(after: generation, error)
         }
@@ -111,6 +113,12 @@ struct LoadRunner<Value: Sendable> {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
         try await backOff(after: error, policy)
+    }
+
+    /// Returns whether the answer is from the service's own origin: a relogin does not help at another one.
+    private func isAnswerOfService(_ error: APIError) -> Bool {
+        guard call.draft.followsLink, let response = error.response else { return true }
+        return response.url.hasSameOrigin(as: call.service.baseURL)
     }
 
     private func renewLogin(after generation: Int, _ refusal: APIError) async throws(APIError) {
