@@ -64,7 +64,7 @@ struct ParamPlacementTests {
         (HTTPMethod.head, RequestSerializer.json.placing(.body), "HEAD has none"),
         (.head, .form.placing(.queryAndBody), "HEAD has none"),
         (.put, .raw(.data(Data()), contentType: "a/b").placing(.body), "which is raw"),
-        (.put, .raw(.data(Data()), contentType: "a/b").placing(.split(query: ["page"])), "which is raw"),
+        (.put, .raw(.data(Data()), contentType: "a/b").placing(.split(query: ["size"])), "which is raw"),
     ])
     func `A body that cannot contain the parameters is refused`(
         _ method: HTTPMethod,
@@ -73,6 +73,15 @@ struct ParamPlacementTests {
     ) {
         let error = #expect(throws: APIError.self) { try sent(method, serializer, ["page": 1]) }
         #expect(error?.type == .invalidRequest && error?.reason?.contains(reason) == true)
+    }
+
+    @Test(arguments: [HTTPMethod.get, .delete, .post]) func `There is no body if all parameters are in the query`(
+        _ method: HTTPMethod
+    ) throws {
+        for serializer in [RequestSerializer.json, .form, .multipart] {
+            let sent = try sent(method, serializer.placing(.split(query: ["page"])), ["page": 2])
+            #expect(sent.query == "page=2" && sent.body.isEmpty && sent.type == nil)
+        }
     }
 
     @Test func `Parameters without names are not divided`() {
