@@ -109,6 +109,12 @@ struct ParamPlacementTests {
         #expect(text.split(separator: "&").allSatisfy { parts.contains("name=\"\($0.split(separator: "=")[0])\"") })
     }
 
+    @Test func `Elements of an array that are not sent leave no gap between the indexes`() throws {
+        let params: APIParams = ["a": [nil, 1, nil, ["b": nil], [], ["b": 2]] as JSONValue]
+        let indexed = RequestSerializer.json.encoding(ParamEncoding(arrays: .indexed))
+        #expect(try sent(.get, indexed, params).query == "a[0]=1&a[1][b]=2")
+    }
+
     @Test func `A service has an encoding, and a request's own takes precedence`() throws {
         let service = APIService.sample { $0.paramEncoding = ParamEncoding(arrays: .repeated, booleans: .digits) }
         let params: APIParams = ["a": [1, 2], "b": true]
