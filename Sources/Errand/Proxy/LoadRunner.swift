@@ -79,7 +79,9 @@ struct LoadRunner<Value: Sendable> {
         let stored = call.serializer.source == .file ? statuses : []
         let response = try await exchange.send(request, storing: stored, progress: call.progress)
         if var refusal = response.shortJSON {
-            if let failure = call.service.failure(of: refusal, accepting: statuses) { throw failure }
+            if let failure = call.serializer.failure(of: refusal, from: call.service, accepting: statuses) {
+                throw failure
+            }
             try call.service.checkEnvelope(of: &refusal)
             return response.having(statementOf: refusal)
         }
