@@ -1,5 +1,6 @@
 import Errand
 import ErrandTesting
+import Foundation
 import Testing
 
 @Suite(
@@ -13,8 +14,9 @@ import Testing
         let service = Backend.device(try await PythonServer.bookshopURL(), account: Account(name: "emil"))
         try await withSharedProxy(APIProxy(service: service)) {
             let orders = APIRequest<JSONValue>("/orders/")
-            let first = try await orders.value()
-            let second = try await orders.value()
+            let key = UUID().uuidString
+            let first = try await orders.value(params: ["key": key])
+            let second = try await orders.value(params: ["key": key])
             #expect(first["refusals"]?.int == 0 && second["refusals"]?.int == 1)
         }
     }
@@ -22,8 +24,9 @@ import Testing
     @Test func `A POST that is throttled is sent again too, because nothing was executed`() async throws {
         let service = Backend.device(try await PythonServer.bookshopURL(), account: Account(name: "gus"))
         try await withSharedProxy(APIProxy(service: service)) {
-            let first = try await OrderRequest().value(params: ["book": 3])
-            let second = try await OrderRequest().value(params: ["book": 4])
+            let key = UUID().uuidString
+            let first = try await OrderRequest().value(params: ["book": 3, "key": key])
+            let second = try await OrderRequest().value(params: ["book": 4, "key": key])
             #expect(first.refusals == 0 && second.refusals == 1)
             #expect(second.book == 4)
         }
@@ -34,8 +37,9 @@ import Testing
         service.retryPolicy = .never
         try await withSharedProxy(APIProxy(service: service)) {
             let report = APIRequest<JSONValue>("/reports/")
-            _ = try await report.value()
-            let error = await #expect(throws: APIError.self) { try await report.value() }
+            let params: APIParams = ["key": UUID().uuidString]
+            _ = try await report.value(params: params)
+            let error = await #expect(throws: APIError.self) { try await report.value(params: params) }
             #expect(error?.type == .http && error?.status == 429)
             #expect(error?.message.hasPrefix("Request was throttled.") == true)
         }

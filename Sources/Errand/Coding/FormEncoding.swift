@@ -24,9 +24,7 @@ enum FormEncoding {
     private static func pairs(of value: JSONValue, name: String, _ encoding: ParamEncoding) -> [Pair] {
         switch value {
         case .array(let elements):
-            elements.enumerated().flatMap { index, element in
-                pairs(of: element, name: encoding.name(ofElement: index, in: name), encoding)
-            }
+            pairs(ofElements: elements, name: name, encoding)
         case .object(let members):
             sorted(members).flatMap { key, member in
                 pairs(of: member, name: encoding.name(ofMember: key, in: name), encoding)
@@ -34,6 +32,17 @@ enum FormEncoding {
         default:
             encoding.text(of: value).map { [(name, $0)] } ?? []
         }
+    }
+
+    private static func pairs(ofElements elements: [JSONValue], name: String, _ encoding: ParamEncoding) -> [Pair] {
+        var (all, index) = ([Pair](), 0)
+        for element in elements {
+            let pairs = pairs(of: element, name: encoding.name(ofElement: index, in: name), encoding)
+            // A server may stop at a missing index, so an element that is not sent does not count.
+            if !pairs.isEmpty { index += 1 }
+            all += pairs
+        }
+        return all
     }
 
     private static func sorted(_ members: [String: JSONValue]) -> [(key: String, value: JSONValue)] {

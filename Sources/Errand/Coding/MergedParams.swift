@@ -37,11 +37,14 @@ struct MergedParams {
         return part
     }
 
-    /// Returns the parameters in the body.
-    func inBody(by placement: ParamPlacement) -> MergedParams {
+    /// Returns the parameters in the body; none if the query contains all of them.
+    func inBody(by placement: ParamPlacement) throws(APIError) -> MergedParams {
         var part = self
         if placement == .query { part.params = nil }
-        if case .split(let names) = placement { part.excluded.formUnion(names) }
+        guard case .split(let names) = placement else { return part }
+        part.excluded.formUnion(names)
+        // Not an empty object, which would give a body to a GET.
+        if try part.tree() == .object([:]) { part.params = nil }
         return part
     }
 

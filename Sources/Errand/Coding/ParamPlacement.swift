@@ -11,7 +11,7 @@ public enum ParamPlacement: Sendable, Hashable {
     /// A body of a `GET` has no defined meaning (RFC 9110 section 9.3.1), and URLSession refuses it. A load whose method is
     /// `HEAD` or whose body is raw fails with `invalidRequest`.
     case body
-    /// The parameters of these names in the query, and the others in the body.
+    /// The parameters of these names in the query, and the others in the body; no body if there are no others.
     case split(query: Set<String>)
     /// All parameters in the query, and again in the body.
     case queryAndBody

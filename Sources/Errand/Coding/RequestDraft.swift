@@ -47,6 +47,12 @@ struct RequestDraft: Sendable {
         return true
     }
 
+    /// Whether a URL from the server leads to another origin than the service's.
+    func leavesOrigin(of service: APIService) -> Bool {
+        guard case .link(let link) = replacement else { return false }
+        return !link.url.hasSameOrigin(as: service.baseURL)
+    }
+
     /// Returns the request for `service`.
     func request(for service: APIService, with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
         if case .request(let request) = replacement { return try request.completed(for: service, with: common) }

@@ -4,12 +4,23 @@ public import Foundation
 public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// Where the serializer reads the body.
     let source: BodySource
+    /// What reads the body instead of the service's decoder; boxed, because most serializers have none.
+    private let decoder: Boxed<any ResponseDecoder>?
     /// Returns the value, and writes the server's code and message into the answer.
     private let serialize: @Sendable (inout APIResponse, APIService) throws -> Value
 
-    init(from source: BodySource, _ serialize: @escaping @Sendable (inout APIResponse, APIService) throws -> Value) {
+    private init(
+        from source: BodySource,
+        by decoder: Boxed<any ResponseDecoder>?,
+        _ serialize: @escaping @Sendable (inout APIResponse, APIService) throws -> Value
+    ) {
         self.source = source
+        self.decoder = decoder
         self.serialize = serialize
+    }
+
+    init(from source: BodySource, _ serialize: @escaping @Sendable (inout APIResponse, APIService) throws -> Value) {
+        self.init(from: source, by: nil, serialize)
     }
 
     /// Creates a serializer.
@@ -37,8 +48,20 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         from service: APIService,
         accepting statuses: Set<Int>
     ) throws(APIError) -> Value {
-        if let failure = service.failure(of: response, accepting: statuses) { throw failure }
+        if let failure = failure(of: response, from: service, accepting: statuses) { throw failure }
         return try value(of: &response, from: service)
+    }
+
+    /// Returns the failure of an answer, read by the decoder of the value; `nil` if its status is accepted.
+    ///
+    /// JSON that the decoder of ``decoded(by:)`` does not decode, for example of a gateway, is read by the service's.
+    func failure(of response: APIResponse, from service: APIService, accepting statuses: Set<Int>) -> APIError? {
+        guard let decoder = decoder?.wrappedValue, !response.isJSON || decoder.canDecode(response) else {
+            return service.failure(of: response, accepting: statuses)
+        }
+        var service = service
+        service.customDecoder = decoder
+        return service.failure(of: response, accepting: statuses)
     }
 
     private func value(of response: inout APIResponse, from service: APIService) throws(APIError) -> Value {
@@ -59,7 +82,7 @@ extension ResponseSerializer {
     public func map<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> NewValue
     ) -> ResponseSerializer<NewValue> {
-        ResponseSerializer<NewValue>(from: source) { [serialize] in try transform(serialize(&$0, $1)) }
+        ResponseSerializer<NewValue>(from: source, by: decoder) { [serialize] in try transform(serialize(&$0, $1)) }
     }
 
     /// A serializer of both values, of which one may be read from the headers.
@@ -69,7 +92,8 @@ extension ResponseSerializer {
     /// let goods = ResponseSerializer<[Goods]>.json.combined(with: total)
     /// ```
     public func combined<Other: Sendable>(with other: ResponseSerializer<Other>) -> ResponseSerializer<(Value, Other)> {
-        ResponseSerializer<(Value, Other)>(from: source == .either ? other.source : source) { [serialize] in
+        let source = source == .either ? other.source : source
+        return ResponseSerializer<(Value, Other)>(from: source, by: decoder ?? other.decoder) { [serialize] in
             (try serialize(&$0, $1), try other.serialize(&$0, $1))
         }
     }
@@ -147,13 +171,14 @@ extension ResponseSerializer where Value: Decodable {
         Self(from: .memory) { try $1.value(of: &$0, as: Value.self) }
     }
 
-    /// The value that a decoder reads instead of the service's, inside the service's envelope if there is one.
+    /// The value that a decoder reads instead of the service's, inside the service's envelope if there is one; it reads the
+    /// code and message of a refused status as well.
     ///
     /// ```swift
     /// let responseSerializer = ResponseSerializer<Settings>.decoded(by: PropertyListDecoder())
     /// ```
     public static func decoded(by decoder: any ResponseDecoder) -> Self {
-        Self(from: .memory) { response, service in
+        Self(from: .memory, by: Boxed(wrappedValue: decoder)) { response, service in
             var service = service
             service.customDecoder = decoder
             return try service.value(of: &response, as: Value.self)
@@ -183,46 +208,12 @@ extension ResponseSerializer<Data> {
     }
 }
 
-extension ResponseSerializer<DownloadedFile> {
-    /// The file that ``BaseAPIRequest/destination`` names, or else a new one in the temporary folder.
-    ///
-    /// With ``BaseAPIRequest/acceptedStatuses`` the body of such an answer is stored in the file as well. An accepted 304 does
-    /// not change the file that ``BaseAPIRequest/destination`` names, which is the value; without that file the load fails with
-    /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx answer only, and fails with `decoding` for
-    /// another.
-    public static var file: Self {
-        Self(from: .file) { response, service in
-            try service.checkEnvelope(of: &response)
-            guard let url = response.file else {
-                let reason = "the answer with status \(response.status) is not in a file"
-                throw APIError(.decoding, messages: service.errorMessages, reason: reason)
-            }
-            return DownloadedFile(url: url)
-        }
-    }
-}
-
 extension ResponseSerializer<Void> {
     /// Nothing; a JSON answer whose envelope contains a failure fails.
     public static var nothing: Self {
         Self(from: .either) { response, service in
             try service.checkEnvelope(of: &response)
         }
-    }
-}
-
-/// A file as a request's ``APIManager/Response``.
-public struct DownloadedFile: Sendable, Hashable {
-    /// The complete file that ``BaseAPIRequest/destination`` names; by default a new file in the temporary folder, which the
-    /// app moves or removes.
-    ///
-    /// Until the load has ended it is a temporary file in the same folder, which a validator and
-    /// ``APIManager/reformData(_:)`` can read.
-    public let url: URL
-
-    /// Creates an answer, for example in a test.
-    public init(url: URL) {
-        self.url = url
     }
 }
 

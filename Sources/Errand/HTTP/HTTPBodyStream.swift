@@ -8,12 +8,13 @@ extension HTTPBody {
     /// ```
     ///
     /// Each send reads a new sequence, so also a retry, a replay after a relogin, and a redirect that keeps the body. The next
-    /// element is requested when the one before has been handed to the connection. When the load ends early, the task that
-    /// reads the sequence is cancelled.
+    /// element is requested when the one before has been handed to the connection. When a send ends early, the task that
+    /// reads the sequence is cancelled, and not waited for: the former sequence may still be running when the next one is
+    /// made, so sequences must not share a position, such as that of one `FileHandle`.
     ///
     /// The load fails with `storage` if the sequence throws, or ends with another number of bytes than ``length``; the
     /// connection is then closed, so that the server does not take the part for the whole. A sequence that pauses for
-    /// longer than the timeout of the request fails it with `timeout`.
+    /// longer than the timeout of the request fails it with `timeout`, and so does one whose elements are all empty.
     public struct Stream: Sendable, Hashable {
         /// The number of bytes, sent as `Content-Length`; `nil` if it is unknown, which HTTP/1.1 sends in chunks.
         public let length: Int64?
@@ -34,7 +35,11 @@ extension HTTPBody {
         ) where Chunks.Element == Data, Chunks.AsyncIterator: SendableMetatype {
             self.length = length
             read = { consume in
-                for try await chunk in try makeSequence() where !chunk.isEmpty { try await consume(chunk) }
+                for try await chunk in try makeSequence() {
+                    // Also for an empty element: a sequence may ignore the cancellation and have no other elements.
+                    try Task.checkCancellation()
+                    if !chunk.isEmpty { try await consume(chunk) }
+                }
             }
         }
 

@@ -79,7 +79,9 @@ struct LoadRunner<Value: Sendable> {
         let stored = call.serializer.source == .file ? statuses : []
         let response = try await exchange.send(request, storing: stored, progress: call.progress)
         if var refusal = response.shortJSON {
-            if let failure = call.service.failure(of: refusal, accepting: statuses) { throw failure }
+            if let failure = call.serializer.failure(of: refusal, from: call.service, accepting: statuses) {
+                throw failure
+            }
             try call.service.checkEnvelope(of: &refusal)
             return response.having(statementOf: refusal)
         }
@@ -89,7 +91,9 @@ struct LoadRunner<Value: Sendable> {
     /// Returns what is sent for the load, except for its cookies.
     private func adaptedRequest() async throws(APIError) -> HTTPRequest {
         let common = try await call.service.common()
-        let request = try await call.service.adapted(call.draft.request(for: call.service, with: common))
+        var request = try call.draft.request(for: call.service, with: common)
+        // The app may add secrets to the URL, which another origin must not receive.
+        if !call.draft.leavesOrigin(of: call.service) { request = try await call.service.adapted(request) }
         // Not before the headers are there: after a logout they are another account's.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
@@ -102,7 +106,7 @@ struct LoadRunner<Value: Sendable> {
     /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
     private mutating func recover(from error: APIError, in generation: Int) async throws(APIError) {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        if error.type == .loginExpired, call.renewsLogin, !retry.hasBeenReplayed {
+        if error.type == .loginExpired, call.renewsLogin, !retry.hasBeenReplayed, isAnswerOfService(error) {
             retry.hasBeenReplayed = true
             return try await renewLogin(after: generation, error)
         }
@@ -111,6 +115,12 @@ struct LoadRunner<Value: Sendable> {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
         try await backOff(after: error, policy)
+    }
+
+    /// Returns whether the answer is from the service's own origin: a relogin does not help at another one.
+    private func isAnswerOfService(_ error: APIError) -> Bool {
+        guard call.draft.followsLink, let response = error.response else { return true }
+        return response.url.hasSameOrigin(as: call.service.baseURL)
     }
 
     private func renewLogin(after generation: Int, _ refusal: APIError) async throws(APIError) {

@@ -96,8 +96,8 @@ public struct APIService: Sendable {
     /// Changes each request last of all, for instance to sign it; `nil`, the default, changes nothing.
     ///
     /// Called at every send, also after a relogin and before a retry, when the request has its headers and its body, but not yet
-    /// its cookies; not for redirects, nor for ``APIProxy/send(_:progress:)``. Any thread. ``APIEnvironment/current`` and its errors
-    /// are as in ``commonHeaders``.
+    /// its cookies; not for redirects, nor for ``APIProxy/send(_:progress:)``, nor for a link from the server to another origin
+    /// (``LinkStrategy/allowedOrigins``). Any thread. ``APIEnvironment/current`` and its errors are as in ``commonHeaders``.
     ///
     /// A load with ``BaseAPIRequest/coalescesIdentical`` is adapted before it queues, and shares an exchange only with loads that
     /// were adapted to the very same request. What makes each request different, such as a nonce, leaves nothing to share.

@@ -64,7 +64,7 @@ struct ParamPlacementTests {
         (HTTPMethod.head, RequestSerializer.json.placing(.body), "HEAD has none"),
         (.head, .form.placing(.queryAndBody), "HEAD has none"),
         (.put, .raw(.data(Data()), contentType: "a/b").placing(.body), "which is raw"),
-        (.put, .raw(.data(Data()), contentType: "a/b").placing(.split(query: ["page"])), "which is raw"),
+        (.put, .raw(.data(Data()), contentType: "a/b").placing(.split(query: ["size"])), "which is raw"),
     ])
     func `A body that cannot contain the parameters is refused`(
         _ method: HTTPMethod,
@@ -73,6 +73,15 @@ struct ParamPlacementTests {
     ) {
         let error = #expect(throws: APIError.self) { try sent(method, serializer, ["page": 1]) }
         #expect(error?.type == .invalidRequest && error?.reason?.contains(reason) == true)
+    }
+
+    @Test(arguments: [HTTPMethod.get, .delete, .post]) func `There is no body if all parameters are in the query`(
+        _ method: HTTPMethod
+    ) throws {
+        for serializer in [RequestSerializer.json, .form, .multipart] {
+            let sent = try sent(method, serializer.placing(.split(query: ["page"])), ["page": 2])
+            #expect(sent.query == "page=2" && sent.body.isEmpty && sent.type == nil)
+        }
     }
 
     @Test func `Parameters without names are not divided`() {
@@ -98,6 +107,12 @@ struct ParamPlacementTests {
         #expect(try sent(.post, .json.encoding(encoding), params).body == #"{"a":[1,{"b":true}],"c":{"d":false}}"#)
         let parts = try sent(.post, .multipart.encoding(encoding), params).body
         #expect(text.split(separator: "&").allSatisfy { parts.contains("name=\"\($0.split(separator: "=")[0])\"") })
+    }
+
+    @Test func `Elements of an array that are not sent leave no gap between the indexes`() throws {
+        let params: APIParams = ["a": [nil, 1, nil, ["b": nil], [], ["b": 2]] as JSONValue]
+        let indexed = RequestSerializer.json.encoding(ParamEncoding(arrays: .indexed))
+        #expect(try sent(.get, indexed, params).query == "a[0]=1&a[1][b]=2")
     }
 
     @Test func `A service has an encoding, and a request's own takes precedence`() throws {

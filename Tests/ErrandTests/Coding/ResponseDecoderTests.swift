@@ -73,6 +73,27 @@ struct ResponseDecoderTests {
         #expect(try await value(json, ResponseSerializer<Item>.decoded(by: decoder)) { _ in }.itemID == 1)
     }
 
+    @Test func `The decoder of a request reads the failure of a refused status`() async throws {
+        let serializer = ResponseSerializer<[Goods]>.decoded(by: PropertyListDecoder())
+        let json = Data(#"{"errcode":5001,"msg":"sold out"}"#.utf8)
+        let answers = [
+            try plist(failure, status: 422),
+            HTTPResponse(status: 422, headers: ["Content-Type": "application/json"], body: json),
+        ]
+        for answer in answers {
+            let errors = [
+                await #expect(throws: APIError.self) { try await value(answer, serializer) { _ in } },
+                await #expect(throws: APIError.self) { try await value(answer, serializer.map(\.count)) { _ in } },
+                await #expect(throws: APIError.self) {
+                    try await value(answer, ResponseSerializer<Void>.nothing.combined(with: serializer)) { _ in }
+                },
+            ]
+            for error in errors {
+                #expect(error?.type == .http && error?.code == 5001 && error?.message == "sold out")
+            }
+        }
+    }
+
     @Test func `A decoder of the app's own reads envelopes, and its errors are decoding failures`() async throws {
         struct Receipt: Decodable, Sendable, Equatable { let total: String }
         var envelope = Envelope()

@@ -137,6 +137,36 @@ struct BodyLinkTests {
         #expect(requests[2].headers["Authorization"] == "token 1" && requests[2].headers["X-Signature"] == "s3cret")
     }
 
+    @Test(arguments: [("https://pages.test/2", 0, 2), ("https://shop.test/2", 1, 3)])
+    func `A request to an allowed origin is not adapted, and its 401 does not renew the login`(
+        _ next: String,
+        _ logins: Int,
+        _ count: Int
+    ) async throws {
+        let account = Account()
+        let answers = Answers([
+            HTTPResponse.json(page("1", next: "\"\(next)\"")), HTTPResponse(status: 401),
+            .json(page("2", next: "null")),
+        ])
+        let transport = ScriptedTransport { _ in answers.next() }
+        var service = APIService(baseURL: URL("https://shop.test/api"))
+        (service.envelope, service.retryPolicy, service.reloginHandler) = (nil, .never, account)
+        service.adapt = { $0.url.append(queryItems: [URLQueryItem(name: "signature", value: "s3cret")]) }
+        let list = Texts(proxy: APIProxy(service: service, transport: transport))
+        list.ownStrategy = LinkStrategy(next: .body("next"), allowedOrigins: [URL("https://pages.test")])
+        let error: APIError? = await {
+            do throws(APIError) {
+                _ = try await list.allItems()
+                return nil
+            } catch {
+                return error
+            }
+        }()
+        #expect(error?.status == (logins == 0 ? 401 : nil) && account.logins == logins)
+        #expect(transport.requests.count == count)
+        #expect(transport.requests.map { $0.url.query() != nil } == (0..<count).map { $0 == 0 || logins > 0 })
+    }
+
     @Test func `An allowed origin receives no body`() async throws {
         let strategy = LinkStrategy(next: .body("next"), allowedOrigins: [URL("https://pages.test")])
         let (list, transport) = list([page("1", next: #""https://pages.test/2""#)], strategy)

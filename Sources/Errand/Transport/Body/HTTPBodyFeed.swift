@@ -40,11 +40,15 @@ final class HTTPBodyFeed: Sendable {
         return step.end == nil ? nil : 0
     }
 
-    /// Stops reading the sequence.
+    /// Stops reading the sequence, and calls no code of the app before it returns.
     func cancel() {
-        // First, so that no further element is requested when the task continues.
-        task.withLock { $0 }?.cancel()
-        state.take { $0.cancel() }.producer?.resume()
+        let step = state.take { $0.cancel() }
+        guard step.end == nil, let reading = task.withLock({ $0 }) else { return }
+        // The cancellation handlers of the sequence run in `cancel()`, and may block.
+        DispatchQueue(label: "errand.stream").async {
+            reading.cancel()
+            step.producer?.resume()
+        }
     }
 
     /// Offers an element, and waits until it is read.
@@ -55,6 +59,8 @@ final class HTTPBodyFeed: Sendable {
         } remove: {
             state.take { $0.takeProducer() }
         }
+        // The state is cancelled before the task.
+        if state.withLock(\.isCancelled) { throw CancellationError() }
         try Task.checkCancellation()
     }
 
@@ -78,7 +84,7 @@ extension HTTPBodyFeed {
         private var end: Result<Void, TransportError>?
         private var ready: (@Sendable () -> Void)?
         private var producer: CheckedContinuation<Void, Never>?
-        private var isCancelled = false
+        private(set) var isCancelled = false
 
         mutating func read(into buffer: UnsafeMutableRawBufferPointer, ready: @escaping @Sendable () -> Void) -> Step {
             let count = chunk.copyBytes(to: buffer)
@@ -90,7 +96,7 @@ extension HTTPBodyFeed {
         }
 
         mutating func cancel() -> Step {
-            let step = Step(chunk: chunk, producer: takeProducer(), ready: ready)
+            let step = Step(chunk: chunk, end: end, producer: takeProducer(), ready: ready)
             (chunk, ready, isCancelled) = (Data(), nil, true)
             return step
         }

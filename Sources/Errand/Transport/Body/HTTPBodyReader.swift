@@ -13,14 +13,16 @@ struct HTTPBodyReader: ~Copyable {
 
     /// Creates a reader, and measures `body`.
     ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when a file is missing, not readable or not a regular file.
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when a file is missing, not readable or not a regular file, and when
+    ///   the sum of the lengths is too large.
     init(_ body: HTTPBody) throws(TransportError) {
         var pieces: [(HTTPBody.Piece, Int64?)] = []
         for piece in body.pieces {
             pieces.append((piece, try Self.length(of: piece)))
         }
+        let totalBytes = try Self.sum(of: pieces.map(\.1))
         self.pieces = pieces
-        totalBytes = pieces.reduce(0) { total, piece in piece.1.flatMap { length in total.map { $0 + length } } }
+        self.totalBytes = totalBytes
     }
 
     deinit { feed?.cancel() }
@@ -140,6 +142,18 @@ struct HTTPBodyReader: ~Copyable {
         let file = try FileDescriptor(opening: url.path, O_RDONLY | O_NONBLOCK)
         guard try file.status().st_mode & S_IFMT == S_IFREG else { return nil }
         return file
+    }
+
+    /// Returns the sum; `nil` if a length is unknown.
+    private static func sum(of lengths: [Int64?]) throws(TransportError) -> Int64? {
+        var total: Int64 = 0
+        for length in lengths {
+            guard let length else { return nil }
+            let (sum, isTooLarge) = total.addingReportingOverflow(length)
+            guard !isTooLarge else { throw TransportError(.invalidRequest, "the body has more than 2^63 - 1 bytes") }
+            total = sum
+        }
+        return total
     }
 
     private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> Int64? {

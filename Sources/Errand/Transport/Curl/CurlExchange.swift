@@ -13,14 +13,7 @@ final class CurlExchange: @unchecked Sendable {
     }
 
     let request: HTTPRequest
-    /// The URL as text.
-    let url: String
-    /// The URL's scheme and authority; requests share a connection only when these are equal.
-    let origin: String
-    /// The path and query for the request line (RFC 9112 section 3.2.1).
-    let target: String
-    /// Whether the URL's scheme is `https`; otherwise it is `http`.
-    let isSecure: Bool
+    let url: CurlURL
     let headerList: CurlHeaderList
     var stage = Stage.new
     /// The host, once the exchange has started.
@@ -57,9 +50,7 @@ final class CurlExchange: @unchecked Sendable {
             throw TransportError(.invalidRequest, "a HEAD request cannot have a body")
         }
         self.request = request
-        url = request.url.absoluteString
-        isSecure = url.utf8.dropFirst("http".utf8.count).first != UInt8(ascii: ":")
-        (origin, target) = url.originAndTarget
+        url = CurlURL(request.url)
         upload = try CurlUpload(request, progress: progress)
         headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)
         answer = CurlAnswer(to: request, progress: progress)
@@ -227,25 +218,6 @@ final class CurlExchange: @unchecked Sendable {
         var response = try answer.response()
         response.isMultiplexed = isMultiplexed
         return response
-    }
-}
-
-extension String {
-    /// The part of an absolute URL before its path, and the rest without the fragment, which is never empty.
-    fileprivate var originAndTarget: (origin: String, target: String) {
-        let colon = utf8.firstIndex(of: UInt8(ascii: ":")) ?? endIndex
-        let authority = utf8[colon...].dropFirst("://".utf8.count)
-        let end = authority.firstIndex { $0.endsAuthority } ?? endIndex
-        let rest = utf8[end...].prefix { $0 != UInt8(ascii: "#") }
-        let path = String(Substring(rest))
-        return (String(self[..<end]), rest.first == UInt8(ascii: "/") ? path : "/" + path)
-    }
-}
-
-extension UInt8 {
-    /// Whether the byte ends the authority of a URL (RFC 3986 section 3.2).
-    fileprivate var endsAuthority: Bool {
-        self == UInt8(ascii: "/") || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
     }
 }
 #endif

@@ -77,7 +77,7 @@ final class CurlHandle {
     /// connection. With HTTP/2, other requests could share that connection, and libcurl could repeat the request on it.
     private func httpVersion(for exchange: CurlExchange) -> Int {
         guard supportsPrereq || exchange.request.method.isIdempotent else { return CurlValue.httpVersion1_1 }
-        return exchange.isSecure ? CurlValue.httpVersion2TLS : CurlValue.httpVersion1_1
+        return exchange.url.isSecure ? CurlValue.httpVersion2TLS : CurlValue.httpVersion1_1
     }
 
     /// Returns the target for the request line, which replaces the path from the URL: libcurl 8.23 changes the case of
@@ -85,7 +85,7 @@ final class CurlHandle {
     ///
     /// `nil` where an HTTP proxy may need the whole URL, which libcurl sends unchanged; see ``beginAttempt()``.
     private func requestTarget(of exchange: CurlExchange) -> String? {
-        exchange.isSecure || !proxy.mayForwardRequests ? exchange.target : nil
+        exchange.url.isSecure || !proxy.mayForwardRequests ? exchange.url.target : nil
     }
 
     /// Called before the request is sent on a connection; `false` ends the exchange.
@@ -93,7 +93,7 @@ final class CurlHandle {
         guard let exchange, exchange.beginAttempt() else { return false }
         connecting.pointee = 0
         // The environment may exclude the host from the proxy. Before 8.7, libcurl does not report that, and keeps the path.
-        if awaitsTarget, easy.number(.usedProxy) == 0 { easy.set(.requestTarget, to: exchange.target) }
+        if awaitsTarget, easy.number(.usedProxy) == 0 { easy.set(.requestTarget, to: exchange.url.target) }
         return true
     }
 
@@ -101,7 +101,7 @@ final class CurlHandle {
     ///
     /// Before 7.80, libcurl does not report that a request has been sent, so the wait could not be ended.
     private func mayWaitForConnection(_ exchange: CurlExchange) -> Bool {
-        supportsPrereq && exchange.isSecure
+        supportsPrereq && exchange.url.isSecure
     }
 
     /// Whether the exchange waits for a connection that another exchange opens.

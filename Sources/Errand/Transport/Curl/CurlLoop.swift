@@ -118,7 +118,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func run(_ exchange: CurlExchange, on handle: CurlHandle) {
-        exchange.host = hosts[exchange.origin]
+        exchange.host = hosts[exchange.url.origin]
         exchange.begin(alarm: alarm, backlog: backlog, on: self)
         handle.begin(exchange)
         exchange.stage = .running(handle)
@@ -171,7 +171,7 @@ final class CurlLoop: @unchecked Sendable {
     private func stopWaiting(_ exchange: CurlExchange, at now: MonotonicClock.Instant) {
         guard let handle = exchange.handle, now >= handle.connectionWaitEnd else { return }
         guard handle.isWaitingForConnection else { return handle.setConnectionWaitEnd(.max) }
-        let host = hosts[exchange.origin]
+        let host = hosts[exchange.url.origin]
         guard now >= host.nextConnection else { return handle.setConnectionWaitEnd(host.nextConnection) }
         host.nextConnection = now + CurlHandle.connectionDelay
         handle.stopWaitingForConnection()

@@ -89,7 +89,7 @@ extension CurlEasy {
     /// Sets what differs between exchanges.
     func apply(_ exchange: CurlExchange) {
         let request = exchange.request
-        set(.url, to: exchange.url)
+        set(.url, to: exchange.url.text)
         set(.httpHeader, to: exchange.headerList.first)
         applyBody(of: exchange)
         set(.customRequest, to: request.method.rawValue)

@@ -40,7 +40,9 @@ struct CurlUpload: ~Copyable {
         let isBody = !request.body.isEmpty || request.method.requiresContentLength
         let memory = isSmall && isBody ? try Self.wholeBody(&reader) : nil
         self.memory = memory
-        totalBytes = reader.totalBytes
+        // libcurl does not read a body of 0 bytes, but the sequence of a stream is read to check its length.
+        let isUnread = reader.totalBytes == 0 && request.body.isStreamed
+        totalBytes = isUnread ? nil : reader.totalBytes
         self.reader = reader
         self.progress = progress
     }

@@ -1,7 +1,10 @@
 import Foundation
+import Synchronization
 
 /// A body whose streams are in temporary files, which are removed with this value.
 struct StoredBody: ~Copyable {
+    private static let bufferBytes = 65_536
+
     /// The pieces, without streams.
     private(set) var pieces: [HTTPBody.Piece] = []
     private var files: [URL] = []
@@ -12,37 +15,105 @@ struct StoredBody: ~Copyable {
         for file in files { unlink(file.path) }
     }
 
-    /// Reads the streams of `body` to their ends.
+    /// Reads the streams of the body of `request` to their ends, within its deadline and its timeout, which each element that is
+    /// not empty restarts.
+    ///
+    /// A sequence that ignores the cancellation of its task is not waited for.
     ///
     /// - Throws: ``TransportError/Kind/storage`` when a stream failed or a file cannot be written;
-    ///   ``TransportError/Kind/invalidRequest``; ``TransportError/Kind/cancelled``.
-    static func make(of body: HTTPBody) async throws(TransportError) -> StoredBody {
+    ///   ``TransportError/Kind/invalidRequest``; ``TransportError/Kind/timeout``; ``TransportError/Kind/cancelled``.
+    static func make(of request: HTTPRequest) async throws(TransportError) -> StoredBody {
         // Reports what cannot be sent, before a stream is read.
-        _ = try HTTPBodyReader(body)
+        _ = try HTTPBodyReader(request.body)
+        let progress = StoringProgress(ExchangeDeadlines(request))
+        defer { progress.stop() }
         var stored = StoredBody()
-        for piece in body.pieces {
-            guard case .stream(let stream) = piece else {
-                stored.pieces.append(piece)
-                continue
-            }
-            try await stored.append(stream)
+        for piece in request.body.pieces {
+            if piece.isStream { try await stored.store(piece, progress) } else { stored.pieces.append(piece) }
         }
         return stored
     }
 
-    private mutating func append(_ stream: HTTPBody.Stream) async throws(TransportError) {
+    private mutating func store(_ piece: HTTPBody.Piece, _ progress: StoringProgress) async throws(TransportError) {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
         files.append(url)
         pieces.append(.file(url))
+        // Stops the sequence when it is destroyed.
+        var reader = try HTTPBodyReader(HTTPBody([piece]))
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferBytes, alignment: 1)
+        defer { buffer.deallocate() }
         do {
             let file = try FileDescriptor(opening: url.path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-            try await stream.readChecked { chunk in
-                try chunk.withUnsafeBytes { try file.writeAll($0) }
+            while true {
+                try progress.check()
+                guard let count = try reader.read(into: buffer, ready: { progress.signal() }) else {
+                    await progress.wait()
+                    continue
+                }
+                guard count > 0 else { return }
+                progress.restartTimeout()
+                try file.writeAll(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }
         } catch let error as SystemError {
             throw TransportError(cannotWrite: url, error)
         } catch {
-            throw TransportError(ofStream: error)
+            throw error as? TransportError ?? TransportError(ofStream: error)
+        }
+    }
+}
+
+/// Whether there are bytes to store, and whether the deadlines allow to wait for them.
+private final class StoringProgress: Sendable {
+    private struct State {
+        var isReady = false
+        var failure: TransportError?
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let timer: ExchangeTimer
+
+    /// Starts the deadlines.
+    init(_ deadlines: ExchangeDeadlines) {
+        timer = ExchangeTimer(deadlines)
+        timer.start { [weak self] in self?.signal($0) }
+    }
+
+    /// Stops the deadlines.
+    func stop() { timer.stop() }
+
+    /// Restarts the timeout.
+    func restartTimeout() { timer.restartTimeout() }
+
+    /// Throws when a deadline has passed or the task was cancelled.
+    func check() throws(TransportError) {
+        if Task.isCancelled { throw TransportError(.cancelled, "the task was cancelled") }
+        if let failure = state.withLock(\.failure) { throw failure }
+    }
+
+    /// Ends a wait, on any thread: there are bytes or their end, or else `failure`.
+    func signal(_ failure: TransportError? = nil) {
+        let waiter = state.take { state in
+            state.isReady = true
+            state.failure = state.failure ?? failure
+            return exchange(&state.waiter, with: nil)
+        }
+        waiter?.resume()
+    }
+
+    /// Waits for a signal, which may have been given before, or until the task is cancelled.
+    func wait() async {
+        await withCancellableContinuation(ifCancelled: ()) { continuation in
+            state.withLock { state -> Void? in
+                guard !state.isReady else {
+                    state.isReady = false
+                    return ()
+                }
+                state.waiter = continuation
+                return nil
+            }
+        } remove: {
+            state.take { exchange(&$0.waiter, with: nil) }
         }
     }
 }

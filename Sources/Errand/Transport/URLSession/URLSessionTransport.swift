@@ -8,9 +8,9 @@ import FoundationNetworking
 
 /// Sends requests through Foundation's `URLSession`: the transport of Apple's platforms, also available on Linux.
 ///
-/// A streamed body is first written to a temporary file, because `URLSession` requires that the bytes can be read at once; the
-/// timeout of the request begins when that is complete. `URLSession` joins header lines of one name and does not keep their order; it does not send a `GET` with a body or a
-/// header value that is not UTF-8. Use it on Linux only for trusted servers: there, the process crashes when an answer has
+/// A streamed body is first written to a temporary file, because `URLSession` requires that the bytes can be read at once; each
+/// element restarts the timeout of the request, and so does the end. `URLSession` joins header lines of one name and does not
+/// keep their order; it does not send a `GET` with a body or a header value that is not UTF-8. Use it on Linux only for trusted servers: there, the process crashes when an answer has
 /// trailers, is truncated inside its head, or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private
 /// certificate authorities and header lines without a blank after the colon are refused; dot segments are resolved; a
 /// truncated compressed body is accepted as complete; the limit of the header block and the timeout are not applied to a head
@@ -71,9 +71,12 @@ public final class URLSessionTransport: HTTPTransport {
         of request: HTTPRequest,
         _ progress: TransferProgress.Handler?
     ) async throws(TransportError) -> HTTPResponse {
-        let body = try await StoredBody.make(of: request.body)
+        let start = MonotonicClock.now
+        let body = try await StoredBody.make(of: request)
         defer { withExtendedLifetime(body) {} }
         var request = request
+        // The deadline is that of both steps.
+        request.deadline = request.deadline.map { $0 - .nanoseconds(MonotonicClock.now - start) }
         request.body = HTTPBody(body.pieces)
         return try await send(request, progress: progress)
     }

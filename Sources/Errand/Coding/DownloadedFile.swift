@@ -1,0 +1,35 @@
+public import Foundation
+
+/// A file as a request's ``APIManager/Response``.
+public struct DownloadedFile: Sendable, Hashable {
+    /// The complete file that ``BaseAPIRequest/destination`` names; by default a new file in the temporary folder, which the
+    /// app moves or removes.
+    ///
+    /// Until the load has ended it is a temporary file in the same folder, which a validator and
+    /// ``APIManager/reformData(_:)`` can read.
+    public let url: URL
+
+    /// Creates an answer, for example in a test.
+    public init(url: URL) {
+        self.url = url
+    }
+}
+
+extension ResponseSerializer<DownloadedFile> {
+    /// The file that ``BaseAPIRequest/destination`` names, or else a new one in the temporary folder.
+    ///
+    /// With ``BaseAPIRequest/acceptedStatuses`` the body of such an answer is stored in the file as well. An accepted 304 does
+    /// not change the file that ``BaseAPIRequest/destination`` names, which is the value; without that file the load fails with
+    /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx answer only, and fails with `decoding` for
+    /// another.
+    public static var file: Self {
+        Self(from: .file) { response, service in
+            try service.checkEnvelope(of: &response)
+            guard let url = response.file else {
+                let reason = "the answer with status \(response.status) is not in a file"
+                throw APIError(.decoding, messages: service.errorMessages, reason: reason)
+            }
+            return DownloadedFile(url: url)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+#if os(Linux)
+import Foundation
+
+/// The URL of a request, divided into what libcurl needs.
+struct CurlURL {
+    /// The URL as text.
+    let text: String
+    /// The scheme and authority; requests share a connection only when these are equal.
+    let origin: String
+    /// The path and query for the request line (RFC 9112 section 3.2.1), which is never empty.
+    let target: String
+    /// Whether the scheme is `https`; otherwise it is `http`.
+    let isSecure: Bool
+
+    init(_ url: URL) {
+        text = url.absoluteString
+        isSecure = text.utf8.dropFirst("http".utf8.count).first != UInt8(ascii: ":")
+        (origin, target) = text.originAndTarget
+    }
+}
+
+extension String {
+    /// The part of an absolute URL before its path, and the rest without the fragment, which is never empty.
+    fileprivate var originAndTarget: (origin: String, target: String) {
+        let colon = utf8.firstIndex(of: UInt8(ascii: ":")) ?? endIndex
+        let authority = utf8[colon...].dropFirst("://".utf8.count)
+        let end = authority.firstIndex { $0.endsAuthority } ?? endIndex
+        let rest = utf8[end...].prefix { $0 != UInt8(ascii: "#") }
+        let path = String(Substring(rest))
+        return (String(self[..<end]), rest.first == UInt8(ascii: "/") ? path : "/" + path)
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte ends the authority of a URL (RFC 3986 section 3.2).
+    fileprivate var endsAuthority: Bool {
+        self == UInt8(ascii: "/") || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
+    }
+}
+#endif
