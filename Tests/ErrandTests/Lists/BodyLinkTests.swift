@@ -153,7 +153,7 @@ struct BodyLinkTests {
         (service.envelope, service.retryPolicy, service.reloginHandler) = (nil, .never, account)
         service.adapt = { $0.url.append(queryItems: [URLQueryItem(name: "signature", value: "s3cret")]) }
         let list = Texts(proxy: APIProxy(service: service, transport: transport))
-        list.ownStrategy = LinkStrategy(next: .body("next"), allowedOrigins: [URL("https://pages.test")])
+        list.customStrategy = LinkStrategy(next: .body("next"), allowedOrigins: [URL("https://pages.test")])
         let error: APIError? = await {
             do throws(APIError) {
                 _ = try await list.allItems()

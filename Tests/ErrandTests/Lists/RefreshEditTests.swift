@@ -31,7 +31,7 @@ struct RefreshEditTests {
             delegate: screen,
             proxy: APIProxy(service: service, transport: server.transport, clock: clock)
         )
-        list.ownStrategy = server.strategy()
+        list.customStrategy = server.strategy()
     }
 
     private func load(_ pages: Int) async {
@@ -71,7 +71,7 @@ struct RefreshEditTests {
         _ way: EditingServer.Way
     ) async throws {
         server.way = way
-        list.ownStrategy = server.strategy()
+        list.customStrategy = server.strategy()
         for refresh in [{ $0.reload() }, { $0.refreshAll() }] as [@MainActor (Entries) -> RequestID] {
             server.reset(10)
             list.reload()
@@ -163,7 +163,7 @@ struct RefreshEditTests {
 
     @Test func `A page that cannot be requested again fails, and its old answer is not used`() async throws {
         server.way = .offset
-        list.ownStrategy = server.strategy()
+        list.customStrategy = server.strategy()
         list.identifies = false
         await load(1)
         let gate = Latch()
@@ -172,13 +172,13 @@ struct RefreshEditTests {
         while server.queries.count == 1 { await Task.yield() }
         server.entries.removeFirst()
         try list.remove(at: 0)
-        list.ownStrategy = .offset(limit: 0)
+        list.customStrategy = .offset(limit: 0)
         server.gate = nil
         gate.open()
         await list.settle()
         #expect(list.appendState.error?.type == .invalidRequest)
         #expect(list.items == Array(server.entries.prefix(2)))
-        list.ownStrategy = server.strategy()
+        list.customStrategy = server.strategy()
         list.retry()
         await list.settle()
         await loadRest()

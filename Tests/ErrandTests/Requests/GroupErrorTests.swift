@@ -133,7 +133,7 @@ struct GroupErrorTests {
 
     @Test func `A batch presents the failure of a load that it shares with an async call`() async {
         let request = server.goods("/later/fail/1")
-        request.ownRestartPolicy = .ignoreNew
+        request.customRestartPolicy = .ignoreNew
         let call = Task { await request.outcome() }
         while request.waiters.isEmpty { await Task.yield() }
         let batch = APIBatch()

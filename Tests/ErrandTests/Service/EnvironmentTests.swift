@@ -142,7 +142,7 @@ struct EnvironmentTests: SessionScene {
         other.commonHeaders = { ["X-Token": "t1"] }
         account.login = { [proxy, other] in
             let request = GoodsRequest(proxy: proxy)
-            (request.path, request.ownService) = ("/named", other)
+            (request.path, request.customService) = ("/named", other)
             _ = try await request.value()
             _ = try await proxy.send(HTTPRequest(.get, URL("/plain")), to: other)
         }

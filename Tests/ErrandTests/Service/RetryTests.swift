@@ -155,7 +155,7 @@ struct RetryTests {
         ])
         let transport = ScriptedTransport { _ in answers.next() }
         let proxy = proxy(transport) { $0.retryAfterAppliesToAllMethods = false }
-        request(proxy, .post).loadAndKeep()
+        request(proxy, .post).loadRetainingSelf()
         #expect(await screen.ending() == .failure(.http))
         let idempotent = request(proxy)
         #expect(await loadToEnd(idempotent) == .success)

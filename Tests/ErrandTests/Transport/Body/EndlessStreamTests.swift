@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Streams without an end", .takesTurns, .timeLimit(.minutes(10)))
+@Suite("Streams without an end", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct EndlessStreamTests {
     /// Ends a stream when it is released.
     private final class ReleaseSignal: Sendable {
