@@ -170,8 +170,9 @@ public final class APIProxy: Sendable {
     /// right after it; earlier, a load of the old account might still be sent with them.
     ///
     /// From then on the cookies of `jar` are sent and stored for every service without ``APIService/cookies``, and for those in a
-    /// named ``APIEnvironment`` a jar beside `jar`; the old jar is saved, and is the only one that a late answer changes. Blocks as ``CookieJar/flush()`` does; a failure to save is
-    /// reported to ``onError``, and the old jar tries again as long as it is retained.
+    /// named ``APIEnvironment`` a jar beside `jar`; the old jar is saved, and is the only one that a late answer changes. Blocks
+    /// as ``CookieJar/flush()`` does; a failure to save is reported to ``onError``, and the old jar tries again as long as it is
+    /// retained.
     ///
     /// - Parameters:
     ///   - service: The backend; `nil` is the default service.
@@ -226,16 +227,6 @@ extension APIProxy: CookieJarOwner {
         guard let login = APIService.forNewLoad(service, or: defaultService)?.login else { return }
         login.startNewSession()
         context.cancel(context.loads.claimAll { $0.login === login })
-    }
-
-    /// Cancels those of `ids` whose loads end with the object that began them.
-    ///
-    /// - Returns: The loads that this call has cancelled, oldest first.
-    func ownerIsReleased(_ ids: [RequestID]) -> [ActiveRequest] {
-        guard !ids.isEmpty else { return [] }
-        let loads = context.loads.claim(ids) { $0.endsWithOwner }
-        context.cancel(loads)
-        return loads.map(\.summary)
     }
 
     /// Whether the load has not ended.

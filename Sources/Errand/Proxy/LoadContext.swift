@@ -43,4 +43,14 @@ final class LoadContext: Sendable {
         for case let (sequence, lane)? in cancelled.map(\.waiting) { queue.remove(sequence, from: lane) }
         for load in cancelled { load.cancel() }
     }
+
+    /// Cancels those of `ids` whose loads end with the object that began them.
+    ///
+    /// - Returns: The loads that this call has cancelled, oldest first.
+    func ownerIsReleased(_ ids: [RequestID]) -> [ActiveRequest] {
+        guard !ids.isEmpty else { return [] }
+        let loads = loads.claim(ids) { $0.endsWithOwner }
+        cancel(loads)
+        return loads.map(\.summary)
+    }
 }

@@ -83,7 +83,7 @@ public import Observation
     }
 
     deinit {
-        let cancelled = proxy.ownerIsReleased(_loads)
+        let cancelled = proxy.context.ownerIsReleased(_loads)
         guard let path = cancelled.first?.path, weakDelegate != nil else { return }
         FaultLog.reportRelease(of: type(of: self), path: path)
     }
