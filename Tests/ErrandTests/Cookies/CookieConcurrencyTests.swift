@@ -1,6 +1,7 @@
 import Dispatch
 import Errand
 import Foundation
+import TestSupport
 import Testing
 
 /// One jar that many threads use; the thread sanitizer runs these tests as well.

@@ -1,6 +1,7 @@
 import Errand
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 /// The jar and curl, each reading the file that the other wrote.

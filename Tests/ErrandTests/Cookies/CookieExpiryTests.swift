@@ -1,5 +1,6 @@
 import Errand
 import Foundation
+import TestSupport
 import Testing
 
 /// FAULT 32: expiry times, and responses after a logout.

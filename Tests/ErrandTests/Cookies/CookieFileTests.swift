@@ -1,5 +1,6 @@
 import Errand
 import Foundation
+import TestSupport
 import Testing
 
 /// FAULTS 29, 30 and 34, and the contents of the file.

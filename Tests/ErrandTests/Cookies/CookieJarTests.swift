@@ -1,5 +1,6 @@
 import Errand
 import Foundation
+import TestSupport
 import Testing
 
 /// FAULT 36, and the rules of RFC 6265bis that the http-state suite does not test.

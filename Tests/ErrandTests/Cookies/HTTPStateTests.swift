@@ -1,5 +1,6 @@
 import Errand
 import Foundation
+import TestSupport
 import Testing
 
 /// The cookie suite of the IETF's http-state working group, run without a network.

@@ -2,6 +2,7 @@ import ErrandTesting
 import FixtureServer
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand

@@ -1,6 +1,7 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand

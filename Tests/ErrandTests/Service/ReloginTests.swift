@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The shop's server command", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -1,5 +1,6 @@
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The walk through the shop", .limitedConcurrency, .serialized, .timeLimit(.minutes(10)))

@@ -1,6 +1,7 @@
 #if os(Linux)
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand

@@ -2,6 +2,7 @@
 import FixtureServer
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("The default transport", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -2,6 +2,7 @@
 import FixtureServer
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Cancellation of an exchange", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -1,6 +1,7 @@
 import Errand
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Answers that crash URLSession on Linux", .limitedConcurrency, .timeLimit(.minutes(10)))

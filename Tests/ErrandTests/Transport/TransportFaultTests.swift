@@ -1,6 +1,7 @@
 import Errand
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("A hostile server", .limitedConcurrency, .timeLimit(.minutes(10)))

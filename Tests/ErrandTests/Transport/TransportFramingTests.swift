@@ -1,6 +1,7 @@
 import Errand
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Unusual answers", .limitedConcurrency, .timeLimit(.minutes(10)))

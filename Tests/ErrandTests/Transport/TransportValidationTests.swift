@@ -1,6 +1,7 @@
 import Errand
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Hostile requests", .fault(61), .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -1,6 +1,7 @@
 #if os(Linux)
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The disk during a download", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -1,6 +1,7 @@
 #if os(Linux)
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand

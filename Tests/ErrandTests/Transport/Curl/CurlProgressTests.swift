@@ -2,6 +2,7 @@
 import FixtureServer
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand

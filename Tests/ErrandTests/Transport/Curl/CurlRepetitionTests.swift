@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand

@@ -2,6 +2,7 @@ import Errand
 import FixtureServer
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Malformed answers", .fault(94), .limitedConcurrency, .timeLimit(.minutes(10)))

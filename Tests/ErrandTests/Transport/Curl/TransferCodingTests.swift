@@ -2,6 +2,7 @@
 @testable import Errand
 import FixtureServer
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Transfer codings", .fault(82), .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -1,16 +1,15 @@
-import TestSupport
-import Testing
+package import Testing
 
 /// Limits how many tests run at a time that use sockets, clocks or much CPU time and would disturb each other.
-nonisolated struct LimitedConcurrency: SuiteTrait, TestTrait, TestScoping {
-    var isRecursive: Bool { true }
+package struct LimitedConcurrency: SuiteTrait, TestTrait, TestScoping {
+    package var isRecursive: Bool { true }
 
     // The scope is the whole test, so that the wait does not count towards its time limit.
-    func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
+    package func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
         testCase == nil && !test.isSuite ? self : nil
     }
 
-    func provideScope(
+    package func provideScope(
         for test: Test,
         testCase: Test.Case?,
         performing function: @Sendable @concurrent () async throws -> Void
@@ -19,6 +18,6 @@ nonisolated struct LimitedConcurrency: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-nonisolated extension Trait where Self == LimitedConcurrency {
-    static var limitedConcurrency: Self { LimitedConcurrency() }
+extension Trait where Self == LimitedConcurrency {
+    package static var limitedConcurrency: Self { LimitedConcurrency() }
 }
