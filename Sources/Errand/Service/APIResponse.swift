@@ -5,11 +5,11 @@ public struct APIResponse: Sendable {
     /// The URL that answered, after all redirects.
     public let url: URL
     /// The HTTP status code.
-    public let status: Int
+    public var status: Int
     /// The header lines in the order received, duplicates included.
-    public let headers: HTTPHeaders
+    public var headers: HTTPHeaders
     /// The decoded body; empty when it is stored in ``file``.
-    public let body: Data
+    public var body: Data
     /// The file with the body, if the request named one and the status is 2xx.
     ///
     /// A temporary file in the same folder until the load succeeds, which then replaces the named one.

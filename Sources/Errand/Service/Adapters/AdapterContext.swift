@@ -1,0 +1,19 @@
+/// What an adapter is told of the send that it adapts.
+public struct AdapterContext: Sendable {
+    /// The ID of the load.
+    public let id: RequestID
+    /// The method of the request.
+    public let method: HTTPMethod
+    /// The path of the request, with `{name}` for its parameters and without a query, as in ``APIError/path``.
+    public let path: String
+    /// The number of the send within its load, 1 for the first one; replays and retries count.
+    public let attempt: Int
+    /// The generation of the login with which the request is sent, which each relogin increases.
+    public let loginGeneration: Int
+    /// The environment of the service in which the load has begun.
+    public let environment: APIEnvironment
+    /// The clock of the proxy.
+    public let clock: any APIClock
+    /// The request of this send as the request adapters left it; `nil` for parameter and request adapters.
+    public let request: HTTPRequest?
+}
