@@ -6,7 +6,9 @@ public import Foundation
 public protocol ParamAdapter: Sendable {
     /// Changes the parameters.
     ///
-    /// - Parameter params: Those of the load and of the service, merged; `nil` for none.
+    /// - Parameters:
+    ///   - params: Those of the load and of the service, merged; `nil` for none.
+    ///   - context: The send for which they are changed.
     /// - Throws: An ``APIError``, with which the load ends; ``AdapterRetry`` for another try; anything else is `invalidRequest`.
     func adapt(_ params: inout APIParams?, context: AdapterContext) async throws
 }
@@ -37,7 +39,9 @@ public protocol ResponseAdapter: Sendable {
 public protocol DataAdapter: Sendable {
     /// Changes the data.
     ///
-    /// - Parameter data: The JSON under the envelope, or the whole body without one.
+    /// - Parameters:
+    ///   - data: The JSON under the envelope, or the whole body without one.
+    ///   - context: The send that it answers.
     /// - Throws: An ``APIError``, with which the load ends; ``AdapterRetry`` for another try; anything else is `decoding`.
     func adapt(_ data: inout Data, context: AdapterContext) async throws
 }
