@@ -10,35 +10,74 @@ public struct HTTPRequest: Sendable {
         case file(URL)
     }
 
+    private struct Contents: Sendable {
+        var method: HTTPMethod
+        var url: URL
+        var headers: HTTPHeaders
+        var body: HTTPBody
+        var destination: Destination = .memory
+        var timeout: Duration? = .seconds(60)
+        var deadline: Duration?
+        var limits = HTTPLimits()
+        var redirectPolicy = RedirectPolicy.follow
+    }
+
+    // Boxed, because an asynchronous function reserves memory for each request that it uses.
+    @Boxed private var contents: Contents
+
     /// The request method.
-    public var method: HTTPMethod
+    public var method: HTTPMethod {
+        get { contents.method }
+        set { contents.method = newValue }
+    }
     /// The absolute `http` or `https` URL.
-    public var url: URL
+    public var url: URL {
+        get { contents.url }
+        set { contents.url = newValue }
+    }
     /// The header lines; the transport writes `Host`, `Content-Length` and `Transfer-Encoding` itself.
-    public var headers: HTTPHeaders
+    public var headers: HTTPHeaders {
+        get { contents.headers }
+        _modify { yield &contents.headers }
+    }
     /// The body.
-    public var body: HTTPBody
+    public var body: HTTPBody {
+        get { contents.body }
+        set { contents.body = newValue }
+    }
     /// Where the answer's body is stored.
-    public var destination: Destination = .memory
+    public var destination: Destination {
+        get { contents.destination }
+        set { contents.destination = newValue }
+    }
     /// The longest time without a transferred byte in either direction, connecting included; 60 s by default.
     ///
     /// `nil` is no limit.
-    public var timeout: Duration? = .seconds(60)
+    public var timeout: Duration? {
+        get { contents.timeout }
+        set { contents.timeout = newValue }
+    }
     /// The longest time that the whole exchange may take, redirects included; `nil`, the default, is no limit.
-    public var deadline: Duration?
+    public var deadline: Duration? {
+        get { contents.deadline }
+        set { contents.deadline = newValue }
+    }
     /// The largest answer that is accepted.
-    public var limits = HTTPLimits()
+    public var limits: HTTPLimits {
+        get { contents.limits }
+        set { contents.limits = newValue }
+    }
     /// Which redirects are followed; at most 20 by default.
     ///
     /// A transport follows none; a proxy does.
-    public var redirectPolicy = RedirectPolicy.follow
+    public var redirectPolicy: RedirectPolicy {
+        get { contents.redirectPolicy }
+        set { contents.redirectPolicy = newValue }
+    }
 
     /// Creates a request.
     public init(_ method: HTTPMethod = .get, _ url: URL, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
+        contents = Contents(method: method, url: url, headers: headers, body: body)
     }
 }
 

@@ -40,45 +40,45 @@ public enum APIErrorType: String, Sendable, CaseIterable {
 ///
 /// Its description is fit for logs: it holds no header, no parameter and nothing of a body.
 public struct APIError: Error, Sendable {
-    private struct Contents: Sendable {
-        let type: APIErrorType
+    private struct Details: Sendable {
         var message: String
         // Whether the message is that of an app, or of the service's messages.
         var isWorded = false
         var reason: String?
-        let code: ServerCode?
+        var code: ServerCode?
         // Not the message of an answer that is a success for the server.
         var serverMessage: String?
         var fieldMessages: [String: [String]] = [:]
         var method: HTTPMethod?
         var path: String?
-        // An asynchronous function reserves memory for each error that it may throw.
-        @Boxed var response: APIResponse?
+        var response: APIResponse?
         var underlying: (any Error)?
     }
 
-    // Not boxed as a whole: with an error of one word, the optimizer of Swift 6.3 crashes in generic callers.
-    private var contents: Contents
-
+    // Boxed, because an asynchronous function reserves memory for each error that it may throw.
+    @Boxed private var details: Details
+    // The last member must not be a reference: callers that throw such an error crash the optimizer of Swift 6.3, which then
+    // merges the write of the reference with one to the variable of the error (LLVM sinks both into one store).
     /// What kind of failure it is.
-    public var type: APIErrorType { contents.type }
+    public private(set) var type: APIErrorType
+
     /// A text for the user; see ``ErrorMessages``.
-    public var message: String { contents.message }
+    public var message: String { details.message }
     /// What happened, for the developer; `nil` if the type describes the failure completely.
-    public var reason: String? { contents.reason }
+    public var reason: String? { details.reason }
     /// The server's business code, if the ``Envelope`` or a ``FailureReader`` has found one.
-    public var code: ServerCode? { contents.code }
+    public var code: ServerCode? { details.code }
     /// The server's messages for the fields of a form, by the name of the field; see ``ServerFailure/fieldMessages``.
-    public var fieldMessages: [String: [String]] { contents.fieldMessages }
+    public var fieldMessages: [String: [String]] { details.fieldMessages }
     /// The method of the request that failed; `nil` for an error that no load has made.
-    public var method: HTTPMethod? { contents.method }
+    public var method: HTTPMethod? { details.method }
     /// The path of the request that failed, with `{name}` for its parameters and without a query; `nil` for an error that no
     /// load has made.
-    public var path: String? { contents.path }
+    public var path: String? { details.path }
     /// The answer; `nil` if none was received.
-    public var response: APIResponse? { contents.response }
+    public var response: APIResponse? { details.response }
     /// The error below this one.
-    public var underlying: (any Error)? { contents.underlying }
+    public var underlying: (any Error)? { details.underlying }
 
     /// The HTTP status of the answer; `nil` if none was received.
     public var status: Int? { response?.status }
@@ -96,8 +96,8 @@ public struct APIError: Error, Sendable {
 
     /// Creates the error of a load that a server has refused.
     init(_ type: APIErrorType, messages: ErrorMessages, failure: ServerFailure, response: APIResponse) {
-        contents = Contents(
-            type: type,
+        self.type = type
+        details = Details(
             message: type.message,
             code: failure.code,
             serverMessage: failure.message,
@@ -126,8 +126,8 @@ extension APIError {
         response: APIResponse? = nil,
         underlying: (any Error)? = nil
     ) {
-        contents = Contents(
-            type: type,
+        self.type = type
+        details = Details(
             message: message ?? type.message,
             isWorded: message != nil,
             reason: reason,
@@ -139,40 +139,46 @@ extension APIError {
 
     /// This error with the text that `messages` have for it, unless an app has made it with a message.
     func worded(by messages: ErrorMessages?) -> APIError {
-        guard let messages, !contents.isWorded else { return self }
+        guard let messages, !details.isWorded else { return self }
         var error = self
-        let server = contents.serverMessage
-        error.contents.message = messages.message(for: type, status: status, code: code, server: server)
-        if let text = messages.localize?(error) { error.contents.message = text }
-        error.contents.isWorded = true
+        var details = self.details
+        details.message = messages.message(for: type, status: status, code: code, server: details.serverMessage)
+        error.details = details
+        if let text = messages.localize?(error) { details.message = text }
+        details.isWorded = true
+        error.details = details
         return error
     }
 
     /// This error as that of a load.
     func of(_ method: HTTPMethod, path: String) -> APIError {
         var error = self
-        (error.contents.method, error.contents.path) = (method, Redaction.path(path))
+        var details = error.details
+        (details.method, details.path) = (method, Redaction.path(path))
+        error.details = details
         return error
     }
 
     /// This error, with the answer that it is about, unless it brings one.
     func answered(by response: APIResponse) -> APIError {
         var error = self
-        error.contents.response = self.response ?? response
+        error.details.response = self.response ?? response
         return error
     }
 
     /// This error with another answer.
     func answered(with response: APIResponse) -> APIError {
         var error = self
-        error.contents.response = response
+        error.details.response = response
         return error
     }
 
     /// This error, with what is known of `cause`.
     func caused(by cause: APIError) -> APIError {
         var error = self
-        (error.contents.reason, error.contents.underlying) = (cause.reason, cause.underlying)
+        var details = error.details
+        (details.reason, details.underlying) = (cause.reason, cause.underlying)
+        error.details = details
         return error
     }
 }

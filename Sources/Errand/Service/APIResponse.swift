@@ -2,29 +2,50 @@ public import Foundation
 
 /// The raw answer to one load, after redirects.
 public struct APIResponse: Sendable {
+    private struct Contents: Sendable {
+        let url: URL
+        var status: Int
+        var headers: HTTPHeaders
+        var body: Data
+        let file: URL?
+        let redirects: [URL]
+        let duration: Duration
+        var statement: ServerStatement?
+    }
+
+    // Boxed, because an asynchronous function reserves memory for each answer that it may return.
+    @Boxed private var contents: Contents
+
     /// The URL that answered, after all redirects.
-    public let url: URL
+    public var url: URL { contents.url }
     /// The HTTP status code.
-    public var status: Int
+    public var status: Int {
+        get { contents.status }
+        set { contents.status = newValue }
+    }
     /// The header lines in the order received, duplicates included.
-    public var headers: HTTPHeaders
+    public var headers: HTTPHeaders {
+        get { contents.headers }
+        set { contents.headers = newValue }
+    }
     /// The decoded body; empty when it is stored in ``file``.
-    public var body: Data
+    public var body: Data {
+        get { contents.body }
+        set { contents.body = newValue }
+    }
     /// The file with the body, if the request named one and the status is 2xx.
     ///
     /// A temporary file in the same folder until the load succeeds, which then replaces the named one.
-    public let file: URL?
+    public var file: URL? { contents.file }
     /// The URLs that redirected, in their order.
-    public let redirects: [URL]
+    public var redirects: [URL] { contents.redirects }
     /// The time from sending to the last byte of the answer, redirects included.
-    public let duration: Duration
-    // Boxed, because an asynchronous function reserves memory for each answer that it may return.
-    private var statement: Boxed<ServerStatement>?
+    public var duration: Duration { contents.duration }
 
     /// The business code in the body, of a success as well; `nil` if it has none, and before the body is decoded.
-    public var serverCode: ServerCode? { statement?.wrappedValue.code }
+    public var serverCode: ServerCode? { contents.statement?.code }
     /// The server's message in the body, of a success as well; `nil` if it has none, and before the body is decoded.
-    public var serverMessage: String? { statement?.wrappedValue.message }
+    public var serverMessage: String? { contents.statement?.message }
 
     /// Creates an answer from that of a transport, for example in a test of a validator or a strategy.
     ///
@@ -34,30 +55,33 @@ public struct APIResponse: Sendable {
     ///   - redirects: The URLs that redirected to it; none by default.
     ///   - duration: The time from sending to the last byte; none by default.
     public init(_ response: HTTPResponse, url: URL, redirects: [URL] = [], duration: Duration = .zero) {
-        self.url = url
-        status = response.status
-        headers = response.headers
-        body = response.body
-        file = response.file
-        self.redirects = redirects
-        self.duration = duration
+        contents = Contents(
+            url: url,
+            status: response.status,
+            headers: response.headers,
+            body: response.body,
+            file: response.file,
+            redirects: redirects,
+            duration: duration
+        )
     }
 
     /// This answer with the code and message that were read in it.
     func having(_ statement: ServerStatement?) -> APIResponse {
+        guard statement != nil || contents.statement != nil else { return self }
         var response = self
-        response.statement = statement.map(Boxed.init)
+        response.contents.statement = statement
         return response
     }
 
     /// This answer with the code and message of `other`.
-    func having(statementOf other: APIResponse) -> APIResponse { having(other.statement?.wrappedValue) }
+    func having(statementOf other: APIResponse) -> APIResponse { having(other.contents.statement) }
 
     /// This answer with its body elsewhere.
     func having(body: Data = Data(), file: URL? = nil) -> APIResponse {
         let answer = HTTPResponse(status: status, headers: headers, body: body, file: file)
         let response = APIResponse(answer, url: url, redirects: redirects, duration: duration)
-        return response.having(statement?.wrappedValue)
+        return response.having(contents.statement)
     }
 
     /// The body decoded as UTF-8, with U+FFFD for invalid bytes.

@@ -1,9 +1,10 @@
-/// A value outside of the structure that has it as a property; a change replaces it.
+/// A value outside of the structure that has it as a property; copied when it is changed while another copy exists.
 ///
 /// A large structure with one such property costs one reference to copy, and as much memory in each function that uses it.
 @propertyWrapper struct Boxed<Value: Sendable>: Sendable {
-    private final class Box: Sendable {
-        let value: Value
+    // Unchecked because of the variable, which is changed only while there is a single reference to the box.
+    private final class Box: @unchecked Sendable {
+        var value: Value
 
         init(_ value: Value) {
             self.value = value
@@ -18,6 +19,13 @@
 
     var wrappedValue: Value {
         get { box.value }
-        set { box = Box(newValue) }
+        set {
+            guard isKnownUniquelyReferenced(&box) else { return box = Box(newValue) }
+            box.value = newValue
+        }
+        _modify {
+            if !isKnownUniquelyReferenced(&box) { box = Box(box.value) }
+            yield &box.value
+        }
     }
 }
