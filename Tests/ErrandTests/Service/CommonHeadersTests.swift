@@ -101,12 +101,12 @@ struct CommonHeadersTests {
         let services = [
             APIService.sample { $0.commonHeaders = { throw APIError(.cancelled) } },
             .sample { $0.commonParams = { throw APIError(.cancelled) } },
-            .sample { $0.adapt = { _ in throw APIError(.cancelled) } },
+            .sample { $0.requestAdapters = [.adapting { _, _ in throw APIError(.cancelled) }] },
         ]
         for service in services {
             let request = request(transport, service)
             let error = await #expect(throws: APIError.self) { try await request.value() }
-            #expect(error?.type == .invalidRequest && error?.reason?.contains("the service could not") == true)
+            #expect(error?.type == .invalidRequest && error?.reason?.contains(" could not ") == true)
             #expect((error?.underlying as? APIError)?.type == .cancelled)
         }
         #expect(transport.requests.isEmpty)
