@@ -35,7 +35,8 @@ struct RequestDraft: Sendable {
     var form: MultipartForm?
     var destination: HTTPRequest.Destination = .memory
     var timeout: Duration?
-    var redirectPolicy: RedirectPolicy?
+    /// Boxed, because most loads have none.
+    var redirectPolicy: Boxed<RedirectPolicy>?
     var idempotencyKey: String?
 
     /// Whether the request may be sent twice.
@@ -73,7 +74,7 @@ struct RequestDraft: Sendable {
         request.destination = destination
         request.timeout = timeout ?? service.timeout
         request.limits = service.limits
-        request.redirectPolicy = redirectPolicy ?? service.redirectPolicy
+        request.redirectPolicy = redirectPolicy?.wrappedValue ?? service.redirectPolicy
         return request
     }
 

@@ -55,7 +55,7 @@ final class APICall<Value: Sendable>: Sendable {
 
     var loginRole: LoginRole { options.loginRole }
 
-    var retryPolicy: RetryPolicy { options.retryPolicy?.wrappedValue ?? service.retryPolicy }
+    var retryPolicy: RetryPolicy { options.retryPolicy ?? service.retryPolicy }
 
     /// How long the load may take from its turn to its ending.
     var deadline: Duration? { options.deadline ?? service.deadline }
@@ -95,14 +95,31 @@ final class APICall<Value: Sendable>: Sendable {
 
 /// What a request asks of the proxy besides sending it.
 struct LoadOptions: Sendable {
-    /// Boxed, because most loads have none.
-    var retryPolicy: Boxed<RetryPolicy>?
-    var deadline: Duration?
-    var priority: RequestPriority
-    var loginRole: LoginRole
+    /// What most loads do not ask for.
+    struct Extras: Sendable {
+        var retryPolicy: RetryPolicy?
+        var deadline: Duration?
+        /// What is a success besides 2xx.
+        var acceptedStatuses: Set<Int> = []
+
+        fileprivate var isEmpty: Bool { retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty }
+    }
+
+    let priority: RequestPriority
+    let loginRole: LoginRole
     var coalescesIdentical: Bool
-    /// What is a success besides 2xx.
-    var acceptedStatuses: Set<Int> = []
+    private let extras: Boxed<Extras>?
+
+    init(priority: RequestPriority, loginRole: LoginRole, coalescesIdentical: Bool, extras: Extras) {
+        self.priority = priority
+        self.loginRole = loginRole
+        self.coalescesIdentical = coalescesIdentical
+        self.extras = extras.isEmpty ? nil : Boxed(wrappedValue: extras)
+    }
+
+    var retryPolicy: RetryPolicy? { extras?.wrappedValue.retryPolicy }
+    var deadline: Duration? { extras?.wrappedValue.deadline }
+    var acceptedStatuses: Set<Int> { extras?.wrappedValue.acceptedStatuses ?? [] }
 }
 
 /// A decoded answer and the raw one.

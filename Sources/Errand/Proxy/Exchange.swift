@@ -50,37 +50,52 @@ struct Exchange: Sendable {
         let session = CookieSession(cookies)
         do throws(TransportError) {
             while true {
-                let response = try await send(hop, session, progress)
-                if let host, redirects.isEmpty { context.queue.record(isMultiplexed: response.isMultiplexed, of: host) }
+                let response = try await context.transport.send(prepared(hop, session), progress: progress)
+                record(response, of: hop, session, isRedirected: !redirects.isEmpty)
                 guard let next = try hop.redirected(by: response) else {
                     let duration = context.clock.uptime - start
                     return APIResponse(response, url: hop.url, redirects: redirects, duration: duration)
                 }
                 redirects.append(hop.url)
-                guard redirects.count <= request.redirectPolicy.limit else {
-                    throw TransportError(.badResponse, "more than \(request.redirectPolicy.limit) redirects")
-                }
+                try request.redirectPolicy.check(count: redirects.count)
                 hop = try next.within(request.deadline, after: context.clock.uptime - start)
             }
         } catch {
-            throw APIError(explained(redirects.isEmpty ? error : error.afterRedirect), messages: messages)
+            throw failure(error, isRedirected: !redirects.isEmpty)
         }
     }
 
-    private func send(
+    // What is inlined into an asynchronous function increases the memory of each exchange in progress.
+
+    /// Returns a request as it is sent, with its cookies.
+    @inline(never) private func prepared(
         _ request: HTTPRequest,
-        _ session: CookieSession,
-        _ progress: TransferProgress.Handler?
-    ) async throws(TransportError) -> HTTPResponse {
+        _ session: CookieSession
+    ) throws(TransportError) -> HTTPRequest {
         try request.validate()
         guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
-        var request = request
-        if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: context.clock.date) {
-            request.headers.append(cookie)
+        guard request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: context.clock.date)
+        else {
+            return request
         }
-        let response = try await context.transport.send(request, progress: progress)
+        var request = request
+        request.headers.append(cookie)
+        return request
+    }
+
+    /// Stores the cookies of an answer and what it shows of the connection.
+    @inline(never) private func record(
+        _ response: HTTPResponse,
+        of request: HTTPRequest,
+        _ session: CookieSession,
+        isRedirected: Bool
+    ) {
         session.store(from: response.headers, url: request.url, at: context.clock.date)
-        return response
+        if let host, !isRedirected { context.queue.record(isMultiplexed: response.isMultiplexed, of: host) }
+    }
+
+    @inline(never) private func failure(_ error: TransportError, isRedirected: Bool) -> APIError {
+        APIError(explained(isRedirected ? error.afterRedirect : error), messages: messages)
     }
 
     /// Returns `noNetwork` for a name without an address while the network is known to be unreachable, which explains it;
@@ -111,6 +126,14 @@ extension TransportError {
     fileprivate var afterRedirect: TransportError {
         guard [.noNetwork, .hostNotFound, .cannotConnect].contains(kind) else { return self }
         return TransportError(.connectionLost, "after a redirect: \(reason)", underlying: underlying)
+    }
+}
+
+extension RedirectPolicy {
+    /// Throws when there are more redirects than allowed.
+    fileprivate func check(count: Int) throws(TransportError) {
+        guard count > limit else { return }
+        throw TransportError(.badResponse, "more than \(limit) redirects")
     }
 }
 

@@ -27,13 +27,24 @@ struct LoadRunner<Value: Sendable> {
                 let response = try await response(in: generation)
                 let isAdapted = call.service.adapters.adaptsAnswers
                 let answer = isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
-                if call.loginRole == .signIn, answer.response.isSuccess { call.service.login.didSignIn() }
+                if call.loginRole == .signIn { didSignIn(answer.response) }
                 return answer
             } catch {
-                context.loads.discardFile(of: call.id)
-                try await recover(from: error.withoutFile.of(call.draft.method, path: call.draft.path), in: generation)
+                try await recover(from: failure(error), in: generation)
             }
         }
+    }
+
+    // What is inlined into an asynchronous function increases the memory of each load in progress.
+
+    @inline(never) private func didSignIn(_ response: APIResponse) {
+        if response.isSuccess { call.service.login.didSignIn() }
+    }
+
+    /// Returns the error of a send as that of the load, whose file is discarded.
+    @inline(never) private func failure(_ error: APIError) -> APIError {
+        context.loads.discardFile(of: call.id)
+        return error.withoutFile.of(call.draft.method, path: call.draft.path)
     }
 
     /// Returns the generation of the login to send with, when no relogin runs or is due; a load that waits for one releases its
@@ -88,13 +99,13 @@ struct LoadRunner<Value: Sendable> {
         return try complete(call.draft.request(for: call.service, with: common))
     }
 
-    private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
+    @inline(never) private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
         // Not before the headers are there: after a logout they are another account's.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 
-    private func answer(in response: APIResponse) throws(APIError) -> APIAnswer<Value> {
+    @inline(never) private func answer(in response: APIResponse) throws(APIError) -> APIAnswer<Value> {
         var response = try checked(response)
         let statuses = call.options.acceptedStatuses
         let value = try call.serializer.value(of: &response, from: call.service, accepting: statuses)
@@ -204,6 +215,16 @@ struct LoadRunner<Value: Sendable> {
     }
 
     private mutating func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
+        try await sleep(for: retryDelay(after: error, policy))
+    }
+
+    /// Returns how long to wait before the load is sent again, and counts the retry.
+    ///
+    /// - Throws: `error`, when the load is not sent again.
+    @inline(never) private mutating func retryDelay(
+        after error: APIError,
+        _ policy: RetryPolicy
+    ) throws(APIError) -> Duration {
         let clock = context.clock
         let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
         guard Int(retry.count) < policy.maxRetries, policy.isRetryable(error) else { throw error }
@@ -212,7 +233,7 @@ struct LoadRunner<Value: Sendable> {
         guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
         let delay = max(policy.delay(before: Int(retry.count)), serverDelay ?? .zero)
         retry.count += 1
-        try await sleep(for: delay)
+        return delay
     }
 
     private func waitForNetwork(after error: APIError, limit: Duration) async throws(APIError) {

@@ -117,10 +117,10 @@ struct PlainCall: Sendable {
             draft: RequestDraft(request),
             serializer: ResponseSerializer { response, _ in response },
             options: LoadOptions(
-                deadline: request.deadline,
                 priority: .normal,
                 loginRole: role,
-                coalescesIdentical: false
+                coalescesIdentical: false,
+                extras: LoadOptions.Extras(deadline: request.deadline)
             ),
             progress: progress
         )

@@ -73,7 +73,7 @@ extension APIManager {
         draft.headers = headers
         draft.serializer = requestSerializer
         draft.timeout = timeout
-        draft.redirectPolicy = redirectPolicy
+        draft.redirectPolicy = redirectPolicy.map(Boxed.init)
         draft.idempotencyKey = idempotencyKey
         draft.form = try form(for: load, draft)
         let serializer = responseSerializer
@@ -175,11 +175,15 @@ extension LoginRole {
 extension LoadOptions {
     /// What `request` asks for.
     @MainActor fileprivate init(of request: BaseAPIRequest, _ loginRole: LoginRole) {
-        retryPolicy = request.retryPolicy.map(Boxed.init)
-        deadline = request.deadline
-        priority = request.priority
-        self.loginRole = loginRole
-        coalescesIdentical = request.coalescesIdentical
-        acceptedStatuses = request.acceptedStatuses
+        self.init(
+            priority: request.priority,
+            loginRole: loginRole,
+            coalescesIdentical: request.coalescesIdentical,
+            extras: Extras(
+                retryPolicy: request.retryPolicy,
+                deadline: request.deadline,
+                acceptedStatuses: request.acceptedStatuses
+            )
+        )
     }
 }
