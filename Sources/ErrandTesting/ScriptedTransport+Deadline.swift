@@ -7,17 +7,18 @@ extension ScriptedTransport {
     /// Returns the result of `work`, or throws when `timeout` passes on `clock` or the task is cancelled before.
     ///
     /// A script that ignores its cancel continues, and its result is discarded.
-    static func race(
-        _ work: @escaping @Sendable () async throws(TransportError) -> HTTPResponse,
+    // Not inlined, which would increase the memory of each exchange in progress.
+    @inline(never) static func race(
+        _ work: @escaping @Sendable () async throws -> HTTPResponse,
         _ timeout: Duration,
         _ clock: any APIClock
     ) async throws(TransportError) -> HTTPResponse {
         let finish = FirstOutcome()
         let script = Task {
-            do throws(TransportError) {
+            do {
                 finish.set(.success(try await work()))
             } catch {
-                finish.set(.failure(error))
+                finish.set(.failure(failure(error)))
             }
         }
         let alarm = Task {

@@ -105,12 +105,12 @@ public final class ScriptedTransport: HTTPTransport {
         to request: HTTPRequest,
         _ script: @escaping Script
     ) async throws(TransportError) -> HTTPResponse {
-        guard let clock, let timeout = request.timeout else { return try await Self.run(script, request) }
-        return try await Self.race(
-            { () async throws(TransportError) in try await Self.run(script, request) },
-            timeout,
-            clock
-        )
+        do {
+            guard let clock, let timeout = request.timeout else { return try await script(request) }
+            return try await Self.race({ try await script(request) }, timeout, clock)
+        } catch {
+            throw Self.failure(error)
+        }
     }
 
     private func script(for request: HTTPRequest) -> Script {
@@ -120,15 +120,12 @@ public final class ScriptedTransport: HTTPTransport {
         return routes.first { $0.matches(request.method, path) }?.script ?? fallback
     }
 
-    private static func run(_ script: Script, _ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-        do {
-            return try await script(request)
-        } catch let error as TransportError {
-            throw error
-        } catch is CancellationError {
-            throw TransportError(.cancelled, "cancelled in its script")
-        } catch {
-            throw TransportError(.connectionLost, "its script threw \(type(of: error))", underlying: error)
+    /// Returns the error of an exchange whose script has thrown `error`.
+    static func failure(_ error: any Error) -> TransportError {
+        if let error = error as? TransportError { return error }
+        guard error is CancellationError else {
+            return TransportError(.connectionLost, "its script threw \(type(of: error))", underlying: error)
         }
+        return TransportError(.cancelled, "cancelled in its script")
     }
 }

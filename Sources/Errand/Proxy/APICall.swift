@@ -27,9 +27,10 @@ final class APICall<Value: Sendable>: Sendable {
         self.cookies = cookies
         self.draft = draft
         self.serializer = serializer
+        var options = options
+        options.coalescesIdentical = options.coalescesIdentical && Self.isShareable(draft, options.loginRole)
         self.options = options
         self.progress = progress
-        isCoalescing = Self.isCoalescing(draft, options)
         self.turn = (options.deadline ?? service.deadline) == nil ? nil : turn ?? TurnSignal()
     }
 
@@ -77,11 +78,10 @@ final class APICall<Value: Sendable>: Sendable {
     }
 
     /// Whether the load may share an exchange.
-    let isCoalescing: Bool
+    var isCoalescing: Bool { options.coalescesIdentical }
 
-    private static func isCoalescing(_ draft: RequestDraft, _ options: LoadOptions) -> Bool {
-        options.coalescesIdentical && !options.loginRole.isLoginRequest && [.get, .head].contains(draft.method)
-            && draft.destination == .memory
+    private static func isShareable(_ draft: RequestDraft, _ role: LoginRole) -> Bool {
+        !role.isLoginRequest && [.get, .head].contains(draft.method) && draft.destination == .memory
     }
 
     /// Where the load queues; one that may share an exchange does not, because the exchange does.

@@ -1,7 +1,9 @@
 import Foundation
 
 /// One request on the wire, with its redirects and their cookies.
-struct Exchange: Sendable {
+///
+/// A class, because each asynchronous function would reserve memory for several copies of a structure.
+final class Exchange: Sendable {
     /// The load that it is for; `nil` when several loads share it.
     let id: RequestID?
     /// The texts of its errors.
@@ -10,6 +12,14 @@ struct Exchange: Sendable {
     /// The host in whose lane it has queued; `nil` for a login request.
     let host: String?
     let context: LoadContext
+
+    init(id: RequestID?, messages: ErrorMessages?, cookies: CookieJar, host: String?, context: LoadContext) {
+        self.id = id
+        self.messages = messages
+        self.cookies = cookies
+        self.host = host
+        self.context = context
+    }
 
     /// Sends a request, follows its redirects with the cookies for each of them, and returns the answer.
     ///
@@ -21,11 +31,20 @@ struct Exchange: Sendable {
         storing statuses: Set<Int> = [],
         progress: TransferProgress.Handler?
     ) async throws(APIError) -> APIResponse {
-        guard case .file(let target) = request.destination else { return try await follow(request, progress) }
+        guard case .file(let target) = request.destination else { return try await answer(to: request, progress) }
+        return try await answer(to: request, in: target, storing: statuses, progress)
+    }
+
+    @inline(never) private func answer(
+        to request: HTTPRequest,
+        in target: URL,
+        storing statuses: Set<Int>,
+        _ progress: TransferProgress.Handler?
+    ) async throws(APIError) -> APIResponse {
         let file = try stage(target)
         var request = request
         request.destination = .file(file.url)
-        let response = try await follow(request, progress)
+        let response = try await answer(to: request, progress)
         guard response.file != file.url else { return response }
         // The answer is in memory: its status is not 2xx.
         if statuses.contains(response.status), response.status != 304 { return try store(response, in: file) }
@@ -42,67 +61,19 @@ struct Exchange: Sendable {
         }
     }
 
-    private func follow(_ request: HTTPRequest, _ progress: TransferProgress.Handler?) async throws(APIError)
-        -> APIResponse
-    {
-        let start = context.clock.uptime
-        var (hop, redirects) = (request, [URL]())
-        let session = CookieSession(cookies)
+    private func answer(
+        to request: HTTPRequest,
+        _ progress: TransferProgress.Handler?
+    ) async throws(APIError) -> APIResponse {
+        var chain = RedirectChain(request, self)
         do throws(TransportError) {
             while true {
-                let response = try await context.transport.send(prepared(hop, session), progress: progress)
-                record(response, of: hop, session, isRedirected: !redirects.isEmpty)
-                guard let next = try hop.redirected(by: response) else {
-                    let duration = context.clock.uptime - start
-                    return APIResponse(response, url: hop.url, redirects: redirects, duration: duration)
-                }
-                redirects.append(hop.url)
-                try request.redirectPolicy.check(count: redirects.count)
-                hop = try next.within(request.deadline, after: context.clock.uptime - start)
+                let response = try await context.transport.send(chain.request(), progress: progress)
+                if let answer = try chain.receive(response) { return answer }
             }
         } catch {
-            throw failure(error, isRedirected: !redirects.isEmpty)
+            throw chain.failure(error, messages: messages)
         }
-    }
-
-    // What is inlined into an asynchronous function increases the memory of each exchange in progress.
-
-    /// Returns a request as it is sent, with its cookies.
-    @inline(never) private func prepared(
-        _ request: HTTPRequest,
-        _ session: CookieSession
-    ) throws(TransportError) -> HTTPRequest {
-        try request.validate()
-        guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
-        guard request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: context.clock.date)
-        else {
-            return request
-        }
-        var request = request
-        request.headers.append(cookie)
-        return request
-    }
-
-    /// Stores the cookies of an answer and what it shows of the connection.
-    @inline(never) private func record(
-        _ response: HTTPResponse,
-        of request: HTTPRequest,
-        _ session: CookieSession,
-        isRedirected: Bool
-    ) {
-        session.store(from: response.headers, url: request.url, at: context.clock.date)
-        if let host, !isRedirected { context.queue.record(isMultiplexed: response.isMultiplexed, of: host) }
-    }
-
-    @inline(never) private func failure(_ error: TransportError, isRedirected: Bool) -> APIError {
-        APIError(explained(isRedirected ? error.afterRedirect : error), messages: messages)
-    }
-
-    /// Returns `noNetwork` for a name without an address while the network is known to be unreachable, which explains it;
-    /// otherwise the name may be wrong.
-    private func explained(_ error: TransportError) -> TransportError {
-        guard error.kind == .hostNotFound, context.reachability.status == .unreachable else { return error }
-        return TransportError(.noNetwork, error.reason, underlying: error.underlying)
     }
 
     /// Makes a file that ends with the load.
@@ -121,36 +92,9 @@ struct Exchange: Sendable {
     }
 }
 
-extension TransportError {
-    /// This error when a server has had the request before, so that it is no longer true that nothing was sent.
-    fileprivate var afterRedirect: TransportError {
-        guard [.noNetwork, .hostNotFound, .cannotConnect].contains(kind) else { return self }
-        return TransportError(.connectionLost, "after a redirect: \(reason)", underlying: underlying)
-    }
-}
-
-extension RedirectPolicy {
-    /// Throws when there are more redirects than allowed.
-    fileprivate func check(count: Int) throws(TransportError) {
-        guard count > limit else { return }
-        throw TransportError(.badResponse, "more than \(limit) redirects")
-    }
-}
-
 extension APIResponse {
     /// This 304 with the existing file, which is what it describes (RFC 9110 section 15.4.5), if there is one.
     fileprivate func unmodified(_ file: URL) -> APIResponse {
         FileManager.default.fileExists(atPath: file.path) ? having(file: file) : self
-    }
-}
-
-extension HTTPRequest {
-    /// This redirected request, with what is left of the deadline of the exchange.
-    fileprivate func within(_ deadline: Duration?, after elapsed: Duration) throws(TransportError) -> HTTPRequest {
-        guard let deadline else { return self }
-        guard deadline > elapsed else { throw TransportError(.timeout, "the deadline passed between two redirects") }
-        var request = self
-        request.deadline = deadline - elapsed
-        return request
     }
 }

@@ -75,7 +75,7 @@ extension LoadContext {
             return .success(
                 try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
                     () async throws(APIError) in
-                    var runner = LoadRunner(call, self, slot)
+                    let runner = LoadRunner(call, self, slot)
                     return try await runner.run()
                 }
             )

@@ -1,10 +1,12 @@
 import Foundation
 
 /// Carries one load from its place in the queue to its answer, off the main actor.
-struct LoadRunner<Value: Sendable> {
-    let call: APICall<Value>
-    let context: LoadContext
-    var slot: QueueSlot
+///
+/// A class, because each asynchronous function would reserve memory for several copies of a structure.
+final class LoadRunner<Value: Sendable> {
+    private let call: APICall<Value>
+    private let context: LoadContext
+    private var slot: QueueSlot
     private var retry = RetryState()
     /// What adapters know of the current send; boxed, because most loads have none.
     private var send: Boxed<AdapterContext>?
@@ -16,7 +18,7 @@ struct LoadRunner<Value: Sendable> {
     }
 
     /// Sends the load, and sends it again after a relogin or where a retry may help.
-    mutating func run() async throws(APIError) -> APIAnswer<Value> {
+    func run() async throws(APIError) -> APIAnswer<Value> {
         defer { slot.release() }
         // The service's closures are not called for a load that was cancelled before its turn.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
@@ -49,7 +51,7 @@ struct LoadRunner<Value: Sendable> {
 
     /// Returns the generation of the login to send with, when no relogin runs or is due; a load that waits for one releases its
     /// place in the queue.
-    private mutating func loginGeneration() async throws(APIError) -> Int {
+    private func loginGeneration() async throws(APIError) -> Int {
         let login = call.service.login
         guard call.renewsLogin else { return login.generation }
         if let generation = login.currentGeneration(by: context.clock) { return generation }
@@ -59,13 +61,15 @@ struct LoadRunner<Value: Sendable> {
 
     // MARK: One attempt
 
-    private mutating func response(in generation: Int) async throws(APIError) -> APIResponse {
-        guard call.isCoalescing else {
-            try await slot.acquire()
-            defer { slot.release() }
-            // Not before it is admitted: a queued load costs no body, and its headers are current.
-            return try await exchange(request(in: generation))
-        }
+    private func response(in generation: Int) async throws(APIError) -> APIResponse {
+        guard !call.isCoalescing else { return try await sharedResponse(in: generation) }
+        try await slot.acquire()
+        defer { slot.release() }
+        // Not before it is admitted: a queued load costs no body, and its headers are current.
+        return try await exchange(request(in: generation))
+    }
+
+    @inline(never) private func sharedResponse(in generation: Int) async throws(APIError) -> APIResponse {
         // Before it is compared with others: loads share what is sent.
         let request = try await request(in: generation)
         if request.isShareable {
@@ -93,13 +97,17 @@ struct LoadRunner<Value: Sendable> {
     }
 
     /// Returns what is sent for the load, except for its cookies.
-    private mutating func request(in generation: Int) async throws(APIError) -> HTTPRequest {
+    private func request(in generation: Int) async throws(APIError) -> HTTPRequest {
         let common = try await call.service.common()
         guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, in: generation) }
-        return try complete(call.draft.request(for: call.service, with: common))
+        return try plainRequest(with: common)
     }
 
-    @inline(never) private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
+    @inline(never) private func plainRequest(with common: CommonValues) throws(APIError) -> HTTPRequest {
+        try complete(call.draft.request(for: call.service, with: common))
+    }
+
+    private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
         // Not before the headers are there: after a logout they are another account's.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
@@ -125,7 +133,7 @@ struct LoadRunner<Value: Sendable> {
 
     // MARK: Adapters
 
-    private mutating func adaptedRequest(
+    private func adaptedRequest(
         with common: CommonValues,
         in generation: Int
     ) async throws(APIError) -> HTTPRequest {
@@ -169,7 +177,7 @@ struct LoadRunner<Value: Sendable> {
     /// Returns when the load is to be sent again.
     ///
     /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
-    private mutating func recover(from error: APIError, in generation: Int) async throws(APIError) {
+    private func recover(from error: APIError, in generation: Int) async throws(APIError) {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         if let requested = error.underlying as? RequestedRetry { return try await sendAgain(requested.retry, error) }
         if error.type == .loginExpired, call.renewsLogin, !retry.hasBeenReplayed, isAnswerOfService(error) {
@@ -214,14 +222,14 @@ struct LoadRunner<Value: Sendable> {
         }
     }
 
-    private mutating func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
+    private func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
         try await sleep(for: retryDelay(after: error, policy))
     }
 
     /// Returns how long to wait before the load is sent again, and counts the retry.
     ///
     /// - Throws: `error`, when the load is not sent again.
-    @inline(never) private mutating func retryDelay(
+    @inline(never) private func retryDelay(
         after error: APIError,
         _ policy: RetryPolicy
     ) throws(APIError) -> Duration {

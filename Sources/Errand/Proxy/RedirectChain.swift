@@ -1,0 +1,85 @@
+import Foundation
+
+/// The requests of one exchange: the first one, and one for each redirect that is followed, with their cookies.
+///
+/// Its functions are not inlined, because what is inlined into an asynchronous function increases the memory of each exchange
+/// that is in progress.
+struct RedirectChain {
+    private let first: HTTPRequest
+    private let session: CookieSession
+    private let context: LoadContext
+    /// The host in whose lane the exchange has queued; `nil` for a login request.
+    private let host: String?
+    private let start: Duration
+    private var current: HTTPRequest
+    private var redirects: [URL] = []
+
+    init(_ request: HTTPRequest, _ exchange: Exchange) {
+        first = request
+        current = request
+        session = CookieSession(exchange.cookies)
+        context = exchange.context
+        host = exchange.host
+        start = context.clock.uptime
+    }
+
+    /// Returns the current request as it is sent.
+    @inline(never) func request() throws(TransportError) -> HTTPRequest {
+        try current.validate()
+        guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
+        guard current.headers["Cookie"] == nil, let cookie = session.field(for: current.url, at: context.clock.date)
+        else {
+            return current
+        }
+        var request = current
+        request.headers.append(cookie)
+        return request
+    }
+
+    /// Stores the cookies of an answer, and returns it unless it is a redirect, whose request is the current one then.
+    @inline(never) mutating func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
+        session.store(from: response.headers, url: current.url, at: context.clock.date)
+        if let host, redirects.isEmpty { context.queue.record(isMultiplexed: response.isMultiplexed, of: host) }
+        let elapsed = context.clock.uptime - start
+        guard let next = try current.redirected(by: response) else {
+            return APIResponse(response, url: current.url, redirects: redirects, duration: elapsed)
+        }
+        redirects.append(current.url)
+        guard redirects.count <= first.redirectPolicy.limit else {
+            throw TransportError(.badResponse, "more than \(first.redirectPolicy.limit) redirects")
+        }
+        current = try next.within(first.deadline, after: elapsed)
+        return nil
+    }
+
+    /// Returns an error of the current request as that of the exchange.
+    @inline(never) func failure(_ error: TransportError, messages: ErrorMessages?) -> APIError {
+        APIError(explained(redirects.isEmpty ? error : error.afterRedirect), messages: messages)
+    }
+
+    /// Returns `noNetwork` for a name without an address while the network is known to be unreachable, which explains it;
+    /// otherwise the name may be wrong.
+    private func explained(_ error: TransportError) -> TransportError {
+        guard error.kind == .hostNotFound, context.reachability.status == .unreachable else { return error }
+        return TransportError(.noNetwork, error.reason, underlying: error.underlying)
+    }
+}
+
+extension TransportError {
+    /// This error when a server has had the request before, so that it is no longer true that nothing was sent.
+    fileprivate var afterRedirect: TransportError {
+        guard [.noNetwork, .hostNotFound, .cannotConnect].contains(kind) else { return self }
+        return TransportError(.connectionLost, "after a redirect: \(reason)", underlying: underlying)
+    }
+}
+
+extension HTTPRequest {
+    /// This redirected request, with what is left of the deadline of the exchange.
+    fileprivate func within(_ deadline: Duration?, after elapsed: Duration) throws(TransportError) -> HTTPRequest {
+        guard let deadline else { return self }
+        guard deadline > elapsed else { throw TransportError(.timeout, "the deadline passed between two redirects") }
+        var request = self
+        request.deadline = deadline - elapsed
+        return request
+    }
+}
