@@ -1,0 +1,150 @@
+import Errand
+import Foundation
+import Synchronization
+
+/// The session keys of one environment: it runs one exchange for all loads that need it.
+///
+/// As in the relogin of a service, a *generation* counts the exchanges that have ended, successfully or not. When the server
+/// refuses a key and a later generation exists, the exchange in between applies to the load, and none is started.
+final class KeySession: Sendable {
+    /// What waiters are resumed with.
+    enum Outcome: Sendable {
+        case key(SessionKey)
+        case failure(APIError)
+        /// The exchange no longer counts.
+        case dropped
+    }
+
+    typealias Waiter = CheckedContinuation<Outcome, Never>
+
+    /// How an exchange is made.
+    struct Exchange: Sendable {
+        let sealing: TrafficSealing
+        let service: APIService
+        let environment: APIEnvironment
+        let clock: any APIClock
+    }
+
+    private let state = Mutex(KeyState())
+
+    /// The number of loads that wait for the running exchange.
+    var waiterCount: Int { state.withLock(\.waiters.count) }
+
+    /// Returns the key with this name for an answer that is sealed, unless it has been removed.
+    func key(named keyID: String, forAnswerTo id: RequestID) -> SessionKey? {
+        state.withLock { state in
+            state.forgetReplay(of: id)
+            return state.entry(named: keyID)?.key
+        }
+    }
+
+    /// Records that the server has not refused the key of a load.
+    func forgetReplay(of id: RequestID) { state.withLock { $0.forgetReplay(of: id) } }
+
+    /// Returns the key to send with, once no exchange runs; starts one if there is none.
+    ///
+    /// - Throws: Why the exchange has failed, `cancelled` when the calling task was cancelled.
+    func key(
+        for id: RequestID,
+        _ makeExchange: @autoclosure () -> Exchange
+    ) async throws(APIError) -> SessionKey {
+        if let key = state.withLock(\.current) { return key }
+        let exchange = makeExchange()
+        while true {
+            switch await outcome(id, of: state.withLock { $0.need(at: exchange.clock.uptime) }, exchange) {
+            case .key(let key): return key
+            case .failure(let error): throw error
+            case .dropped: continue
+            }
+        }
+    }
+
+    /// Returns once an exchange has ended after the one for a key that the server has refused; starts one if necessary.
+    ///
+    /// - Throws: Why the exchange has failed, `security` for a load that has been replayed, `cancelled` when the calling task was
+    ///   cancelled.
+    func renew(after keyID: String, for id: RequestID, _ exchange: Exchange) async throws(APIError) {
+        let step = state.withLock { $0.refuse(keyID, of: id, at: exchange.clock.uptime) }
+        if case .failure(let error) = await outcome(id, of: step, exchange) { throw error }
+        state.withLock { $0.willReplay(id) }
+    }
+
+    /// Removes all keys, and drops the running exchange.
+    func forget() {
+        let (closed, _) = state.take { ($0.close(), $0.reset()) }
+        closed.cancel()
+        for waiter in closed.waiters { waiter.resume(returning: .dropped) }
+    }
+
+    private func outcome(_ id: RequestID, of step: KeyState.Step, _ exchange: Exchange) async -> Outcome {
+        switch step {
+        case .done(let outcome): return outcome
+        case .start(let run): start(run, exchange)
+        case .wait: break
+        }
+        return await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
+            state.withLock { state in
+                guard state.isRunning else { return state.outcome }
+                state.waiters[id] = waiter
+                return nil
+            }
+        } remove: {
+            state.take { $0.waiters.removeValue(forKey: id) }
+        }
+    }
+
+    // MARK: One exchange
+
+    private func start(_ run: Int, _ exchange: Exchange) {
+        // Loads of any priority wait for it.
+        let work = Task(priority: .userInitiated) { finish(run, with: await result(of: exchange)) }
+        let deadline = Task {
+            guard (try? await exchange.clock.sleep(for: exchange.sealing.exchangeTimeout)) != nil else { return }
+            let limit = exchange.sealing.exchangeTimeout
+            finish(run, with: .failure(.ofExchange("it has taken longer than \(limit)")))
+        }
+        let isCurrent = state.withLock { $0.setTasks([work, deadline], of: run) }
+        if !isCurrent { for task in [work, deadline] { task.cancel() } }
+    }
+
+    private func result(of exchange: Exchange) async -> Outcome {
+        var service = exchange.service
+        service.environment = exchange.environment
+        do {
+            let key = try await service.withLoginRequests(of: self) {
+                try await exchange.sealing.keyExchange.sessionKey()
+            }
+            try exchange.sealing.check(key)
+            return .key(key)
+        } catch {
+            return .failure(.ofExchange(error))
+        }
+    }
+
+    private func finish(_ run: Int, with outcome: Outcome) {
+        // The former outcome may hold an error of the app.
+        let ended = state.take { state in state.isCurrent(run) ? (state.close(), state.end(with: outcome)) : nil }
+        guard let (closed, _) = ended else { return }
+        closed.cancel()
+        for waiter in closed.waiters { waiter.resume(returning: outcome) }
+    }
+}
+
+/// The session keys of a ``TrafficSealing``: those of each environment.
+final class KeySessions: Sendable {
+    private let sessions = Mutex<[APIEnvironment: KeySession]>([:])
+
+    /// Returns the session of an environment, the same one each time.
+    func session(of environment: APIEnvironment) -> KeySession {
+        sessions.withLock { sessions in
+            if let session = sessions[environment] { return session }
+            let session = KeySession()
+            sessions[environment] = session
+            return session
+        }
+    }
+
+    func forget() {
+        for session in sessions.withLock({ Array($0.values) }) { session.forget() }
+    }
+}

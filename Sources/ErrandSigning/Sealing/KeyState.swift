@@ -1,0 +1,123 @@
+import Errand
+import Foundation
+
+/// The state of a ``KeySession``.
+struct KeyState {
+    /// What a load does that needs a key.
+    enum Step {
+        case start(Int)
+        case wait
+        case done(KeySession.Outcome)
+    }
+
+    struct Entry {
+        let key: SessionKey
+        let generation: Int
+    }
+
+    struct Closed: Sendable {
+        let tasks: [Task<Void, Never>]
+        let waiters: [KeySession.Waiter]
+
+        func cancel() { for task in tasks { task.cancel() } }
+    }
+
+    private struct Run {
+        let number: Int
+        var tasks: [Task<Void, Never>] = []
+    }
+
+    /// More expired keys than this within ``window`` are a loop.
+    static let maxExpiries = 5
+    /// The time in which expired keys are counted.
+    static let window = Duration.seconds(30)
+    /// How many keys are kept for answers that are on their way.
+    private static let maxEntries = 4
+
+    /// The key to send with; `nil` when there is none yet, and when the server has refused it.
+    private(set) var current: SessionKey?
+    /// How the last exchange ended.
+    private(set) var outcome = KeySession.Outcome.dropped
+    var waiters: [RequestID: KeySession.Waiter] = [:]
+    private var generation = 0
+    private var entries: [Entry] = []
+    /// The loads that are replayed, and in which generation; cancelled ones stay for two generations.
+    private var replays: [RequestID: Int] = [:]
+    private var expiries: [Duration] = []
+    private var run: Run?
+    private var lastRun = 0
+
+    var isRunning: Bool { run != nil }
+
+    func isCurrent(_ number: Int) -> Bool { run?.number == number }
+
+    func entry(named id: String) -> Entry? { entries.last { $0.key.id == id } }
+
+    /// Returns what a load does that has no key.
+    mutating func need(at uptime: Duration) -> Step {
+        if let current { return .done(.key(current)) }
+        return isRunning ? .wait : open(at: uptime)
+    }
+
+    /// Returns what a load does whose key the server has refused.
+    mutating func refuse(_ keyID: String, of id: RequestID, at uptime: Duration) -> Step {
+        guard replays.removeValue(forKey: id) == nil else { return .done(.failure(.refusedAgain)) }
+        guard !isRunning else { return .wait }
+        guard entry(named: keyID)?.generation == generation else { return .done(outcome) }
+        if current != nil {
+            current = nil
+            expiries.append(uptime)
+        }
+        return open(at: uptime)
+    }
+
+    mutating func willReplay(_ id: RequestID) { replays[id] = generation }
+
+    mutating func forgetReplay(of id: RequestID) {
+        if !replays.isEmpty { replays[id] = nil }
+    }
+
+    private mutating func open(at uptime: Duration) -> Step {
+        expiries.removeAll { uptime - $0 >= Self.window }
+        guard expiries.count <= Self.maxExpiries else { return .done(.failure(.tooManyExchanges)) }
+        lastRun += 1
+        run = Run(number: lastRun)
+        return .start(lastRun)
+    }
+
+    mutating func setTasks(_ tasks: [Task<Void, Never>], of number: Int) -> Bool {
+        guard isCurrent(number) else { return false }
+        run?.tasks = tasks
+        return true
+    }
+
+    /// Ends the running exchange, and returns who waits for it.
+    mutating func close() -> Closed {
+        defer { (run, waiters) = (nil, [:]) }
+        return Closed(tasks: run?.tasks ?? [], waiters: Array(waiters.values))
+    }
+
+    /// Begins the next generation.
+    ///
+    /// - Returns: The former outcome.
+    mutating func end(with outcome: KeySession.Outcome) -> KeySession.Outcome {
+        generation += 1
+        replays = replays.filter { $0.value >= generation - 2 }
+        defer { self.outcome = outcome }
+        guard case .key(let key) = outcome else { return self.outcome }
+        current = key
+        entries = entries.filter { $0.key.id != key.id }.suffix(Self.maxEntries - 1)
+        entries.append(Entry(key: key, generation: generation))
+        return self.outcome
+    }
+
+    /// Removes all keys.
+    ///
+    /// - Returns: The former outcome.
+    mutating func reset() -> KeySession.Outcome {
+        generation += 1
+        (current, entries, expiries) = (nil, [], [])
+        defer { outcome = .dropped }
+        return outcome
+    }
+}
