@@ -20,7 +20,7 @@ enum PlatformCrypto {
 
     static func seal(
         _ plaintext: Data,
-        with cipher: AEAD,
+        with cipher: SealingCipher,
         key: Data,
         nonce: Data,
         authenticating associated: Data
@@ -41,7 +41,7 @@ enum PlatformCrypto {
 
     static func open(
         _ parts: SealedParts,
-        with cipher: AEAD,
+        with cipher: SealingCipher,
         key: Data,
         authenticating associated: Data
     ) throws(SigningError) -> Data {

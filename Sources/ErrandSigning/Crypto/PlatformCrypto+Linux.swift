@@ -22,13 +22,13 @@ enum PlatformCrypto {
 
     static func seal(
         _ plaintext: Data,
-        with cipher: AEAD,
+        with cipher: SealingCipher,
         key: Data,
         nonce: Data,
         authenticating associated: Data
     ) throws(SigningError) -> Data {
         let library = try library.get()
-        let count = nonce.count + plaintext.count + AEAD.tagCount
+        let count = nonce.count + plaintext.count + SealingCipher.tagCount
         return try output(count: count, of: "\(cipher)") { output in
             nonce.copyBytes(to: output, count: nonce.count)
             return withBytes(key, nonce, associated, plaintext) { key, nonce, associated, plaintext in
@@ -41,7 +41,7 @@ enum PlatformCrypto {
 
     static func open(
         _ parts: SealedParts,
-        with cipher: AEAD,
+        with cipher: SealingCipher,
         key: Data,
         authenticating associated: Data
     ) throws(SigningError) -> Data {
@@ -151,7 +151,7 @@ extension Digest {
     }
 }
 
-extension AEAD {
+extension SealingCipher {
     fileprivate func number(keyCount: Int) -> cryptort_cipher {
         switch (self, keyCount) {
         case (.chaChaPoly, _): cryptort_chacha20_poly1305

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A cipher that encrypts a message, and authenticates it together with associated data that is not encrypted.
-enum AEAD: Sendable, CaseIterable {
+/// A cipher that encrypts a body, and authenticates it together with associated data that is not encrypted.
+public enum SealingCipher: Sendable, CaseIterable {
     /// AES in Galois/Counter Mode (NIST SP 800-38D), with a key of 16, 24 or 32 bytes.
     case aesGCM
     /// ChaCha20-Poly1305 (RFC 8439), with a key of 32 bytes.
     case chaChaPoly
 
     /// The length of the tag in bytes.
-    static let tagCount = 16
+    package static let tagCount = 16
     /// The length of the nonces that are made here, in bytes.
-    static let nonceCount = 12
+    package static let nonceCount = 12
 
     /// The lengths of keys in bytes.
     var keyCounts: [Int] {
@@ -29,7 +29,12 @@ enum AEAD: Sendable, CaseIterable {
     ///   - associated: What is authenticated and not encrypted.
     /// - Returns: `plaintext.count` + 28 bytes with a nonce of 12 bytes.
     /// - Throws: `invalidKey`, `invalidNonce`, `libraryUnavailable`, `libraryFailed`.
-    func seal(_ plaintext: Data, key: Data, nonce: Data, authenticating associated: Data) throws(SigningError) -> Data {
+    package func seal(
+        _ plaintext: Data,
+        key: Data,
+        nonce: Data,
+        authenticating associated: Data
+    ) throws(SigningError) -> Data {
         try check(key, nonceCount: nonce.count)
         return try PlatformCrypto.seal(plaintext, with: self, key: key, nonce: nonce, authenticating: associated)
     }
@@ -38,10 +43,10 @@ enum AEAD: Sendable, CaseIterable {
     ///
     /// - Throws: `malformedBody` when `sealed` is too short, `notAuthentic` when any of its bytes, the key or the associated data
     ///   are others; `invalidKey`, `invalidNonce`, `libraryUnavailable`, `libraryFailed`.
-    func open(
+    package func open(
         _ sealed: Data,
         key: Data,
-        nonceCount: Int = AEAD.nonceCount,
+        nonceCount: Int = SealingCipher.nonceCount,
         authenticating associated: Data
     ) throws(SigningError) -> Data {
         try check(key, nonceCount: nonceCount)
