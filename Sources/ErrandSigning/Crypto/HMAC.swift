@@ -20,7 +20,12 @@ extension Data {
     /// Returns bytes of the system's random number generator, which is fit for keys and nonces.
     static func random(count: Int) -> Data {
         var generator = SystemRandomNumberGenerator()
-        return Data((0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        var bytes = Data(capacity: count + 7)
+        // Each number is a call of the system.
+        while bytes.count < count {
+            Swift.withUnsafeBytes(of: generator.next() as UInt64) { bytes.append(contentsOf: $0) }
+        }
+        return bytes.prefix(count)
     }
 
     /// The bytes as lower-case hexadecimal digits.

@@ -20,7 +20,7 @@ enum PlatformCrypto {
 
         mutating func add(_ data: Data) { state.update(data: data) }
 
-        func finish() -> Data { Data(state.finalize()) }
+        mutating func finish() -> Data { Data(state.finalize()) }
     }
 
     static func hmacSHA256(_ data: Data, key: Data) throws(SigningError) -> Data {
@@ -29,7 +29,7 @@ enum PlatformCrypto {
 
     static func seal(
         _ plaintext: Data,
-        with cipher: AEAD,
+        with cipher: SealingCipher,
         key: Data,
         nonce: Data,
         authenticating associated: Data
@@ -50,7 +50,7 @@ enum PlatformCrypto {
 
     static func open(
         _ parts: SealedParts,
-        with cipher: AEAD,
+        with cipher: SealingCipher,
         key: Data,
         authenticating associated: Data
     ) throws(SigningError) -> Data {

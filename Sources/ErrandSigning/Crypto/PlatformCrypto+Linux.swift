@@ -24,6 +24,8 @@ enum PlatformCrypto {
             (self.library, self.state) = (library, state)
         }
 
+        deinit { cryptort_hash_free(library.pointer, state) }
+
         private static func start(_ library: Libcrypto) throws(SigningError) -> OpaquePointer {
             var state: OpaquePointer?
             let result = cryptort_hash_start(library.pointer, cryptort_sha256, &state)
@@ -31,14 +33,12 @@ enum PlatformCrypto {
             return state
         }
 
-        deinit { cryptort_hash_free(library.pointer, state) }
-
-        func add(_ data: Data) throws(SigningError) {
+        mutating func add(_ data: Data) throws(SigningError) {
             let result = data.withBytes { cryptort_hash_add(library.pointer, state, $0) }
             guard result == cryptort_success else { throw SigningError(result, of: "sha256") }
         }
 
-        func finish() throws(SigningError) -> Data {
+        mutating func finish() throws(SigningError) -> Data {
             try PlatformCrypto.output(count: Digest.sha256.count, of: "sha256") { output in
                 cryptort_hash_finish(library.pointer, state, output)
             }
@@ -54,13 +54,13 @@ enum PlatformCrypto {
 
     static func seal(
         _ plaintext: Data,
-        with cipher: AEAD,
+        with cipher: SealingCipher,
         key: Data,
         nonce: Data,
         authenticating associated: Data
     ) throws(SigningError) -> Data {
         let library = try library.get()
-        let count = nonce.count + plaintext.count + AEAD.tagCount
+        let count = nonce.count + plaintext.count + SealingCipher.tagCount
         return try output(count: count, of: "\(cipher)") { output in
             nonce.copyBytes(to: output, count: nonce.count)
             return withBytes(key, nonce, associated, plaintext) { key, nonce, associated, plaintext in
@@ -73,7 +73,7 @@ enum PlatformCrypto {
 
     static func open(
         _ parts: SealedParts,
-        with cipher: AEAD,
+        with cipher: SealingCipher,
         key: Data,
         authenticating associated: Data
     ) throws(SigningError) -> Data {
@@ -183,7 +183,7 @@ extension Digest {
     }
 }
 
-extension AEAD {
+extension SealingCipher {
     fileprivate func number(keyCount: Int) -> cryptort_cipher {
         switch (self, keyCount) {
         case (.chaChaPoly, _): cryptort_chacha20_poly1305

@@ -54,13 +54,13 @@ struct CryptoTests {
                 """
         )
         let tag = Data(hexadecimal: "1ae10b594f09e26a7e902ecbd0600691")
-        let sealed = try AEAD.chaChaPoly.seal(message, key: key, nonce: nonce, authenticating: associated)
+        let sealed = try SealingCipher.chaChaPoly.seal(message, key: key, nonce: nonce, authenticating: associated)
         #expect(sealed == nonce + ciphertext + tag)
-        #expect(try AEAD.chaChaPoly.open(sealed, key: key, authenticating: associated) == message)
+        #expect(try SealingCipher.chaChaPoly.open(sealed, key: key, authenticating: associated) == message)
     }
 
-    @Test(arguments: AEAD.allCases, [0, 1, 16, 2048, 100_001])
-    func `What is sealed is opened again, and only unchanged`(_ cipher: AEAD, _ count: Int) throws {
+    @Test(arguments: SealingCipher.allCases, [0, 1, 16, 2048, 100_001])
+    func `What is sealed is opened again, and only unchanged`(_ cipher: SealingCipher, _ count: Int) throws {
         let (key, nonce, associated) = (Data.random(count: 32), Data.random(count: 12), Data("POST /a".utf8))
         let message = Data.random(count: count)
         let sealed = try cipher.seal(message, key: key, nonce: nonce, authenticating: associated)
@@ -80,9 +80,14 @@ struct CryptoTests {
     @Test func `A slice of another buffer is sealed and opened as a copy of it is`() throws {
         let buffer = Data.random(count: 200)
         let (key, nonce) = (buffer[10..<42], buffer[50..<62])
-        let sealed = try AEAD.aesGCM.seal(buffer[100..<150], key: key, nonce: nonce, authenticating: buffer[0..<5])
+        let sealed = try SealingCipher.aesGCM.seal(
+            buffer[100..<150],
+            key: key,
+            nonce: nonce,
+            authenticating: buffer[0..<5]
+        )
         let surrounded = Data([1, 2, 3]) + sealed + Data([4])
-        let opened = try AEAD.aesGCM.open(
+        let opened = try SealingCipher.aesGCM.open(
             surrounded[3..<(3 + sealed.count)],
             key: Data(key),
             authenticating: Data(buffer[0..<5])
@@ -90,7 +95,9 @@ struct CryptoTests {
         #expect(opened == Data(buffer[100..<150]))
     }
 
-    @Test(arguments: AEAD.allCases) func `A wrong key, nonce or length is refused with its kind`(_ cipher: AEAD) {
+    @Test(arguments: SealingCipher.allCases) func `A wrong key, nonce or length is refused with its kind`(
+        _ cipher: SealingCipher
+    ) {
         let key = Data(count: 32)
         func sealing(_ key: Data, _ nonce: Data) -> SigningError.Kind? {
             failure { try cipher.seal(Data(), key: key, nonce: nonce, authenticating: Data()) }
