@@ -1,7 +1,7 @@
 import Foundation
 
 /// The parameters of one send as they are encoded, for adapters that sign them.
-package struct SentParams: Sendable {
+package final class SentParams: Sendable {
     /// One name and its text, neither of them escaped.
     package struct Field: Sendable, Equatable {
         package let name: String

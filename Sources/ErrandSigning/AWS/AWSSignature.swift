@@ -13,6 +13,9 @@ import Foundation
 /// `Transfer-Encoding`, `Upgrade`, `User-Agent`, `X-Amzn-Trace-Id` and those that begin with `Proxy-`. A redirect is followed
 /// with the signature of the first URL, which fits no other one.
 ///
+/// Sealed bodies (``TrafficSealing``) are signed as they are sent; with them, the signature has to be in a header, because the
+/// query is sealed with the body.
+///
 /// A space in the query is sent as `%20` and not as `+`, because services differ in how they read the latter.
 ///
 /// The load fails with `invalidRequest`, whose underlying error is a ``SigningError``, when the request cannot be signed; nothing
@@ -92,11 +95,11 @@ extension AWSSignature: CustomStringConvertible, CustomReflectable {
 extension APIService {
     /// Signs each request of this service by AWS Signature Version 4, after the adapters that the service has already.
     ///
-    /// Adds to ``requestAdapters``, and with a ``AWSSignature/clockCorrection`` to ``responseAdapters``.
+    /// Adds to ``Errand/APIService/requestAdapters``, and with a ``AWSSignature/clockCorrection`` to
+    /// ``Errand/APIService/responseAdapters``; replaces an earlier `AWSSignature` of this service.
     public mutating func sign(with signature: AWSSignature) {
+        requestAdapters.removeAll { $0 is AWSSigner }
         requestAdapters.append(AWSSigner(signature))
-        if let correction = signature.clockCorrection {
-            responseAdapters.append(ClockCorrector(correction, signature.serverClock))
-        }
+        correctClock(signature.serverClock, of: AWSSignature.self, by: signature.clockCorrection)
     }
 }

@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 /// Signs each request as an ``AWSSignature`` describes it.
-struct AWSSigner: RequestAdapter {
+struct AWSSigner: SigningAdapter {
     private static let reserved = ["Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256"]
     /// In lower case: those that a connection or a proxy server changes.
     private static let unsigned: Set<[UInt8]> = Set(

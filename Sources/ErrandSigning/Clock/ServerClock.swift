@@ -25,11 +25,19 @@ final class ServerClock: Sendable {
     /// The resolution of a `Date`, and the time that an answer takes.
     private static let tolerance: TimeInterval = 2
 
-    private let corrections = Mutex<[APIEnvironment: Correction]>([:])
+    /// An environment, without the closures that it has.
+    private struct Key: Hashable {
+        let name: String
+        let baseURL: URL
+
+        init(_ environment: APIEnvironment) { (name, baseURL) = (environment.name, environment.baseURL) }
+    }
+
+    private let corrections = Mutex<[Key: Correction]>([:])
 
     /// Returns the date to sign with.
     func date(for context: AdapterContext) -> Date {
-        let correction = corrections.withLock { $0.isEmpty ? nil : $0[context.environment] }
+        let correction = corrections.withLock { $0.isEmpty ? nil : $0[Key(context.environment)] }
         return correction?.date(at: context.clock.uptime) ?? context.clock.date
     }
 
@@ -44,32 +52,15 @@ final class ServerClock: Sendable {
     func correct(to date: Date, after duration: Duration, limit: Duration, _ context: AdapterContext) -> Verdict {
         let (uptime, local) = (context.clock.uptime, context.clock.date)
         guard abs(date.timeIntervalSince(local)) <= limit / .seconds(1) else { return .outOfBounds }
+        let key = Key(context.environment)
         return corrections.withLock { corrections in
-            let known = corrections[context.environment]
+            let known = corrections[key]
             // Its date is older than the one that is known.
             if let known, uptime - duration < known.uptime { return .corrected }
             let current = known?.date(at: uptime) ?? local
             guard abs(date.timeIntervalSince(current)) > Self.tolerance else { return .accurate }
-            corrections[context.environment] = Correction(date: date, uptime: uptime)
+            corrections[key] = Correction(date: date, uptime: uptime)
             return .corrected
         }
-    }
-}
-
-/// Corrects a clock by the answers that refuse a timestamp, and has their loads sent again.
-struct ClockCorrector: ResponseAdapter {
-    private let correction: ClockCorrection
-    private let clock: ServerClock
-
-    init(_ correction: ClockCorrection, _ clock: ServerClock) {
-        (self.correction, self.clock) = (correction, clock)
-    }
-
-    func adapt(_ response: inout APIResponse, context: AdapterContext) async throws {
-        // Another origin may have another time.
-        guard response.url.hasSameOrigin(as: context.environment.baseURL), correction.isStale(response) else { return }
-        guard let text = response.headers["Date"], let date = CookieDate.parse(text.utf8) else { return }
-        let verdict = clock.correct(to: date, after: response.duration, limit: correction.limit, context)
-        if verdict == .corrected { throw AdapterRetry.again() }
     }
 }

@@ -154,13 +154,17 @@ extension ParamSigning: CustomStringConvertible, CustomReflectable {
 extension APIService {
     /// Signs the parameters of each request of this service, after the adapters that the service has already.
     ///
-    /// Adds to ``paramAdapters`` and ``requestAdapters``, and with a ``ParamSigning/clockCorrection`` to ``responseAdapters``.
+    /// Adds to ``Errand/APIService/paramAdapters`` and ``Errand/APIService/requestAdapters``, and with a
+    /// ``ParamSigning/clockCorrection`` to ``Errand/APIService/responseAdapters``; replaces an earlier `ParamSigning` of this
+    /// service.
     public mutating func sign(with signing: ParamSigning) {
         let signer = ParamSigner(signing)
+        paramAdapters.removeAll { $0 is ParamSigner }
+        requestAdapters.removeAll { $0 is ParamSigner }
         paramAdapters.append(signer)
-        requestAdapters.append(signer)
-        if let correction = signing.clockCorrection {
-            responseAdapters.append(ClockCorrector(correction, signing.serverClock))
-        }
+        // What is sealed has the query as it is sent.
+        let index = requestAdapters.firstIndex { $0 is SealingAdapter } ?? requestAdapters.endIndex
+        requestAdapters.insert(signer, at: index)
+        correctClock(signing.serverClock, of: ParamSigning.self, by: signing.clockCorrection)
     }
 }
