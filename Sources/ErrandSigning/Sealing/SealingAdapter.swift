@@ -118,6 +118,8 @@ extension HTTPRequest {
 extension APIResponse {
     fileprivate func hasMediaType(_ type: String) -> Bool {
         guard let value = headers["Content-Type"] else { return false }
+        // As servers usually write it, which costs less than the comparison below.
+        if value == type { return true }
         let name = value.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
         return name.lowercased() == type.lowercased()
     }
