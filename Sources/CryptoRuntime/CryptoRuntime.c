@@ -31,6 +31,7 @@ enum {
 /// The types of OpenSSL of which only the address is used.
 typedef struct digest_type digest_type;
 typedef struct cipher_type cipher_type;
+typedef struct digest_context digest_context;
 typedef struct hmac_context hmac_context;
 typedef struct cipher_context cipher_context;
 
@@ -38,6 +39,11 @@ struct cryptort_library {
     unsigned long (*version_number)(void);
     const char *(*version)(int);
     int (*hash)(const void *, size_t, uint8_t *, unsigned int *, const digest_type *, void *);
+    digest_context *(*digest_make)(void);
+    void (*digest_free)(digest_context *);
+    int (*digest_start)(digest_context *, const digest_type *, void *);
+    int (*digest_update)(digest_context *, const void *, size_t);
+    int (*digest_finish)(digest_context *, uint8_t *, unsigned int *);
     hmac_context *(*hmac_make)(void);
     void (*hmac_free)(hmac_context *);
     int (*hmac_start)(hmac_context *, const void *, int, const digest_type *, void *);
@@ -107,6 +113,11 @@ static bool resolve_all(const search *search, cryptort_library *library) {
     return resolve(search, &library->version_number, "OpenSSL_version_num")
         && resolve(search, &library->version, "OpenSSL_version")
         && resolve(search, &library->hash, "EVP_Digest")
+        && resolve(search, &library->digest_make, "EVP_MD_CTX_new")
+        && resolve(search, &library->digest_free, "EVP_MD_CTX_free")
+        && resolve(search, &library->digest_start, "EVP_DigestInit_ex")
+        && resolve(search, &library->digest_update, "EVP_DigestUpdate")
+        && resolve(search, &library->digest_finish, "EVP_DigestFinal_ex")
         && resolve(search, &library->hmac_make, "HMAC_CTX_new")
         && resolve(search, &library->hmac_free, "HMAC_CTX_free")
         && resolve(search, &library->hmac_start, "HMAC_Init_ex")
@@ -197,6 +208,45 @@ cryptort_result cryptort_hash(
     if (!succeeded) library->clear_errors();
     leave();
     return succeeded ? cryptort_success : cryptort_failed;
+}
+
+cryptort_result cryptort_hash_start(
+    const cryptort_library *library, cryptort_digest digest, cryptort_running_hash **hash) {
+    const digest_type *type = library->digests[digest];
+    if (!type) return cryptort_unavailable;
+    enter();
+    digest_context *context = library->digest_make();
+    bool succeeded = context && library->digest_start(context, type, NULL) == 1;
+    if (!succeeded) library->clear_errors();
+    if (!succeeded && context) library->digest_free(context);
+    *hash = succeeded ? (cryptort_running_hash *)context : NULL;
+    leave();
+    return succeeded ? cryptort_success : cryptort_failed;
+}
+
+cryptort_result cryptort_hash_add(
+    const cryptort_library *library, cryptort_running_hash *hash, cryptort_bytes input) {
+    enter();
+    bool succeeded =
+        input.count == 0 || library->digest_update((digest_context *)hash, input.start, input.count) == 1;
+    if (!succeeded) library->clear_errors();
+    leave();
+    return succeeded ? cryptort_success : cryptort_failed;
+}
+
+cryptort_result cryptort_hash_finish(
+    const cryptort_library *library, cryptort_running_hash *hash, uint8_t *output) {
+    enter();
+    bool succeeded = library->digest_finish((digest_context *)hash, output, NULL) == 1;
+    if (!succeeded) library->clear_errors();
+    leave();
+    return succeeded ? cryptort_success : cryptort_failed;
+}
+
+void cryptort_hash_free(const cryptort_library *library, cryptort_running_hash *hash) {
+    enter();
+    library->digest_free((digest_context *)hash);
+    leave();
 }
 
 cryptort_result cryptort_hmac_sha256(

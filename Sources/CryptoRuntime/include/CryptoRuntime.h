@@ -10,6 +10,9 @@
 /// libcrypto of OpenSSL with the functions that are used of it; never freed.
 typedef struct cryptort_library cryptort_library;
 
+/// A digest of which not all input is known yet; used by one thread at a time.
+typedef struct cryptort_running_hash cryptort_running_hash;
+
 /// A sequence of bytes; `start` is not read when `count` is 0.
 typedef struct cryptort_bytes {
     const uint8_t *start;
@@ -59,6 +62,21 @@ const char *cryptort_version(const cryptort_library *library);
 /// Writes the digest of `input`: 16, 20 or 32 bytes.
 cryptort_result cryptort_hash(
     const cryptort_library *library, cryptort_digest digest, cryptort_bytes input, uint8_t *output);
+
+/// Begins a digest whose input arrives in parts, and which must be freed.
+cryptort_result cryptort_hash_start(
+    const cryptort_library *library, cryptort_digest digest, cryptort_running_hash **hash);
+
+/// Adds a part of the input.
+cryptort_result cryptort_hash_add(
+    const cryptort_library *library, cryptort_running_hash *hash, cryptort_bytes input);
+
+/// Writes the digest of all parts; no others may be added afterwards.
+cryptort_result cryptort_hash_finish(
+    const cryptort_library *library, cryptort_running_hash *hash, uint8_t *output);
+
+/// Frees a digest, finished or not.
+void cryptort_hash_free(const cryptort_library *library, cryptort_running_hash *hash);
 
 /// Writes the 32 bytes of the HMAC-SHA-256 of `input` (RFC 2104).
 cryptort_result cryptort_hmac_sha256(

@@ -14,6 +14,15 @@ enum PlatformCrypto {
         }
     }
 
+    /// A SHA-256 whose input arrives in parts.
+    struct RunningSHA256: ~Copyable {
+        private var state = SHA256()
+
+        mutating func add(_ data: Data) { state.update(data: data) }
+
+        mutating func finish() -> Data { Data(state.finalize()) }
+    }
+
     static func hmacSHA256(_ data: Data, key: Data) throws(SigningError) -> Data {
         Data(CryptoKit.HMAC<SHA256>.authenticationCode(for: data, using: SymmetricKey(data: key)))
     }

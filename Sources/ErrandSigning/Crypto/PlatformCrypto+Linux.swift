@@ -13,6 +13,38 @@ enum PlatformCrypto {
         }
     }
 
+    /// A SHA-256 whose input arrives in parts.
+    struct RunningSHA256: ~Copyable {
+        private let library: Libcrypto
+        private let state: OpaquePointer
+
+        init() throws(SigningError) {
+            let library = try PlatformCrypto.library.get()
+            let state = try Self.start(library)
+            (self.library, self.state) = (library, state)
+        }
+
+        deinit { cryptort_hash_free(library.pointer, state) }
+
+        private static func start(_ library: Libcrypto) throws(SigningError) -> OpaquePointer {
+            var state: OpaquePointer?
+            let result = cryptort_hash_start(library.pointer, cryptort_sha256, &state)
+            guard result == cryptort_success, let state else { throw SigningError(result, of: "sha256") }
+            return state
+        }
+
+        mutating func add(_ data: Data) throws(SigningError) {
+            let result = data.withBytes { cryptort_hash_add(library.pointer, state, $0) }
+            guard result == cryptort_success else { throw SigningError(result, of: "sha256") }
+        }
+
+        mutating func finish() throws(SigningError) -> Data {
+            try PlatformCrypto.output(count: Digest.sha256.count, of: "sha256") { output in
+                cryptort_hash_finish(library.pointer, state, output)
+            }
+        }
+    }
+
     static func hmacSHA256(_ data: Data, key: Data) throws(SigningError) -> Data {
         let library = try library.get()
         return try output(count: Digest.sha256.count, of: "HMAC-SHA-256") { output in

@@ -9,12 +9,15 @@ extension APIService {
     ) async throws(APIError) -> HTTPRequest {
         // An adapter may add secrets, which another origin must not receive.
         guard !draft.leavesOrigin(of: self) else { return try draft.request(for: self, with: common) }
-        var (draft, common) = (draft, common)
+        var (draft, common, context) = (draft, common, context)
         if !adapters.params.isEmpty {
+            context.sentParams = SentParams(draft, for: self)
             draft.params = try await adapted(common.params?.merging(draft.params) ?? draft.params, context)
             common.params = nil
         }
         let request = try draft.request(for: self, with: common)
+        // Only adapters that have adapted the parameters sign them.
+        if !adapters.params.isEmpty { context.sentParams = SentParams(draft, for: self) }
         return adapters.request.isEmpty ? request : try await adapted(request, context)
     }
 
