@@ -3,6 +3,8 @@ final class ShopStore: Sendable {
     private struct State {
         var sessions: [ShopSession] = []
         var carts: [String: [Int: Int]] = [:]
+        /// The timestamps of the nonces that were used.
+        var nonces: [String: Int] = [:]
         var log = ShopLog()
     }
 
@@ -83,6 +85,17 @@ final class ShopStore: Sendable {
             session.pagesLeft = session.pagesLeft.flatMap { $0 > 0 ? $0 - 1 : nil }
         }
         guard !fails else { throw .broken }
+    }
+
+    /// Keeps the nonce of a signature for as long as its timestamp is accepted.
+    ///
+    /// - Throws: ``ShopRefusal`` for a nonce that was used before.
+    func use(_ signature: ShopSignature) throws(ShopRefusal) {
+        let isNew = state.withLock { state in
+            state.nonces = state.nonces.filter { $0.value >= signature.timestamp - 2 * ShopSignature.tolerance }
+            return state.nonces.updateValue(signature.timestamp, forKey: signature.nonce) == nil
+        }
+        guard isNew else { throw .usedNonce }
     }
 
     /// Returns the number of pieces in an account's cart, by the numbers of the goods.
