@@ -13,11 +13,14 @@ let package = Package(
     products: [
         .library(name: "Errand", targets: ["Errand"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
+        .library(name: "ErrandSigning", targets: ["ErrandSigning"]),
     ],
     targets: [
         .target(name: "Errand", dependencies: ["CurlRuntime"], swiftSettings: strict),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: strict),
         .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "ErrandSigning", dependencies: ["Errand", "CryptoRuntime"], swiftSettings: strict),
+        .target(name: "CryptoRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FixtureServer", swiftSettings: strict),
         .executableTarget(name: "shop", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
         .executableTarget(
@@ -36,6 +39,11 @@ let package = Package(
             name: "ErrandTests",
             dependencies: ["Errand", "ErrandTesting", "FixtureServer", "TestSupport", "cookie-probe", "errand-bench"],
             exclude: ["Documentation/Prelude.txt"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ErrandSigningTests",
+            dependencies: ["ErrandSigning", "Errand", "ErrandTesting", "FixtureServer", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -23,7 +23,7 @@ extension ResponseSerializer<DownloadedFile> {
     /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx answer only, and fails with `decoding` for
     /// another.
     public static var file: Self {
-        Self(from: .file) { response, service in
+        Self(from: .file, decoding: .none) { response, service in
             try service.checkEnvelope(of: &response)
             guard let url = response.file else {
                 let reason = "the answer with status \(response.status) is not in a file"

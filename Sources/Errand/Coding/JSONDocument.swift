@@ -127,7 +127,7 @@ extension JSONDocument {
 
 extension JSONDecoder {
     /// Whether names are converted from snake case; `nil` for a custom conversion and for JSON5.
-    fileprivate var convertsNames: Bool? {
+    var convertsNames: Bool? {
         guard !allowsJSON5 else { return nil }
         return switch keyDecodingStrategy {
         case .useDefaultKeys: false
@@ -139,7 +139,7 @@ extension JSONDecoder {
 
 extension String {
     /// The name that `convertFromSnakeCase` converts to this one; `nil` if there may be several.
-    fileprivate var snakeCase: String? {
+    var snakeCase: String? {
         guard let first, first.isLowercase, utf8.allSatisfy(\.isASCIIAlphanumeric) else { return nil }
         return reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
     }

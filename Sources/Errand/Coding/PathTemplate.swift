@@ -12,6 +12,17 @@ struct PathTemplate {
         isURL = start.last == UInt8(ascii: ":") && text.utf8.dropFirst(start.count).starts(with: "//".utf8)
     }
 
+    /// The names of the parameters in the path.
+    var names: Set<String> {
+        var names: Set<String> = []
+        var rest = Substring(text)
+        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+            names.insert(String(rest[rest.index(after: open)..<close]))
+            rest = rest[rest.index(after: close)...]
+        }
+        return names
+    }
+
     /// Returns the path with its parameters, each percent-encoded as one segment; the rest of a URL is not encoded.
     func filled(from params: inout MergedParams) throws(APIError) -> String {
         guard text.utf8.contains(UInt8(ascii: "{")) else { return encoded(text.utf8[...]) }

@@ -55,7 +55,8 @@ extension APIService {
         return try decode(response, by: customDecoder) { try customDecoder.content(of: $0, in: envelope) }
     }
 
-    private func head(of response: APIResponse, in envelope: Envelope) throws -> EnvelopeHead {
+    /// Returns what an envelope contains besides its data.
+    func head(of response: APIResponse, in envelope: Envelope) throws -> EnvelopeHead {
         guard let customDecoder else {
             return try decoder.decode(EnvelopeHead.self, from: response.body, configuration: envelope)
         }
@@ -143,7 +144,7 @@ extension ServerFailure {
 }
 
 /// An optional, whatever it wraps.
-private protocol OptionalValue {}
+protocol OptionalValue {}
 extension Optional: OptionalValue {}
 
 extension APIResponse {

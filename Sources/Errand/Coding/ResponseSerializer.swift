@@ -4,23 +4,23 @@ public import Foundation
 public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// Where the serializer reads the body.
     let source: BodySource
+    /// Of which answers it decodes something.
+    let decodedAnswers: DecodedAnswers
     /// What reads the body instead of the service's decoder; boxed, because most serializers have none.
     private let decoder: Boxed<any ResponseDecoder>?
     /// Returns the value, and writes the server's code and message into the answer.
     private let serialize: @Sendable (inout APIResponse, APIService) throws -> Value
 
-    private init(
+    init(
         from source: BodySource,
-        by decoder: Boxed<any ResponseDecoder>?,
+        decoding answers: DecodedAnswers,
+        by decoder: Boxed<any ResponseDecoder>? = nil,
         _ serialize: @escaping @Sendable (inout APIResponse, APIService) throws -> Value
     ) {
         self.source = source
+        decodedAnswers = answers
         self.decoder = decoder
         self.serialize = serialize
-    }
-
-    init(from source: BodySource, _ serialize: @escaping @Sendable (inout APIResponse, APIService) throws -> Value) {
-        self.init(from: source, by: nil, serialize)
     }
 
     /// Creates a serializer.
@@ -29,7 +29,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     ///   ``APIError`` becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still temporary: read it,
     ///   but use ``BaseAPIRequest/destination`` in the value.
     public init(_ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
-        self.init(from: .either) { response, service in try serialize(response, service) }
+        self.init(from: .either, decoding: .readable) { response, service in try serialize(response, service) }
     }
 
     /// Returns the value of `response`, whatever its status: for another serializer that uses this one, and for tests.
@@ -56,15 +56,36 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     ///
     /// JSON that the decoder of ``decoded(by:)`` does not decode, for example of a gateway, is read by the service's.
     func failure(of response: APIResponse, from service: APIService, accepting statuses: Set<Int>) -> APIError? {
+        self.service(service, reading: response).failure(of: response, accepting: statuses)
+    }
+
+    /// Returns the part of an answer that is decoded, so that it can be changed before; `nil` if nothing is.
+    ///
+    /// - Throws: The failure of the answer; `decoding` where the part cannot be found.
+    func decodedData(
+        of response: APIResponse,
+        from service: APIService,
+        accepting statuses: Set<Int>
+    ) throws(APIError) -> DecodedData? {
+        let service = self.service(service, reading: response)
+        if let failure = service.failure(of: response, accepting: statuses) { throw failure }
+        return try service.decodedData(of: response, in: decodedAnswers)
+    }
+
+    /// Returns the service with the decoder that reads an answer.
+    private func service(_ service: APIService, reading response: APIResponse) -> APIService {
         guard let decoder = decoder?.wrappedValue, !response.isJSON || decoder.canDecode(response) else {
-            return service.failure(of: response, accepting: statuses)
+            return service
         }
         var service = service
         service.customDecoder = decoder
-        return service.failure(of: response, accepting: statuses)
+        return service
     }
 
-    private func value(of response: inout APIResponse, from service: APIService) throws(APIError) -> Value {
+    /// Returns the value of a success, which receives the server's code and message.
+    ///
+    /// - Throws: As ``value(of:from:accepting:)``, except for a failure by the status or the failure reader.
+    func value(of response: inout APIResponse, from service: APIService) throws(APIError) -> Value {
         do {
             return try serialize(&response, service)
         } catch let error as APIError {
@@ -82,7 +103,9 @@ extension ResponseSerializer {
     public func map<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> NewValue
     ) -> ResponseSerializer<NewValue> {
-        ResponseSerializer<NewValue>(from: source, by: decoder) { [serialize] in try transform(serialize(&$0, $1)) }
+        ResponseSerializer<NewValue>(from: source, decoding: decodedAnswers, by: decoder) { [serialize] in
+            try transform(serialize(&$0, $1))
+        }
     }
 
     /// A serializer of both values, of which one may be read from the headers.
@@ -93,7 +116,9 @@ extension ResponseSerializer {
     /// ```
     public func combined<Other: Sendable>(with other: ResponseSerializer<Other>) -> ResponseSerializer<(Value, Other)> {
         let source = source == .either ? other.source : source
-        return ResponseSerializer<(Value, Other)>(from: source, by: decoder ?? other.decoder) { [serialize] in
+        let answers = decodedAnswers.union(other.decodedAnswers)
+        let decoder = decoder ?? other.decoder
+        return ResponseSerializer<(Value, Other)>(from: source, decoding: answers, by: decoder) { [serialize] in
             (try serialize(&$0, $1), try other.serialize(&$0, $1))
         }
     }
@@ -103,12 +128,12 @@ extension ResponseSerializer {
     /// `choose` is called once for each answer, off the main actor. If it returns one that reads a file, the request needs a
     /// ``BaseAPIRequest/destination``.
     public static func choosing(_ choose: @escaping @Sendable (APIResponse) throws -> ResponseSerializer) -> Self {
-        Self(from: .either) { try choose($0).serialize(&$0, $1) }
+        Self(from: .either, decoding: .readable) { try choose($0).serialize(&$0, $1) }
     }
 
     /// A serializer of the same value for every answer, for ``choosing(_:)``.
     public static func constant(_ value: Value) -> Self {
-        Self { _, _ in value }
+        Self(from: .either, decoding: .none) { _, _ in value }
     }
 }
 
@@ -153,7 +178,7 @@ extension ResponseSerializer {
 
     /// JSON, for a type whose conformance to `Decodable` is examined at run time.
     private static var anyJSON: Self {
-        Self(from: .memory) { response, service in
+        Self(from: .memory, decoding: .of(Value.self)) { response, service in
             guard let type = Value.self as? any Decodable.Type,
                 let value = try service.value(of: &response, as: type) as? Value
             else {
@@ -168,7 +193,7 @@ extension ResponseSerializer {
 extension ResponseSerializer where Value: Decodable {
     /// JSON, or the format of ``APIService/customDecoder``, inside the service's envelope if there is one.
     public static var json: Self {
-        Self(from: .memory) { try $1.value(of: &$0, as: Value.self) }
+        Self(from: .memory, decoding: .of(Value.self)) { try $1.value(of: &$0, as: Value.self) }
     }
 
     /// The value that a decoder reads instead of the service's, inside the service's envelope if there is one; it reads the
@@ -178,7 +203,8 @@ extension ResponseSerializer where Value: Decodable {
     /// let responseSerializer = ResponseSerializer<Settings>.decoded(by: PropertyListDecoder())
     /// ```
     public static func decoded(by decoder: any ResponseDecoder) -> Self {
-        Self(from: .memory, by: Boxed(wrappedValue: decoder)) { response, service in
+        let box = Boxed(wrappedValue: decoder)
+        return Self(from: .memory, decoding: .of(Value.self), by: box) { response, service in
             var service = service
             service.customDecoder = decoder
             return try service.value(of: &response, as: Value.self)
@@ -189,7 +215,7 @@ extension ResponseSerializer where Value: Decodable {
 extension ResponseSerializer<String> {
     /// Text: the data of a JSON answer with an envelope, or else the body as UTF-8.
     public static var text: Self {
-        Self(from: .memory) { response, service in
+        Self(from: .memory, decoding: .enveloped) { response, service in
             guard service.canDecode(response), let envelope = service.envelope, !envelope.isWholeBody else {
                 return response.text
             }
@@ -201,7 +227,7 @@ extension ResponseSerializer<String> {
 extension ResponseSerializer<Data> {
     /// The body, unchanged; a JSON answer whose envelope contains a failure fails.
     public static var data: Self {
-        Self(from: .memory) { response, service in
+        Self(from: .memory, decoding: .none) { response, service in
             try service.checkEnvelope(of: &response)
             return response.body
         }
@@ -211,18 +237,8 @@ extension ResponseSerializer<Data> {
 extension ResponseSerializer<Void> {
     /// Nothing; a JSON answer whose envelope contains a failure fails.
     public static var nothing: Self {
-        Self(from: .either) { response, service in
+        Self(from: .either, decoding: .none) { response, service in
             try service.checkEnvelope(of: &response)
         }
     }
-}
-
-/// Where a serializer reads the body of an answer.
-enum BodySource: Sendable {
-    /// In ``APIResponse/body``.
-    case memory
-    /// In ``APIResponse/file``.
-    case file
-    /// In one of the two, or not at all.
-    case either
 }

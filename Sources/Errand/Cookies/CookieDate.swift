@@ -1,9 +1,9 @@
-import Foundation
+package import Foundation
 
 /// Parses the dates of `Expires` (RFC 6265bis section 5.1.1), in which fields may have any order and separators.
-enum CookieDate {
+package enum CookieDate {
     /// The date in the bytes; `nil` when there is none.
-    static func parse(_ bytes: some Collection<UInt8>) -> Date? {
+    package static func parse(_ bytes: some Collection<UInt8>) -> Date? {
         var fields = Fields()
         for token in bytes.split(whereSeparator: isDelimiter) { fields.assign(token) }
         return fields.date

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// The scheme, host and port of a URL (RFC 6454), which determine where secrets may be sent.
 ///
@@ -29,7 +29,7 @@ extension Origin: CustomStringConvertible {
 
 extension URL {
     /// Returns whether scheme, host and port are equal; `false` for a URL without a host.
-    func hasSameOrigin(as other: URL) -> Bool {
+    package func hasSameOrigin(as other: URL) -> Bool {
         guard let origin = Origin(self) else { return false }
         return origin == Origin(other)
     }

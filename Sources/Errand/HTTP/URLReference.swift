@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A URL or a relative reference in a server's `Location` or `Link` (RFC 3986 section 4.1).
 ///
@@ -124,7 +124,7 @@ struct URLAuthority {
 
 extension URL {
     /// Creates a URL that is exactly `text`; `nil` when Foundation would have to change it.
-    init?(verbatim text: String) {
+    package init?(verbatim text: String) {
         self.init(string: text)
         guard absoluteString == text else { return nil }
     }

@@ -63,6 +63,19 @@ final class APICall<Value: Sendable>: Sendable {
     /// Whether an expired login is renewed for this load.
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
+    /// Returns what request adapters know of a send.
+    func adapterContext(attempt: Int, in generation: Int, clock: any APIClock) -> AdapterContext {
+        AdapterContext(
+            id: id,
+            method: draft.method,
+            path: Redaction.path(draft.path),
+            attempt: attempt,
+            loginGeneration: generation,
+            environment: service.environment,
+            clock: clock
+        )
+    }
+
     /// Whether the load may share an exchange.
     let isCoalescing: Bool
 

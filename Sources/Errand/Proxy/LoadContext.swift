@@ -54,3 +54,33 @@ final class LoadContext: Sendable {
         return loads.map(\.summary)
     }
 }
+
+extension LoadContext {
+    /// Sends a load that is in the table, and calls `ended` once on the main actor.
+    func send<Value>(
+        _ call: APICall<Value>,
+        ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
+    ) {
+        start(call.id, in: call.lane) { [self] slot in
+            let result = await result(of: call, slot)
+            delivery.deliver { ended(result) }
+        }
+    }
+
+    /// Returns the outcome of a load that has its first place in the queue.
+    func result<Value>(of call: APICall<Value>, _ slot: QueueSlot) async -> Result<APIAnswer<Value>, APIError> {
+        // A load that may share an exchange has its turn with that.
+        if !call.isCoalescing { call.turn?.open() }
+        do throws(APIError) {
+            return .success(
+                try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
+                    () async throws(APIError) in
+                    var runner = LoadRunner(call, self, slot)
+                    return try await runner.run()
+                }
+            )
+        } catch {
+            return .failure(error.worded(by: call.service.errorMessages))
+        }
+    }
+}

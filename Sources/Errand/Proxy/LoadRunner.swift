@@ -6,6 +6,8 @@ struct LoadRunner<Value: Sendable> {
     let context: LoadContext
     var slot: QueueSlot
     private var retry = RetryState()
+    /// What adapters know of the current send; boxed, because most loads have none.
+    private var send: Boxed<AdapterContext>?
 
     init(_ call: APICall<Value>, _ context: LoadContext, _ slot: QueueSlot) {
         self.call = call
@@ -22,11 +24,11 @@ struct LoadRunner<Value: Sendable> {
         while true {
             let generation = try await loginGeneration()
             do throws(APIError) {
-                var response = try await response(in: generation)
-                let statuses = call.options.acceptedStatuses
-                let value = try call.serializer.value(of: &response, from: call.service, accepting: statuses)
-                if call.loginRole == .signIn, response.isSuccess { call.service.login.didSignIn() }
-                return APIAnswer(value: value, response: response)
+                let response = try await response(in: generation)
+                let isAdapted = call.service.adapters.adaptsAnswers
+                let answer = isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
+                if call.loginRole == .signIn, answer.response.isSuccess { call.service.login.didSignIn() }
+                return answer
             } catch {
                 context.loads.discardFile(of: call.id)
                 try await recover(from: error.withoutFile.of(call.draft.method, path: call.draft.path), in: generation)
@@ -51,10 +53,10 @@ struct LoadRunner<Value: Sendable> {
             try await slot.acquire()
             defer { slot.release() }
             // Not before it is admitted: a queued load costs no body, and its headers are current.
-            return try await exchange(adaptedRequest())
+            return try await exchange(request(in: generation))
         }
         // Before it is compared with others: loads share what is sent.
-        let request = try await adaptedRequest()
+        let request = try await request(in: generation)
         if request.isShareable {
             return try await context.shared.response(to: request, of: call, in: generation, context)
         }
@@ -74,29 +76,81 @@ struct LoadRunner<Value: Sendable> {
             host: slot.host,
             context: context
         )
-        let statuses = call.options.acceptedStatuses
         // Other serializers read such an answer in memory.
-        let stored = call.serializer.source == .file ? statuses : []
-        let response = try await exchange.send(request, storing: stored, progress: call.progress)
-        if var refusal = response.shortJSON {
-            if let failure = call.serializer.failure(of: refusal, from: call.service, accepting: statuses) {
-                throw failure
-            }
-            try call.service.checkEnvelope(of: &refusal)
-            return response.having(statementOf: refusal)
-        }
-        return response
+        let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
+        return try await exchange.send(request, storing: stored, progress: call.progress)
     }
 
     /// Returns what is sent for the load, except for its cookies.
-    private func adaptedRequest() async throws(APIError) -> HTTPRequest {
+    private mutating func request(in generation: Int) async throws(APIError) -> HTTPRequest {
         let common = try await call.service.common()
-        var request = try call.draft.request(for: call.service, with: common)
-        // The app may add secrets to the URL, which another origin must not receive.
-        if !call.draft.leavesOrigin(of: call.service) { request = try await call.service.adapted(request) }
+        guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, in: generation) }
+        return try complete(call.draft.request(for: call.service, with: common))
+    }
+
+    private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
         // Not before the headers are there: after a logout they are another account's.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
+    }
+
+    private func answer(in response: APIResponse) throws(APIError) -> APIAnswer<Value> {
+        var response = try checked(response)
+        let statuses = call.options.acceptedStatuses
+        let value = try call.serializer.value(of: &response, from: call.service, accepting: statuses)
+        return APIAnswer(value: value, response: response)
+    }
+
+    /// Returns an answer with the code and message of its file.
+    ///
+    /// - Throws: The failure in the file.
+    private func checked(_ response: APIResponse) throws(APIError) -> APIResponse {
+        guard var refusal = response.shortJSON else { return response }
+        let statuses = call.options.acceptedStatuses
+        if let failure = call.serializer.failure(of: refusal, from: call.service, accepting: statuses) { throw failure }
+        try call.service.checkEnvelope(of: &refusal)
+        return response.having(statementOf: refusal)
+    }
+
+    // MARK: Adapters
+
+    private mutating func adaptedRequest(
+        with common: CommonValues,
+        in generation: Int
+    ) async throws(APIError) -> HTTPRequest {
+        guard let attempt = context.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
+        var send = call.adapterContext(attempt: attempt, in: generation, clock: context.clock)
+        let request = try complete(await call.service.request(of: call.draft, with: common, send))
+        send.request = request
+        self.send = Boxed(wrappedValue: send)
+        return request
+    }
+
+    private func adaptedAnswer(in response: APIResponse) async throws(APIError) -> APIAnswer<Value> {
+        guard let send = send?.wrappedValue else { return try answer(in: response) }
+        let response = try await call.service.adapted(response, send)
+        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
+        return call.service.adapters.data.isEmpty ? try answer(in: response) : try await answer(in: response, send)
+    }
+
+    /// Returns the value of an answer whose data are adapted before they are decoded.
+    private func answer(
+        in response: APIResponse,
+        _ send: AdapterContext
+    ) async throws(APIError) -> APIAnswer<Value> {
+        var response = try checked(response)
+        let (service, statuses) = (call.service, call.options.acceptedStatuses)
+        guard let part = try call.serializer.decodedData(of: response, from: service, accepting: statuses) else {
+            return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)
+        }
+        let data = try await service.adapted(part.data, of: response, send)
+        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
+        response.body = part.body(with: data)
+        do throws(APIError) {
+            return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)
+        } catch {
+            throw error.explained(byAdapted: data)
+        }
     }
 
     // MARK: After a failure
@@ -106,6 +160,7 @@ struct LoadRunner<Value: Sendable> {
     /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
     private mutating func recover(from error: APIError, in generation: Int) async throws(APIError) {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
+        if let requested = error.underlying as? RequestedRetry { return try await sendAgain(requested.retry, error) }
         if error.type == .loginExpired, call.renewsLogin, !retry.hasBeenReplayed, isAnswerOfService(error) {
             retry.hasBeenReplayed = true
             return try await renewLogin(after: generation, error)
@@ -132,20 +187,32 @@ struct LoadRunner<Value: Sendable> {
         }
     }
 
-    private mutating func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
-        let clock = context.clock
-        let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
-        guard retry.count < policy.maxRetries, policy.isRetryable(error) else { throw error }
-        let isPostponed = policy.retryAfterAppliesToAllMethods && serverDelay != nil && error.isOfPostponedRequest
-        guard call.draft.isRepeatable || isPostponed else { throw error }
-        guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
-        let delay = max(policy.delay(before: retry.count), serverDelay ?? .zero)
-        retry.count += 1
+    /// Waits until the load is to be sent again, as an adapter asks for it.
+    private func sendAgain(_ retry: AdapterRetry, _ error: APIError) async throws(APIError) {
+        guard context.loads.setSentAgain(call.id) else {
+            throw error.caused(by: APIError(error.type, reason: error.reason, underlying: retry))
+        }
+        try await sleep(for: retry.delay)
+    }
+
+    private func sleep(for delay: Duration) async throws(APIError) {
         do {
-            try await clock.sleep(for: delay)
+            try await context.clock.sleep(for: delay)
         } catch {
             throw APIError(.cancelled)
         }
+    }
+
+    private mutating func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
+        let clock = context.clock
+        let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
+        guard Int(retry.count) < policy.maxRetries, policy.isRetryable(error) else { throw error }
+        let isPostponed = policy.retryAfterAppliesToAllMethods && serverDelay != nil && error.isOfPostponedRequest
+        guard call.draft.isRepeatable || isPostponed else { throw error }
+        guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
+        let delay = max(policy.delay(before: Int(retry.count)), serverDelay ?? .zero)
+        retry.count += 1
+        try await sleep(for: delay)
     }
 
     private func waitForNetwork(after error: APIError, limit: Duration) async throws(APIError) {
@@ -163,40 +230,10 @@ struct LoadRunner<Value: Sendable> {
     }
 }
 
-extension LoadContext {
-    /// Sends a load that is in the table, and calls `ended` once on the main actor.
-    func send<Value>(
-        _ call: APICall<Value>,
-        ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
-    ) {
-        start(call.id, in: call.lane) { [self] slot in
-            let result = await result(of: call, slot)
-            delivery.deliver { ended(result) }
-        }
-    }
-
-    /// Returns the outcome of a load that has its first place in the queue.
-    func result<Value>(of call: APICall<Value>, _ slot: QueueSlot) async -> Result<APIAnswer<Value>, APIError> {
-        // A load that may share an exchange has its turn with that.
-        if !call.isCoalescing { call.turn?.open() }
-        do throws(APIError) {
-            return .success(
-                try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
-                    () async throws(APIError) in
-                    var runner = LoadRunner(call, self, slot)
-                    return try await runner.run()
-                }
-            )
-        } catch {
-            return .failure(error.worded(by: call.service.errorMessages))
-        }
-    }
-}
-
 /// What has been tried for one load.
 private struct RetryState {
     var hasBeenReplayed = false
-    var count = 0
+    var count: Int32 = 0
 }
 
 extension HTTPRequest {

@@ -91,6 +91,27 @@ final class LoadTable: Sendable {
         file?.remove()
     }
 
+    /// Counts a send of a load with adapters.
+    ///
+    /// - Returns: Its number, 1 for the first one; `nil` when the load has ended.
+    func countSend(of id: RequestID) -> Int? {
+        loads.withLock { loads in
+            loads[id]?.sends &+= 1
+            return loads[id].map { Int($0.sends) }
+        }
+    }
+
+    /// Records that an adapter has a load sent again.
+    ///
+    /// - Returns: Whether the load is active and this is the first time.
+    func setSentAgain(_ id: RequestID) -> Bool {
+        loads.withLock { loads in
+            guard loads[id]?.hasBeenSentAgain == false else { return false }
+            loads[id]?.hasBeenSentAgain = true
+            return true
+        }
+    }
+
     /// Whether a new load of a request may share the ending of `id`: not if that waits for a login which needs the new load.
     func mayJoin(_ id: RequestID, as role: LoginRole) -> Bool {
         loads.withLock { loads in
@@ -111,6 +132,10 @@ struct ActiveLoad {
     /// The session that it ends with; `nil` for a plain call.
     let login: LoginSession?
     let loginRole: LoginRole
+    /// Whether an adapter has had it sent again.
+    fileprivate(set) var hasBeenSentAgain = false
+    /// How often it has been sent; counted only where there are adapters.
+    fileprivate(set) var sends: Int32 = 0
     /// Delivers the ending of a cancelled load.
     private let cancelled: @Sendable () -> Void
     fileprivate(set) var waiting: (sequence: UInt64, lane: QueueLane)?

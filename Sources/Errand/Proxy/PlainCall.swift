@@ -139,11 +139,11 @@ struct PlainCall: Sendable {
     }
 }
 
-/// Whether closures of the service have completed the request of a call, whose errors may have the answer of another request.
+/// Whether closures and adapters of the service have returned, whose errors may have the answer of another request.
 private final class Preparation: Sendable {
     private let state = Atomic(false)
 
-    /// Whether the last one of them has not returned, or has thrown an error.
+    /// Whether the last ones of them have not returned, or have thrown an error.
     var isUnfinished: Bool { state.load(ordering: .acquiring) }
 
     func begin() { state.store(true, ordering: .releasing) }
@@ -156,6 +156,7 @@ extension APIService {
     fileprivate func forPlainCall(as role: LoginRole, _ preparation: Preparation) -> APIService {
         var service = self
         (service.commonParams, service.envelope, service.failureReader) = (nil, nil, nil)
+        service.adapters = adapters.forPlainCall(preparation)
         if role.isLoginRequest { service.loginExpiredStatuses = [] }
         if let commonHeaders {
             service.commonHeaders = {
@@ -165,13 +166,22 @@ extension APIService {
                 return headers
             }
         }
-        if let adapt {
-            service.adapt = { request in
-                preparation.begin()
-                try await adapt(&request)
-                preparation.end()
-            }
-        }
         return service
+    }
+}
+
+extension AdapterLists {
+    /// Those of requests and answers.
+    fileprivate func forPlainCall(_ preparation: Preparation) -> AdapterLists {
+        var lists = AdapterLists()
+        if !request.isEmpty {
+            lists.request = [.adapting { _, _ in preparation.begin() }] + request
+            lists.request.append(.adapting { _, _ in preparation.end() })
+        }
+        if !response.isEmpty {
+            lists.response = [.adapting { _, _ in preparation.begin() }] + response
+            lists.response.append(.adapting { _, _ in preparation.end() })
+        }
+        return lists
     }
 }

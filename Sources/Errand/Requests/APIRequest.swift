@@ -99,6 +99,10 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     public override var coalescesIdentical: Bool { hooks.options.coalescesIdentical }
     public override var reportsProgress: Bool { hooks.options.reportsProgress }
     public override var presentsErrors: Bool { hooks.options.presentsErrors }
+    public override var paramAdapters: [any ParamAdapter] { hooks.options.paramAdapters }
+    public override var requestAdapters: [any RequestAdapter] { hooks.options.requestAdapters }
+    public override var responseAdapters: [any ResponseAdapter] { hooks.options.responseAdapters }
+    public override var dataAdapters: [any DataAdapter] { hooks.options.dataAdapters }
 
     /// Returns the parameters of this request, and `params`, which replace others of the same name.
     public override func reformParams(_ params: APIParams?) -> APIParams? {
@@ -139,6 +143,14 @@ public struct APIRequestOptions: Sendable {
     public var reportsProgress: Bool
     /// Whether failed loads are shown by an ``ErrorPresenter``; true by default.
     public var presentsErrors: Bool
+    /// Change the parameters of each send, after those of the service; none by default.
+    public var paramAdapters: [any ParamAdapter]
+    /// Change each request, after those of the service; none by default.
+    public var requestAdapters: [any RequestAdapter]
+    /// Change each answer, after those of the service; none by default.
+    public var responseAdapters: [any ResponseAdapter]
+    /// Change the data of each success, after those of the service; none by default.
+    public var dataAdapters: [any DataAdapter]
 
     /// Creates options; each is the default unless given.
     public init(
@@ -153,7 +165,11 @@ public struct APIRequestOptions: Sendable {
         releasePolicy: ReleasePolicy = .cancel,
         isLoginRequest: Bool = false,
         reportsProgress: Bool = false,
-        presentsErrors: Bool = true
+        presentsErrors: Bool = true,
+        paramAdapters: [any ParamAdapter] = [],
+        requestAdapters: [any RequestAdapter] = [],
+        responseAdapters: [any ResponseAdapter] = [],
+        dataAdapters: [any DataAdapter] = []
     ) {
         self.priority = priority
         self.retryPolicy = retryPolicy
@@ -167,5 +183,7 @@ public struct APIRequestOptions: Sendable {
         self.isLoginRequest = isLoginRequest
         self.reportsProgress = reportsProgress
         self.presentsErrors = presentsErrors
+        (self.paramAdapters, self.requestAdapters) = (paramAdapters, requestAdapters)
+        (self.responseAdapters, self.dataAdapters) = (responseAdapters, dataAdapters)
     }
 }

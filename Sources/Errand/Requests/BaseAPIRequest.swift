@@ -154,6 +154,15 @@ public import Observation
     /// Whether failed loads are shown by the ``ErrorPresenter`` of this request or of its proxy; true by default.
     open var presentsErrors: Bool { true }
 
+    /// Change the parameters of each send, after the ``APIService/paramAdapters`` of the service; none by default.
+    open var paramAdapters: [any ParamAdapter] { [] }
+    /// Change each request, after the ``APIService/requestAdapters`` of the service; none by default.
+    open var requestAdapters: [any RequestAdapter] { [] }
+    /// Change each answer, after the ``APIService/responseAdapters`` of the service; none by default.
+    open var responseAdapters: [any ResponseAdapter] { [] }
+    /// Change the data of each success, after the ``APIService/dataAdapters`` of the service; none by default.
+    open var dataAdapters: [any DataAdapter] { [] }
+
     /// Returns the parameters to send, from those of the param source; returns them unchanged by default.
     open func reformParams(_ params: APIParams?) -> APIParams? { params }
 

@@ -139,6 +139,13 @@ extension APIManager {
             }
             service.envelope = envelope
         }
+        let adapters = AdapterLists(
+            params: paramAdapters,
+            request: requestAdapters,
+            response: responseAdapters,
+            data: dataAdapters
+        )
+        if !adapters.isEmpty { service.adapters.append(adapters) }
         if !isLoginRequest { service.login.readRenewalDate(for: service) }
         // A refused sign-in is a wrong password, not an expired login.
         if isLoginRequest {

@@ -61,8 +61,8 @@ public struct APIEnvironment: Sendable {
 extension APIEnvironment {
     /// The environment for which a closure of a service or a relogin handler is called; `nil` outside of such a call.
     ///
-    /// It is that of the load in ``APIService/commonHeaders``, ``APIService/commonParams`` and ``APIService/adapt``, and that of the
-    /// loads that need the login in all members of ``ReloginHandler``, however the service's environment has changed since:
+    /// It is that of the load in ``APIService/commonHeaders``, ``APIService/commonParams`` and in adapters, and that of the loads
+    /// that need the login in all members of ``ReloginHandler``, however the service's environment has changed since:
     ///
     /// ```swift
     /// service.commonHeaders = { ["Authorization": await store.token(of: .current)] }

@@ -19,7 +19,7 @@ public struct APIService: Sendable {
         private(set) var login: LoginSession
         var commonHeaders: (@Sendable () async throws -> HTTPHeaders)?
         var commonParams: (@Sendable () async throws -> APIParams?)?
-        var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)?
+        var adapters = AdapterLists()
         var envelope: Envelope? = Envelope()
         var failureReader: FailureReader? = .problemDetails
         var timeout: Duration = .seconds(60)
@@ -80,8 +80,8 @@ public struct APIService: Sendable {
     ///
     /// The task is that of the load, which a cancel of the load cancels; ``APIEnvironment/current`` is the environment of the
     /// load. The load fails with an ``APIError`` that it throws as if the exchange had, and with `invalidRequest` after any
-    /// other, and after a `cancelled` while the load itself is not cancelled. Like ``adapt``, it must not wait for a load of
-    /// the same proxy; ``ReloginHandler/loginRenewalDate`` is for a token that has to be renewed.
+    /// other, and after a `cancelled` while the load itself is not cancelled. Like ``requestAdapters``, it must not
+    /// wait for a load of the same proxy; ``ReloginHandler/loginRenewalDate`` is for a token that has to be renewed.
     public var commonHeaders: (@Sendable () async throws -> HTTPHeaders)? {
         get { contents.commonHeaders }
         set { contents.commonHeaders = newValue }
@@ -93,19 +93,10 @@ public struct APIService: Sendable {
         get { contents.commonParams }
         set { contents.commonParams = newValue }
     }
-    /// Changes each request last of all, for instance to sign it; `nil`, the default, changes nothing.
-    ///
-    /// Called at every send, also after a relogin and before a retry, when the request has its headers and its body, but not yet
-    /// its cookies; not for redirects, nor for ``APIProxy/send(_:progress:)``, nor for a link from the server to another origin
-    /// (``LinkStrategy/allowedOrigins``). Any thread. ``APIEnvironment/current`` and its errors are as in ``commonHeaders``.
-    ///
-    /// A load with ``BaseAPIRequest/coalescesIdentical`` is adapted before it queues, and shares an exchange only with loads that
-    /// were adapted to the very same request. What makes each request different, such as a nonce, leaves nothing to share.
-    ///
-    /// Its time counts against ``QueueLimits`` and not against ``timeout``, so it must not wait for a load of the same proxy.
-    public var adapt: (@Sendable (inout HTTPRequest) async throws -> Void)? {
-        get { contents.adapt }
-        set { contents.adapt = newValue }
+    /// All adapters.
+    var adapters: AdapterLists {
+        get { contents.adapters }
+        set { contents.adapters = newValue }
     }
     /// The wrapper of every answer; `nil` decodes answers as a whole.
     ///

@@ -27,25 +27,12 @@ extension APIService {
         return common
     }
 
-    /// Returns the request as it is sent.
-    func adapted(_ request: HTTPRequest) async throws(APIError) -> HTTPRequest {
-        guard let adapt else { return request }
-        do {
-            return try await EnvironmentScope.$current.withValue(environment) {
-                var request = request
-                try await adapt(&request)
-                return request
-            }
-        } catch {
-            throw failure(error, "the service could not adapt the request")
-        }
-    }
-
-    private func failure(_ error: any Error, _ reason: String) -> APIError {
+    /// Returns the failure of a load whose closure or adapter has thrown `error`: that error, or one of `type`.
+    func failure(_ error: any Error, _ reason: String, as type: APIErrorType = .invalidRequest) -> APIError {
         if let error = error as? APIError {
             // Something else was cancelled, for which the load must not end as cancelled.
             guard error.type == .cancelled, !Task.isCancelled else { return error }
         }
-        return APIError(.invalidRequest, messages: errorMessages, reason: reason, underlying: error)
+        return APIError(type, messages: errorMessages, reason: reason, underlying: error)
     }
 }

@@ -11,13 +11,16 @@ final class ReloginScope: Sendable {
     private let login: ObjectIdentifier
     private let logins: LoginSessions
     private let environment: APIEnvironment
+    /// What the scope is for, other than a relogin.
+    private let owner: ObjectIdentifier?
     // A relogin of one service may need another service, whose login has expired as well.
     private let outer: ReloginScope?
     private let hasEnded = Atomic(false)
 
     /// Begins a scope inside the current one.
-    init(of service: APIService) {
+    init(of service: APIService, owner: AnyObject? = nil) {
         login = ObjectIdentifier(service.login)
+        self.owner = owner.map(ObjectIdentifier.init)
         (logins, environment) = (service.logins, service.environment)
         outer = Self.current?.innermostOpen
     }
@@ -30,10 +33,19 @@ final class ReloginScope: Sendable {
     /// Whether the current task runs in a handler of any session.
     static var isOpen: Bool { current?.innermostOpen != nil }
 
-    /// Whether the current task runs in a handler of `login`.
+    /// Whether the current task runs in a handler of `login`, or in one for which loads of all services are login requests.
     static func covers(_ login: LoginSession) -> Bool {
         var scope = current?.innermostOpen
-        while let next = scope, next.login != ObjectIdentifier(login) { scope = next.outer?.innermostOpen }
+        while let next = scope, next.login != ObjectIdentifier(login), next.owner == nil {
+            scope = next.outer?.innermostOpen
+        }
+        return scope != nil
+    }
+
+    /// Whether the current task runs in a scope of `owner`.
+    static func belongs(to owner: AnyObject) -> Bool {
+        var scope = current?.innermostOpen
+        while let next = scope, next.owner != ObjectIdentifier(owner) { scope = next.outer?.innermostOpen }
         return scope != nil
     }
 
@@ -52,6 +64,27 @@ final class ReloginScope: Sendable {
     private var innermostOpen: ReloginScope? {
         hasEnded.load(ordering: .relaxed) ? outer?.innermostOpen : self
     }
+}
+
+extension APIService {
+    /// Runs `work`, in which loads of all services are login requests, as in ``ReloginHandler/relogin()``.
+    ///
+    /// They neither queue nor wait for a relogin, and the default service has the environment of this one.
+    ///
+    /// For what loads wait for while they have places in the queue, for which `work` would wait otherwise.
+    package func withLoginRequests<Result>(
+        of owner: AnyObject,
+        _ work: () async throws -> Result
+    ) async rethrows -> Result {
+        let scope = ReloginScope(of: self, owner: owner)
+        defer { scope.end() }
+        return try await EnvironmentScope.$current.withValue(environment) {
+            try await ReloginScope.$current.withValue(scope, operation: work)
+        }
+    }
+
+    /// Returns whether the current task, or the load that it carries, has begun in ``withLoginRequests(of:_:)`` of `owner`.
+    package static func isInLoginRequests(of owner: AnyObject) -> Bool { ReloginScope.belongs(to: owner) }
 }
 
 /// The role of a load in signing in.

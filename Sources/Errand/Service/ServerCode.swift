@@ -88,7 +88,7 @@ extension ServerCode: Encodable {
 
 extension ServerCode {
     /// Creates the code that a JSON value is; `nil` for `null`, arrays and objects.
-    init?(json: JSONValue?) {
+    package init?(json: JSONValue?) {
         switch json {
         case .int(let number): self.init(String(number))
         case .double(let number): self.init("\(number)")

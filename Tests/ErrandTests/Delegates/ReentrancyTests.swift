@@ -66,7 +66,7 @@ struct ReentrancyTests {
 
     /// The closures of a service, which are called off the main actor.
     enum Question: CaseIterable, Sendable {
-        case commonHeaders, commonParams, adapt
+        case commonHeaders, commonParams, requestAdapter
     }
 
     @Test(.fault(74), arguments: Question.allCases)
@@ -85,7 +85,8 @@ struct ReentrancyTests {
                     proxy?.cancelAllRequests()
                     return nil
                 }
-            case .adapt: $0.adapt = { [weak proxy] _ in proxy?.cancelAllRequests() }
+            case .requestAdapter:
+                $0.requestAdapters = [.adapting { [weak proxy] _, _ in proxy?.cancelAllRequests() }]
             }
         }
         let screen = Screen()

@@ -111,6 +111,18 @@ struct SentinelTests {
                 parameters: ["rel": "next", "title": Self.secret]
             )
         ]
+        values["AdapterContext"] = [
+            AdapterContext(
+                id: .next(),
+                method: .get,
+                path: "/secrets",
+                attempt: 1,
+                loginGeneration: 0,
+                environment: APIEnvironment("staging", baseURL: Self.url, headers: Self.headers),
+                clock: SystemClock(),
+                request: HTTPRequest(.post, Self.url, headers: Self.headers, body: .data(Self.bytes))
+            )
+        ]
         values["PageStrategyError"] = [try #require(wrongCursor())]
         values["PageModel"] = [try JSONDecoder().decode(PageModel<String>.self, from: answer.body)]
         return values
@@ -260,6 +272,7 @@ struct SentinelTests {
 
     /// Types whose values contain numbers, names, paths of files, or parts of the app's code.
     private static let harmless: Set = [
+        "AdapterRetry", "ClosureAdapter",
         "APIErrorType", "CookieFileError", "CookieRefusal", "DefaultTransport", "Destination", "Direction",
         "DownloadedFile",
         "Envelope", "ErrorMessages", "Event", "FailurePolicy", "FailureReader", "Generation", "HTTPLimits",

@@ -20,7 +20,7 @@ struct BodyLinkTests {
         var service = APIService(baseURL: URL("https://shop.test/api"))
         (service.envelope, service.retryPolicy) = (nil, .never)
         service.commonParams = { ["v": 1] }
-        service.adapt = { $0.headers["X-Signature"] = "s3cret" }
+        service.requestAdapters = [.adapting { request, _ in request.headers["X-Signature"] = "s3cret" }]
         let list = Texts(proxy: APIProxy(service: service, transport: transport))
         list.customStrategy = strategy
         return (list, transport)
@@ -151,7 +151,11 @@ struct BodyLinkTests {
         let transport = ScriptedTransport { _ in answers.next() }
         var service = APIService(baseURL: URL("https://shop.test/api"))
         (service.envelope, service.retryPolicy, service.reloginHandler) = (nil, .never, account)
-        service.adapt = { $0.url.append(queryItems: [URLQueryItem(name: "signature", value: "s3cret")]) }
+        service.requestAdapters = [
+            .adapting { request, _ in
+                request.url.append(queryItems: [URLQueryItem(name: "signature", value: "s3cret")])
+            }
+        ]
         let list = Texts(proxy: APIProxy(service: service, transport: transport))
         list.customStrategy = LinkStrategy(next: .body("next"), allowedOrigins: [URL("https://pages.test")])
         let error: APIError? = await {

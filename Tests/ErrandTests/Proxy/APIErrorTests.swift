@@ -124,7 +124,9 @@ struct APIErrorTests {
         guard failure != .noService else { return nil }
         return .sample {
             $0.loginExpiredStatuses = failure == .login ? [500] : []
-            if failure == .adapting { $0.adapt = { _ in throw APIError(.security, reason: "no key") } }
+            if failure == .adapting {
+                $0.requestAdapters = [.adapting { _, _ in throw APIError(.security, reason: "no key") }]
+            }
         }
     }
 

@@ -49,7 +49,9 @@ struct DeadlineTests {
     @Test func `A load whose service never returns from adapting ends as a timeout`() async {
         let never = Latch()
         defer { never.open() }
-        let proxy = proxy(ScriptedTransport()) { $0.adapt = { _ in await never.waitIgnoringCancellation() } }
+        let proxy = proxy(ScriptedTransport()) {
+            $0.requestAdapters = [.adapting { _, _ in await never.waitIgnoringCancellation() }]
+        }
         let request = load(proxy)
         await clock.waitForSleepers()
         clock.advance(by: .seconds(10))

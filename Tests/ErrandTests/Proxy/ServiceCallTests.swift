@@ -52,7 +52,11 @@ struct ServiceCallTests: SessionScene {
         var service = APIService.sample()
         service.commonHeaders = { ["X-Client": "ios", "Accept": "*/*"] }
         service.commonParams = { throw APIError(.security, reason: "parameters do not apply") }
-        service.adapt = { $0.headers["X-Signature"] = "\($0.method) \($0.headers["Accept"] ?? "")" }
+        service.requestAdapters = [
+            .adapting { request, _ in
+                request.headers["X-Signature"] = "\(request.method) \(request.headers["Accept"] ?? "")"
+            }
+        ]
         let answer = try await send("/a", .put, headers: ["Accept": "text/css"], by: proxy(echoing), to: service)
         #expect(answer.status == 200)
         let sent = try #require(echoing.requests.first)
@@ -101,11 +105,11 @@ struct ServiceCallTests: SessionScene {
         let proxy = proxy(transport)
         let other = try await send("/other", by: proxy)
         var service = APIService.sample()
-        service.adapt = { $0.headers["X-Signature"] = "1" }
+        service.requestAdapters = [.adapting { request, _ in request.headers["X-Signature"] = "1" }]
         service.commonHeaders = { ["X-Client": "ios"] }
         #expect(try await send("/a", by: proxy, to: service).status == 404)
         if adapts {
-            service.adapt = { _ in throw APIError(.http, response: other) }
+            service.requestAdapters = [.adapting { _, _ in throw APIError(.http, response: other) }]
         } else {
             service.commonHeaders = { throw APIError(.http, response: other) }
         }

@@ -8,11 +8,13 @@ enum Backend {
         var service = bookshop(server)
         let cookies = CookieJar()
         service.cookies = cookies
-        service.adapt = { request in
-            guard request.method != .get else { return }
-            let token = cookies.cookies(for: request.url).first { $0.name == "csrftoken" }
-            request.headers["X-CSRFToken"] = token?.value
-        }
+        service.requestAdapters = [
+            .adapting { request, _ in
+                guard request.method != .get else { return }
+                let token = cookies.cookies(for: request.url).first { $0.name == "csrftoken" }
+                request.headers["X-CSRFToken"] = token?.value
+            }
+        ]
         return service
     }
 

@@ -15,5 +15,7 @@ public struct AdapterContext: Sendable {
     /// The clock of the proxy.
     public let clock: any APIClock
     /// The request of this send as the request adapters left it; `nil` for parameter and request adapters.
-    public let request: HTTPRequest?
+    public internal(set) var request: HTTPRequest?
+    /// The parameters of this send, for adapters of parameters and requests that sign them.
+    package internal(set) var sentParams: SentParams?
 }

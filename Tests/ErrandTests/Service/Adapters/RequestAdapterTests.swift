@@ -4,15 +4,15 @@ import Testing
 
 @testable import Errand
 
-/// The changes that a service makes to each request before it is sent.
-@MainActor @Suite("A service adapts its requests", .timeLimit(.minutes(10)))
-struct AdaptTests {
+/// The changes that request adapters make before a request is sent.
+@MainActor @Suite("Request adapters change requests before they are sent", .timeLimit(.minutes(10)))
+struct RequestAdapterTests {
     private struct Unsigned: Error {}
 
     private let screen = Screen()
 
     private func service(_ adapt: @escaping @Sendable (inout HTTPRequest) async throws -> Void) -> APIService {
-        .sample { $0.adapt = adapt }
+        .sample { $0.requestAdapters = [.adapting { request, _ in try await adapt(&request) }] }
     }
 
     @Test func `It receives the whole request, and its changes are sent`() async {
@@ -85,7 +85,9 @@ struct AdaptTests {
         while proxy.sharedLoadCount < 1 { await Task.yield() }
         var copy = adapting
         if how == "state" { _ = language.next() }
-        if how == "copies" { copy.adapt = { $0.headers["X-Key"] = "of the copy" } }
+        if how == "copies" {
+            copy.requestAdapters = [.adapting { request, _ in request.headers["X-Key"] = "of the copy" }]
+        }
         let second = joining(proxy, copy)
         second.loadData()
         while proxy.sharedLoadCount < 2 { await Task.yield() }

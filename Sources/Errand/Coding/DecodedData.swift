@@ -1,0 +1,101 @@
+import Foundation
+
+/// The part of an answer that is decoded: what is under the envelope's data key, or the whole body.
+struct DecodedData {
+    private let body: Data
+    private let range: Range<Data.Index>
+
+    /// The JSON text of the part.
+    var data: Data { Data(body[range]) }
+
+    /// Returns the body with another text in place of the part.
+    func body(with data: Data) -> Data { body[..<range.lowerBound] + data + body[range.upperBound...] }
+
+    fileprivate init(_ body: Data, _ range: Range<Data.Index>? = nil) {
+        (self.body, self.range) = (body, range ?? body.startIndex..<body.endIndex)
+    }
+}
+
+/// Where a serializer reads the body of an answer.
+enum BodySource: Sendable {
+    /// In ``APIResponse/body``.
+    case memory
+    /// In ``APIResponse/file``.
+    case file
+    /// In one of the two, or not at all.
+    case either
+}
+
+/// Of which answers a serializer decodes something, which data adapters change; the later cases comprise more.
+enum DecodedAnswers: Int, Sendable {
+    case none
+    /// Those in the format of the decoder for which there is an envelope.
+    case enveloped
+    /// Those in the format of the decoder.
+    case readable
+    /// Those with a 2xx status.
+    case successes
+    case all
+
+    /// Those of which `type` is decoded: an optional is `nil` for another status than 2xx.
+    static func of<Value>(_ type: Value.Type) -> DecodedAnswers { type is any OptionalValue.Type ? .successes : .all }
+
+    /// Those of this and those of `other`.
+    func union(_ other: DecodedAnswers) -> DecodedAnswers { rawValue < other.rawValue ? other : self }
+}
+
+extension APIService {
+    /// Returns the part of a success that is decoded; `nil` if nothing is, or if decoding finds the failure.
+    ///
+    /// - Throws: `decoding` where the part cannot be found in the format of the answer.
+    func decodedData(
+        of response: APIResponse,
+        in answers: DecodedAnswers
+    ) throws(APIError) -> DecodedData? {
+        guard !response.body.isEmpty, decodes(response, of: answers) else { return nil }
+        guard let envelope, !envelope.isWholeBody else {
+            return answers == .enveloped ? nil : DecodedData(response.body)
+        }
+        guard let head = try? head(of: response, in: envelope), head.isSuccess == true else { return nil }
+        guard let path = envelope.dataKey else { return DecodedData(response.body) }
+        do {
+            let range = try JSONMember.range(of: path, in: response.body, convertsNames: convertsNames(in: response))
+            return range.map { DecodedData(response.body, $0) }
+        } catch {
+            let reason = "data adapters change JSON in UTF-8, without JSON5 and a custom strategy for keys"
+            throw APIError(.decoding, messages: errorMessages, reason: reason, response: response, underlying: error)
+        }
+    }
+
+    private func decodes(_ response: APIResponse, of answers: DecodedAnswers) -> Bool {
+        switch answers {
+        case .none: false
+        case .enveloped, .readable: canDecode(response)
+        case .successes: response.isSuccess
+        case .all: true
+        }
+    }
+
+    /// Returns whether names of the answer are converted from snake case.
+    ///
+    /// - Throws: `DecodingError` for an answer whose names cannot be known.
+    private func convertsNames(in response: APIResponse) throws -> Bool {
+        if let customDecoder, !(customDecoder is JSONDecoder) {
+            _ = try JSONValue(json: response.body)
+            return false
+        }
+        guard let convertsNames = ((customDecoder as? JSONDecoder) ?? decoder).convertsNames else {
+            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "the decoder changes names"))
+        }
+        return convertsNames
+    }
+}
+
+extension APIError {
+    /// This failure to decode an answer, if adapters have left no JSON, with that as its reason.
+    func explained(byAdapted data: Data) -> APIError {
+        guard type == .decoding, (try? JSONValue(json: data)) == nil else { return self }
+        let reason = "the data adapters have left data that is not JSON"
+        return caused(by: APIError(type, reason: reason, underlying: underlying))
+    }
+}

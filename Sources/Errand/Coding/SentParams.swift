@@ -1,0 +1,98 @@
+import Foundation
+
+/// The parameters of one send as they are encoded, for adapters that sign them.
+package final class SentParams: Sendable {
+    /// One name and its text, neither of them escaped.
+    package struct Field: Sendable, Equatable {
+        package let name: String
+        package let value: String
+        /// Whether the text is that of `null`.
+        package let isNull: Bool
+
+        package init(_ name: String, _ value: String, isNull: Bool = false) {
+            (self.name, self.value, self.isNull) = (name, value, isNull)
+        }
+    }
+
+    private let draft: RequestDraft
+    private let encoder: JSONEncoder
+    private let encoding: ParamEncoding
+    private let placement: ParamPlacement
+
+    init(_ draft: RequestDraft, for service: APIService) {
+        self.draft = draft
+        encoder = service.encoder
+        encoding = draft.serializer.ownEncoding ?? service.paramEncoding
+        placement = draft.serializer.placement(for: draft.method)
+    }
+
+    /// The merged parameters as the adapters before have left them.
+    package var params: APIParams? { draft.params }
+
+    /// Whether the query is that of a URL of the server or of the app, without parameters of the load.
+    package var haveNoQuery: Bool {
+        switch draft.replacement {
+        case .request: true
+        case .link: placement != .body
+        case nil: false
+        }
+    }
+
+    /// Returns names and texts of parameters, without those in the path.
+    ///
+    /// In a query, a form and a multipart body: one for each pair, as ``ParamEncoding`` writes it; none for `null`. In other
+    /// bodies: one for each member of the object, a string without quotes and escapes, everything else as its JSON text.
+    ///
+    /// - Throws: `invalidRequest` for parameters without names, and for nested ones whose JSON text is not defined.
+    package func fields(of params: APIParams?) throws(APIError) -> [Field] {
+        guard let params else { return [] }
+        guard case .object(let members) = try params.tree(with: encoder) else {
+            throw APIError(.invalidRequest, reason: "parameters without names cannot be signed")
+        }
+        let names = PathTemplate(draft.path).names
+        var fields: [Field] = []
+        for (name, value) in members where !names.contains(name) {
+            if isWrittenAsPairs(name) {
+                fields += try FormEncoding.pairs(of: .object([name: value]), encoding).map { Field($0.name, $0.value) }
+            } else {
+                fields.append(Field(name, try text(of: value, name: name), isNull: value == .null))
+            }
+        }
+        return fields
+    }
+
+    private func isWrittenAsPairs(_ name: String) -> Bool {
+        guard placement.queryNames?.contains(name) == false else { return true }
+        return switch draft.serializer.format {
+        case .form, .multipart, .raw: true
+        case .json, .custom: false
+        }
+    }
+
+    private func text(of value: JSONValue, name: String) throws(APIError) -> String {
+        switch value {
+        case .string(let text): return text
+        case .bool(let flag): return flag ? "true" : "false"
+        case .null: return "null"
+        case .int(let number): return String(number)
+        case .array, .object:
+            guard encoder.writesNestedTextOnce else {
+                let reason = "the encoder must have .sortedKeys and not .prettyPrinted to sign the parameter \(name)"
+                throw APIError(.invalidRequest, reason: reason)
+            }
+        case .double, .decimal: break
+        }
+        do {
+            return String(decoding: try encoder.encode(value), as: UTF8.self)
+        } catch {
+            throw APIError(.invalidRequest, reason: "the parameter \(name) cannot be encoded", underlying: error)
+        }
+    }
+}
+
+extension JSONEncoder {
+    /// Whether the text of a value does not depend on the place at which it is nested, and is the same at every encoding.
+    fileprivate var writesNestedTextOnce: Bool {
+        outputFormatting.contains(.sortedKeys) && !outputFormatting.contains(.prettyPrinted)
+    }
+}

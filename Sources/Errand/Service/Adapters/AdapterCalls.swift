@@ -1,0 +1,109 @@
+import Foundation
+
+extension APIService {
+    /// Returns the request of a load as its adapters leave it.
+    func request(
+        of draft: RequestDraft,
+        with common: CommonValues,
+        _ context: AdapterContext
+    ) async throws(APIError) -> HTTPRequest {
+        // An adapter may add secrets, which another origin must not receive.
+        guard !draft.leavesOrigin(of: self) else { return try draft.request(for: self, with: common) }
+        var (draft, common, context) = (draft, common, context)
+        if !adapters.params.isEmpty {
+            context.sentParams = SentParams(draft, for: self)
+            draft.params = try await adapted(common.params?.merging(draft.params) ?? draft.params, context)
+            common.params = nil
+        }
+        let request = try draft.request(for: self, with: common)
+        // Only adapters that have adapted the parameters sign them.
+        if !adapters.params.isEmpty { context.sentParams = SentParams(draft, for: self) }
+        return adapters.request.isEmpty ? request : try await adapted(request, context)
+    }
+
+    private func adapted(_ params: APIParams?, _ context: AdapterContext) async throws(APIError) -> APIParams? {
+        let call = AdapterCall(what: "the parameters", failure: .invalidRequest)
+        return try await adapted(params, by: adapters.params, call) { try await $0.adapt(&$1, context: context) }
+    }
+
+    private func adapted(_ request: HTTPRequest, _ context: AdapterContext) async throws(APIError) -> HTTPRequest {
+        let call = AdapterCall(what: "the request", failure: .invalidRequest)
+        return try await adapted(request, by: adapters.request, call) { try await $0.adapt(&$1, context: context) }
+    }
+
+    /// Returns an answer as its adapters leave it.
+    func adapted(_ response: APIResponse, _ context: AdapterContext) async throws(APIError) -> APIResponse {
+        let call = AdapterCall(what: "the answer", failure: .decoding)
+        let adapted = try await adapted(response, by: adapters.response, call) {
+            try await $0.adapt(&$1, context: context)
+        }
+        guard adapted.file == nil || adapted.body.isEmpty else {
+            let reason = "a response adapter has set the body of an answer that is stored in a file"
+            throw APIError(.decoding, messages: errorMessages, reason: reason, response: response)
+        }
+        return adapted
+    }
+
+    /// Returns the data of an answer as its adapters leave it.
+    func adapted(
+        _ data: Data,
+        of response: APIResponse,
+        _ context: AdapterContext
+    ) async throws(APIError) -> Data {
+        let call = AdapterCall(what: "the data", failure: .decoding, response: response)
+        return try await adapted(data, by: adapters.data, call) { try await $0.adapt(&$1, context: context) }
+    }
+
+    private func adapted<Subject, Adapter>(
+        _ subject: Subject,
+        by adapters: [Adapter],
+        _ call: AdapterCall,
+        adapt: (Adapter, inout Subject) async throws -> Void
+    ) async throws(APIError) -> Subject {
+        var subject = subject
+        for adapter in adapters {
+            do {
+                guard !Task.isCancelled else { throw APIError(.cancelled) }
+                subject = try await EnvironmentScope.$current.withValue(environment) {
+                    var changed = subject
+                    try await adapt(adapter, &changed)
+                    return changed
+                }
+            } catch {
+                throw failure(error, of: adapter, call).answered(by: subject as? APIResponse ?? call.response)
+            }
+        }
+        return subject
+    }
+
+    private func failure(_ error: any Error, of adapter: Any, _ call: AdapterCall) -> APIError {
+        guard let retry = error as? AdapterRetry else {
+            return failure(error, "\(type(of: adapter)) could not adapt \(call.what)", as: call.failure)
+        }
+        let reason = "\(type(of: adapter)) has thrown AdapterRetry, the second one of this load"
+        return APIError(call.failure, messages: errorMessages, reason: reason, underlying: RequestedRetry(retry: retry))
+    }
+}
+
+/// What is adapted, for errors.
+private struct AdapterCall {
+    let what: String
+    /// The type of an error that is none of this library.
+    let failure: APIErrorType
+    /// The answer that the data are of.
+    var response: APIResponse?
+}
+
+/// Below the failure of an adapter that asks for another send of the load.
+struct RequestedRetry: Error {
+    let retry: AdapterRetry
+}
+
+extension APIError {
+    /// This error with the answer that it is about, if there is one, unless it brings one.
+    fileprivate func answered(by response: APIResponse?) -> APIError { response.map { answered(by: $0) } ?? self }
+}
+
+extension APIParams {
+    fileprivate func merging(_ other: APIParams?) -> APIParams { other.map { merging($0) } ?? self }
+}

@@ -1,0 +1,105 @@
+public import Errand
+import Foundation
+
+/// Signs requests by AWS Signature Version 4, in a header or in the query.
+///
+/// ```swift
+/// service.sign(with: AWSSignature(region: "eu-central-1", service: "execute-api") { try await store.credentials() })
+/// ```
+///
+/// Method, path, query, header lines and body are signed as the adapters before have left them, at every send: a retry and a
+/// replay have a signature of a new moment. Not signed are the cookies, which are added afterwards, and the header lines that a
+/// connection or a proxy server changes: `Accept-Encoding`, `Connection`, `Content-Length`, `Expect`, `TE`,
+/// `Transfer-Encoding`, `Upgrade`, `User-Agent`, `X-Amzn-Trace-Id` and those that begin with `Proxy-`. A redirect is followed
+/// with the signature of the first URL, which fits no other one.
+///
+/// Sealed bodies (``TrafficSealing``) are signed as they are sent; with them, the signature has to be in a header, because the
+/// query is sealed with the body.
+///
+/// A space in the query is sent as `%20` and not as `+`, because services differ in how they read the latter.
+///
+/// The load fails with `invalidRequest`, whose underlying error is a ``SigningError``, when the request cannot be signed; nothing
+/// was sent then. An ``APIError`` that `credentials` throws ends the load with that.
+public struct AWSSignature: Sendable {
+    /// Where the signature is.
+    public enum Form: Sendable, Hashable {
+        /// In the `Authorization` header.
+        case header
+        /// In the query, as in a presigned URL, which is valid for `expiry`: one second to seven days.
+        case query(expiry: Duration)
+    }
+
+    /// Which body is signed.
+    public enum Payload: Sendable, Hashable {
+        /// The bytes of the body, which are hashed before they are sent; files in chunks.
+        ///
+        /// A body with an ``Errand/HTTPBody/Stream`` cannot be hashed, and fails the load.
+        case signed
+        /// None: `UNSIGNED-PAYLOAD`, which S3 accepts over TLS.
+        case unsigned
+    }
+
+    /// The region, such as `us-east-1`.
+    public let region: String
+    /// The name of the service in signatures, such as `s3` or `execute-api`.
+    public let service: String
+    /// Where the signature is; in a header by default.
+    public var form = Form.header
+    /// Which body is signed; its bytes by default.
+    public var payload = Payload.signed
+    /// Whether the hash of the body is sent as `X-Amz-Content-Sha256`; for `s3` alone by default, which requires it.
+    ///
+    /// Sent in any case in the header form with an unsigned payload.
+    public var sendsPayloadHash: Bool
+    /// Whether dot segments and empty segments are removed from the path that is signed; by default for all services but `s3`.
+    public var normalizesPath: Bool
+    /// Whether the percent-encoded path is encoded once more for the signature; by default for all services but `s3`.
+    public var encodesPathTwice: Bool
+    /// Whether the token of the session is signed; true by default. AWS IoT requires that it is sent, but not signed.
+    public var signsSessionToken = true
+    /// How a wrong clock of the device is corrected; `nil`, the default, uses it as it is.
+    public var clockCorrection: ClockCorrection?
+
+    let credentials: @Sendable () async throws -> AWSCredentials
+    let keys = SigningKeyCache()
+    let serverClock = ServerClock()
+
+    /// Creates a signature with its defaults, whose properties can then be set.
+    ///
+    /// - Parameters:
+    ///   - region: The region, such as `us-east-1`.
+    ///   - service: The name of the service in signatures, such as `s3` or `execute-api`.
+    ///   - credentials: Returns the credentials. Called at every send, on any thread, in the task of the load, so it should
+    ///     return those that it has until they expire.
+    public init(
+        region: String,
+        service: String,
+        credentials: @escaping @Sendable () async throws -> AWSCredentials
+    ) {
+        let isS3 = service == "s3"
+        self.region = region
+        self.service = service
+        self.credentials = credentials
+        (sendsPayloadHash, normalizesPath, encodesPathTwice) = (isS3, !isS3, !isS3)
+    }
+}
+
+extension AWSSignature: CustomStringConvertible, CustomReflectable {
+    /// The region and the service.
+    public var description: String { "AWSSignature(\(region)/\(service))" }
+
+    /// The signature as ``description`` has it, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["signature": description]) }
+}
+
+extension APIService {
+    /// Signs each request of this service by AWS Signature Version 4, after the adapters that the service has already.
+    ///
+    /// Adds to ``Errand/APIService/requestAdapters``, and with a ``AWSSignature/clockCorrection`` to
+    /// ``Errand/APIService/responseAdapters``; replaces an earlier `AWSSignature` of this service.
+    public mutating func sign(with signature: AWSSignature) {
+        requestAdapters.removeAll { $0 is AWSSigner }
+        requestAdapters.append(AWSSigner(signature))
+        correctClock(signature.serverClock, of: AWSSignature.self, by: signature.clockCorrection)
+    }
+}

@@ -1,0 +1,98 @@
+import Errand
+import Foundation
+
+/// Signs each request as an ``AWSSignature`` describes it.
+struct AWSSigner: SigningAdapter {
+    private static let reserved = ["Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256"]
+    /// In lower case: those that a connection or a proxy server changes.
+    private static let unsigned: Set<[UInt8]> = Set(
+        [
+            "accept-encoding", "connection", "content-length", "cookie", "expect", "host", "te", "transfer-encoding",
+            "upgrade", "user-agent", "x-amzn-trace-id",
+        ].map { Array($0.utf8) }
+    )
+
+    private let options: AWSSignature
+
+    init(_ options: AWSSignature) {
+        self.options = options
+    }
+
+    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+        try check(request)
+        let credentials = try await options.credentials()
+        try sign(&request, with: credentials, at: options.serverClock.date(for: context))
+    }
+
+    /// Signs a request with the credentials and the date of one moment.
+    func sign(_ request: inout HTTPRequest, with credentials: AWSCredentials, at date: Date) throws {
+        guard let url = WireURL(request.url) else { throw Self.error("the URL has no host") }
+        let unsigned = UnsignedRequest(
+            method: request.method.rawValue,
+            path: url.path,
+            query: url.query,
+            fields: Self.fields(of: request.headers, host: url.host),
+            payloadHash: options.payload == .unsigned ? PayloadHash.unsigned : try PayloadHash.text(of: request.body)
+        )
+        let signature = try signature(of: unsigned, with: credentials, at: date)
+        for (name, value) in signature.fields { request.headers.append(name, value) }
+        guard options.form != .header || url.query.contains(UInt8(ascii: "+")) else { return }
+        let query = signature.query.flatMap { $0 == UInt8(ascii: "+") ? Array("%20".utf8) : [$0] }
+        guard let signed = url.replacingQuery(with: query) else { throw Self.error("the query cannot be signed") }
+        request.url = signed
+    }
+
+    func signature(
+        of request: UnsignedRequest,
+        with credentials: AWSCredentials,
+        at date: Date
+    ) throws -> RequestSignature {
+        let scope = CredentialScope(date, region: options.region, service: options.service)
+        do {
+            let signer = SignatureV4(
+                credentials: credentials,
+                scope: scope,
+                key: try options.keys.key(for: scope, of: options, secret: credentials.secretAccessKey),
+                path: CanonicalPath(isNormalized: options.normalizesPath, isEncodedTwice: options.encodesPathTwice),
+                signsSessionToken: options.signsSessionToken,
+                sendsPayloadHash: options.sendsPayloadHash || options.form == .header && options.payload == .unsigned
+            )
+            switch options.form {
+            case .header: return try signer.signHeader(of: request)
+            case .query(let expiry): return try signer.signQuery(of: request, expiry: Int(expiry.components.seconds))
+            }
+        } catch {
+            throw APIError(.invalidRequest, error: error)
+        }
+    }
+
+    /// Checks what the signature would have to replace.
+    private func check(_ request: HTTPRequest) throws {
+        for name in Self.reserved where request.headers[name] != nil {
+            throw Self.error("the request has a header \(name), which AWSSignature adds")
+        }
+        guard case .query(let expiry) = options.form else { return }
+        guard expiry >= .seconds(1), expiry <= .seconds(604_800) else {
+            throw Self.error("the expiry of AWSSignature.form is \(expiry), and not between one second and seven days")
+        }
+        let names = request.url.query(percentEncoded: true)?.split(separator: "&") ?? []
+        guard !names.contains(where: { $0.lowercased().hasPrefix("x-amz-signature=") }) else {
+            throw Self.error("the query is signed already")
+        }
+    }
+
+    private static func error(_ reason: String) -> APIError {
+        APIError(.invalidRequest, error: SigningError(.unsupportedRequest, reason: reason))
+    }
+
+    /// Returns the header lines that are signed.
+    private static func fields(of headers: HTTPHeaders, host: ArraySlice<UInt8>) -> [CanonicalHeaders.Field] {
+        var fields = [(name: Array("host".utf8), value: Array(host))]
+        for field in headers {
+            let name = field.name.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            guard !unsigned.contains(name), !name.starts(with: "proxy-".utf8) else { continue }
+            fields.append((name, field.bytes))
+        }
+        return fields
+    }
+}

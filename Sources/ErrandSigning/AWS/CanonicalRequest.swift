@@ -1,0 +1,119 @@
+/// How a path is written in a canonical request.
+struct CanonicalPath {
+    /// Whether dot segments and empty segments are removed, as all services but S3 do.
+    var isNormalized: Bool
+    /// Whether a path that is percent-encoded is encoded once more, as all services but S3 do.
+    var isEncodedTwice: Bool
+
+    /// Returns the canonical form of a path as it is sent.
+    func bytes(of path: ArraySlice<UInt8>) -> [UInt8] {
+        let slash = UInt8(ascii: "/")
+        guard !path.isEmpty else { return [slash] }
+        let path = isNormalized ? Self.normalized(path)[...] : path
+        var output: [UInt8] = []
+        output.reserveCapacity(path.count + 16)
+        for segment in path.split(separator: slash, omittingEmptySubsequences: false) {
+            if segment.startIndex > path.startIndex { output.append(slash) }
+            if isEncodedTwice {
+                for byte in segment { URIEncoding.append(byte, to: &output) }
+            } else {
+                output += URIEncoding.recoded(segment)
+            }
+        }
+        return output
+    }
+
+    private static func normalized(_ path: ArraySlice<UInt8>) -> [UInt8] {
+        let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
+        var segments: [ArraySlice<UInt8>] = []
+        for segment in path.split(separator: slash) where !segment.elementsEqual([dot]) {
+            if !segment.elementsEqual([dot, dot]) { segments.append(segment) } else { _ = segments.popLast() }
+        }
+        var output: [UInt8] = []
+        for segment in segments { output += [slash] + segment }
+        if segments.isEmpty || path.last == slash { output.append(slash) }
+        return output
+    }
+}
+
+/// The names and values of a query, each percent-encoded and in the order of their bytes.
+struct CanonicalQuery {
+    private var items: [(name: [UInt8], value: [UInt8])] = []
+
+    /// Reads a query as it is sent.
+    init(_ query: ArraySlice<UInt8>) {
+        for item in query.split(separator: UInt8(ascii: "&")) {
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            let value = item[name.endIndex...].dropFirst()
+            items.append(
+                (URIEncoding.recoded(name, decodesPlus: true), URIEncoding.recoded(value, decodesPlus: true))
+            )
+        }
+    }
+
+    /// The canonical form.
+    var bytes: [UInt8] {
+        guard !items.isEmpty else { return [] }
+        var output: [UInt8] = []
+        for item in items.sorted(by: { Self.isSmaller($0, $1) }) {
+            if !output.isEmpty { output.append(UInt8(ascii: "&")) }
+            output += item.name
+            output.append(UInt8(ascii: "="))
+            output += item.value
+        }
+        return output
+    }
+
+    private static func isSmaller(_ left: (name: [UInt8], value: [UInt8]), _ right: (name: [UInt8], value: [UInt8]))
+        -> Bool
+    {
+        if left.name == right.name { return left.value.lexicographicallyPrecedes(right.value) }
+        return left.name.lexicographicallyPrecedes(right.name)
+    }
+}
+
+/// The header lines that are signed.
+struct CanonicalHeaders {
+    /// One line: its name in lower case, and its value as it is sent.
+    typealias Field = (name: [UInt8], value: [UInt8])
+
+    /// The lines in the order of their names, each with a line feed; several of a name are one line.
+    private(set) var lines: [UInt8] = []
+    /// The names, separated by semicolons.
+    private(set) var names: [UInt8] = []
+
+    init(_ fields: [Field]) {
+        lines.reserveCapacity(fields.reduce(0) { $0 + $1.name.count + $1.value.count + 2 })
+        var last: [UInt8]?
+        for field in fields.sorted(by: { $0.name.lexicographicallyPrecedes($1.name) }) {
+            if field.name == last {
+                // The values of lines with one name are a list.
+                lines[lines.endIndex - 1] = UInt8(ascii: ",")
+            } else {
+                if last != nil { names.append(UInt8(ascii: ";")) }
+                names += field.name
+                lines += field.name
+                lines.append(UInt8(ascii: ":"))
+            }
+            appendTrimmed(field.value)
+            lines.append(UInt8(ascii: "\n"))
+            last = field.name
+        }
+    }
+
+    /// Appends a value without blanks at its ends, and with one space for several blanks.
+    private mutating func appendTrimmed(_ value: [UInt8]) {
+        let start = lines.endIndex
+        var isBlank = false
+        for byte in value {
+            switch byte {
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"):
+                isBlank = true
+            default:
+                if isBlank, lines.endIndex > start { lines.append(UInt8(ascii: " ")) }
+                isBlank = false
+                lines.append(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+
+/// The parts of a request that AWS Signature Version 4 signs, as they are sent.
+struct UnsignedRequest {
+    let method: String
+    let path: ArraySlice<UInt8>
+    let query: ArraySlice<UInt8>
+    /// The header lines that are signed, `host` included.
+    let fields: [CanonicalHeaders.Field]
+    /// The hash of the body in hexadecimal digits, or the text that replaces it.
+    let payloadHash: String
+}
+
+/// The signature of one request, with what it was computed of.
+struct RequestSignature {
+    let canonicalRequest: [UInt8]
+    let stringToSign: [UInt8]
+    /// The signature in hexadecimal digits.
+    let signature: String
+    /// The header lines that the request is sent with in addition.
+    let fields: [(name: String, value: String)]
+    /// The query that the request is sent with.
+    let query: [UInt8]
+}
+
+/// Signs requests of one moment by AWS Signature Version 4.
+///
+/// See "Create a signed AWS API request" in the AWS Identity and Access Management User Guide.
+struct SignatureV4 {
+    static let algorithm = "AWS4-HMAC-SHA256"
+
+    let credentials: AWSCredentials
+    let scope: CredentialScope
+    let key: Data
+    let path: CanonicalPath
+    /// Whether the token of the session is signed; it is sent in any case.
+    var signsSessionToken = true
+    /// Whether the hash of the body is sent, as `X-Amz-Content-Sha256`.
+    var sendsPayloadHash = false
+
+    /// Signs in the `Authorization` header.
+    func signHeader(of request: UnsignedRequest) throws(SigningError) -> RequestSignature {
+        var fields = [(name: "X-Amz-Date", value: scope.moment)]
+        if sendsPayloadHash { fields.append(("X-Amz-Content-Sha256", request.payloadHash)) }
+        let token = credentials.sessionToken.map { (name: "X-Amz-Security-Token", value: $0) }
+        if let token, signsSessionToken { fields.append(token) }
+        let headers = CanonicalHeaders(request.fields + fields.map { (Array($0.name.lowercased().utf8), Array($0.value.utf8)) })
+        let (canonical, text) = try texts(of: request, query: request.query, headers: headers)
+        let signature = try HMAC.sha256(of: Data(text), key: key).hexadecimal
+        if let token, !signsSessionToken { fields.append(token) }
+        let names = String(decoding: headers.names, as: UTF8.self)
+        let authorization =
+            "\(Self.algorithm) Credential=\(credential), SignedHeaders=\(names), Signature=\(signature)"
+        fields.append(("Authorization", authorization))
+        return RequestSignature(
+            canonicalRequest: canonical,
+            stringToSign: text,
+            signature: signature,
+            fields: fields,
+            query: Array(request.query)
+        )
+    }
+
+    /// Signs in the query.
+    ///
+    /// - Parameter expiry: How long the signature is valid, in seconds.
+    func signQuery(of request: UnsignedRequest, expiry: Int) throws(SigningError) -> RequestSignature {
+        let hash = sendsPayloadHash ? [(name: "X-Amz-Content-Sha256", value: request.payloadHash)] : []
+        let headers = CanonicalHeaders(request.fields + hash.map { (Array($0.name.lowercased().utf8), Array($0.value.utf8)) })
+        var query = Array(request.query)
+        append("X-Amz-Algorithm", Self.algorithm.utf8, to: &query)
+        append("X-Amz-Credential", credential.utf8, to: &query)
+        append("X-Amz-Date", scope.moment.utf8, to: &query)
+        append("X-Amz-SignedHeaders", headers.names, to: &query)
+        append("X-Amz-Expires", String(expiry).utf8, to: &query)
+        var sent = query
+        if let token = credentials.sessionToken { append("X-Amz-Security-Token", token.utf8, to: &sent) }
+        let (canonical, text) = try texts(of: request, query: (signsSessionToken ? sent : query)[...], headers: headers)
+        let signature = try HMAC.sha256(of: Data(text), key: key).hexadecimal
+        append("X-Amz-Signature", signature.utf8, to: &sent)
+        return RequestSignature(
+            canonicalRequest: canonical,
+            stringToSign: text,
+            signature: signature,
+            fields: hash,
+            query: sent
+        )
+    }
+
+    private var credential: String { "\(credentials.accessKeyID)/\(scope.text)" }
+
+    private func append(_ name: String, _ value: some Sequence<UInt8>, to query: inout [UInt8]) {
+        if !query.isEmpty { query.append(UInt8(ascii: "&")) }
+        query += name.utf8
+        query.append(UInt8(ascii: "="))
+        for byte in value { URIEncoding.append(byte, to: &query) }
+    }
+
+    /// Returns the canonical request and the string to sign.
+    private func texts(
+        of request: UnsignedRequest,
+        query: ArraySlice<UInt8>,
+        headers: CanonicalHeaders
+    ) throws(SigningError) -> (canonical: [UInt8], toSign: [UInt8]) {
+        let newline = UInt8(ascii: "\n")
+        var canonical: [UInt8] = []
+        canonical.reserveCapacity(512)
+        canonical += request.method.utf8
+        canonical.append(newline)
+        canonical += path.bytes(of: request.path)
+        canonical.append(newline)
+        canonical += CanonicalQuery(query).bytes
+        canonical.append(newline)
+        canonical += headers.lines
+        canonical.append(newline)
+        canonical += headers.names
+        canonical.append(newline)
+        canonical += request.payloadHash.utf8
+        let hash = try Digest.sha256.hash(of: Data(canonical)).hexadecimal
+        return (canonical, Array("\(Self.algorithm)\n\(scope.moment)\n\(scope.text)\n\(hash)".utf8))
+    }
+}

@@ -1,0 +1,27 @@
+import Foundation
+
+/// A hash function of the platform's cryptographic library.
+enum Digest: Sendable, CaseIterable {
+    /// MD5 (RFC 1321), which older servers expect in signatures; not for anything new.
+    case md5
+    /// SHA-1 (FIPS 180-4), which older servers expect in signatures; not for anything new.
+    case sha1
+    /// SHA-256 (FIPS 180-4).
+    case sha256
+
+    /// The length of a digest in bytes.
+    var count: Int {
+        switch self {
+        case .md5: 16
+        case .sha1: 20
+        case .sha256: 32
+        }
+    }
+
+    /// Returns the digest of `data`.
+    ///
+    /// - Throws: `libraryUnavailable` where the platform does not have the function.
+    func hash(of data: Data) throws(SigningError) -> Data {
+        try PlatformCrypto.hash(data, with: self)
+    }
+}

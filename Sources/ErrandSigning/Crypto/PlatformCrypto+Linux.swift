@@ -1,0 +1,205 @@
+#if !canImport(CryptoKit)
+import CryptoRuntime
+import Foundation
+
+/// The functions of libcrypto, which the process has loaded for libcurl.
+enum PlatformCrypto {
+    private static let library = Result { try Libcrypto() }.mapError { $0 as? SigningError ?? Libcrypto.failure }
+
+    static func hash(_ data: Data, with digest: Digest) throws(SigningError) -> Data {
+        let library = try library.get()
+        return try output(count: digest.count, of: "\(digest)") { output in
+            data.withBytes { cryptort_hash(library.pointer, digest.number, $0, output) }
+        }
+    }
+
+    /// A SHA-256 whose input arrives in parts.
+    struct RunningSHA256: ~Copyable {
+        private let library: Libcrypto
+        private let state: OpaquePointer
+
+        init() throws(SigningError) {
+            let library = try PlatformCrypto.library.get()
+            let state = try Self.start(library)
+            (self.library, self.state) = (library, state)
+        }
+
+        deinit { cryptort_hash_free(library.pointer, state) }
+
+        private static func start(_ library: Libcrypto) throws(SigningError) -> OpaquePointer {
+            var state: OpaquePointer?
+            let result = cryptort_hash_start(library.pointer, cryptort_sha256, &state)
+            guard result == cryptort_success, let state else { throw SigningError(result, of: "sha256") }
+            return state
+        }
+
+        mutating func add(_ data: Data) throws(SigningError) {
+            let result = data.withBytes { cryptort_hash_add(library.pointer, state, $0) }
+            guard result == cryptort_success else { throw SigningError(result, of: "sha256") }
+        }
+
+        mutating func finish() throws(SigningError) -> Data {
+            try PlatformCrypto.output(count: Digest.sha256.count, of: "sha256") { output in
+                cryptort_hash_finish(library.pointer, state, output)
+            }
+        }
+    }
+
+    static func hmacSHA256(_ data: Data, key: Data) throws(SigningError) -> Data {
+        let library = try library.get()
+        return try output(count: Digest.sha256.count, of: "HMAC-SHA-256") { output in
+            key.withBytes { key in data.withBytes { cryptort_hmac_sha256(library.pointer, key, $0, output) } }
+        }
+    }
+
+    static func seal(
+        _ plaintext: Data,
+        with cipher: SealingCipher,
+        key: Data,
+        nonce: Data,
+        authenticating associated: Data
+    ) throws(SigningError) -> Data {
+        let library = try library.get()
+        let count = nonce.count + plaintext.count + SealingCipher.tagCount
+        return try output(count: count, of: "\(cipher)") { output in
+            nonce.copyBytes(to: output, count: nonce.count)
+            return withBytes(key, nonce, associated, plaintext) { key, nonce, associated, plaintext in
+                let number = cipher.number(keyCount: key.count)
+                let start = output + nonce.count
+                return cryptort_seal(library.pointer, number, key.start, nonce, associated, plaintext, start)
+            }
+        }
+    }
+
+    static func open(
+        _ parts: SealedParts,
+        with cipher: SealingCipher,
+        key: Data,
+        authenticating associated: Data
+    ) throws(SigningError) -> Data {
+        let library = try library.get()
+        return try output(count: parts.ciphertext.count, of: "\(cipher)") { output in
+            withBytes(key, parts.nonce, associated, parts.ciphertext) { key, nonce, associated, ciphertext in
+                parts.tag.withBytes { tag in
+                    let number = cipher.number(keyCount: key.count)
+                    return cryptort_open(
+                        library.pointer,
+                        number,
+                        key.start,
+                        nonce,
+                        associated,
+                        ciphertext,
+                        tag.start,
+                        output
+                    )
+                }
+            }
+        }
+    }
+
+    /// Returns the bytes that `write` has written.
+    private static func output(
+        count: Int,
+        of algorithm: @autoclosure () -> String,
+        write: (UnsafeMutablePointer<UInt8>) -> cryptort_result
+    ) throws(SigningError) -> Data {
+        // An address is needed even for no bytes.
+        var output = Data(count: Swift.max(count, 1))
+        let result = output.withUnsafeMutableBytes { buffer in
+            write(buffer.assumingMemoryBound(to: UInt8.self).baseAddress.unsafelyUnwrapped)
+        }
+        guard result == cryptort_success else { throw SigningError(result, of: algorithm()) }
+        return count == 0 ? Data() : output
+    }
+
+    private static func withBytes(
+        _ key: Data,
+        _ nonce: Data,
+        _ associated: Data,
+        _ input: Data,
+        _ body: (cryptort_bytes, cryptort_bytes, cryptort_bytes, cryptort_bytes) -> cryptort_result
+    ) -> cryptort_result {
+        key.withBytes { key in
+            nonce.withBytes { nonce in
+                associated.withBytes { associated in input.withBytes { body(key, nonce, associated, $0) } }
+            }
+        }
+    }
+}
+
+/// A libcrypto that is bound at run time, and never freed.
+// The library is not changed after it was bound.
+struct Libcrypto: @unchecked Sendable {
+    /// The file names of OpenSSL 3 and 1.1.1.
+    static let names = ["libcrypto.so.3", "libcrypto.so.1.1"]
+    /// OpenSSL 1.1.1, as `OPENSSL_VERSION_NUMBER` has it.
+    static let oldestVersion: UInt = 0x1010_1000
+    fileprivate static let failure = SigningError(.libraryUnavailable, reason: "no libcrypto")
+
+    fileprivate let pointer: OpaquePointer
+
+    /// The version of the library as text.
+    var version: String { String(cString: cryptort_version(pointer)) }
+
+    /// Binds the first usable library of `names`.
+    ///
+    /// - Throws: `libraryUnavailable`, with what was searched for.
+    init(names: [String] = Libcrypto.names, oldestVersion: UInt = Libcrypto.oldestVersion) throws(SigningError) {
+        var reason = [CChar](repeating: 0, count: 256)
+        let copies = names.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        let pointers = copies.map { $0.map { UnsafePointer($0) } }
+        let found = cryptort_load(pointers, names.count, oldestVersion, &reason, reason.count)
+        guard let found else {
+            let text = String(decoding: reason.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            throw SigningError(.libraryUnavailable, reason: text)
+        }
+        pointer = found
+    }
+}
+
+extension SigningError {
+    fileprivate init(_ result: cryptort_result, of algorithm: String) {
+        switch result {
+        case cryptort_unavailable:
+            self.init(.libraryUnavailable, reason: "libcrypto does not have \(algorithm)")
+        case cryptort_bad_nonce:
+            self.init(.invalidNonce, reason: "libcrypto does not accept a nonce of this length")
+        case cryptort_not_authentic:
+            self.init(.notAuthentic, reason: "the tag does not fit the key and the data")
+        default:
+            self.init(.libraryFailed, reason: "libcrypto has failed in \(algorithm)")
+        }
+    }
+}
+
+extension Digest {
+    fileprivate var number: cryptort_digest {
+        switch self {
+        case .md5: cryptort_md5
+        case .sha1: cryptort_sha1
+        case .sha256: cryptort_sha256
+        }
+    }
+}
+
+extension SealingCipher {
+    fileprivate func number(keyCount: Int) -> cryptort_cipher {
+        switch (self, keyCount) {
+        case (.chaChaPoly, _): cryptort_chacha20_poly1305
+        case (.aesGCM, 16): cryptort_aes_128_gcm
+        case (.aesGCM, 24): cryptort_aes_192_gcm
+        case (.aesGCM, _): cryptort_aes_256_gcm
+        }
+    }
+}
+
+extension Data {
+    /// Calls `body` with the bytes, which are valid during the call.
+    fileprivate func withBytes(_ body: (cryptort_bytes) -> cryptort_result) -> cryptort_result {
+        withUnsafeBytes { buffer in
+            body(cryptort_bytes(start: buffer.assumingMemoryBound(to: UInt8.self).baseAddress, count: buffer.count))
+        }
+    }
+}
+#endif

@@ -1,0 +1,137 @@
+import Errand
+import Foundation
+
+/// Adds a signature to each request as a ``ParamSigning`` describes it.
+///
+/// Values that are parameters are added before the parameters are encoded, and those that are headers afterwards.
+struct ParamSigner: ParamAdapter, RequestAdapter {
+    private typealias Addition = (place: ParamSigning.Place, value: String)
+
+    private let signing: ParamSigning
+
+    init(_ signing: ParamSigning) {
+        self.signing = signing
+    }
+
+    func adapt(_ params: inout APIParams?, context: AdapterContext) async throws {
+        guard let sent = context.sentParams, !sent.haveNoQuery else { return }
+        try checkPlaces()
+        var fields = try sent.fields(of: params)
+        var added: APIParams = [:]
+        for case (.parameter(let name), let value) in additions(context) {
+            try add(name, value, to: &fields)
+            added[name] = JSONValue(timestamp: value, if: signing.timestamp == .parameter(name))
+        }
+        if case .parameter(let name) = signing.signature {
+            let signature = try await signature(of: fields)
+            try add(name, signature, to: &fields)
+            added[name] = signature
+        }
+        guard signing.addsParams else { return }
+        params = params?.merging(added) ?? added
+    }
+
+    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+        if let sent = context.sentParams, !sent.haveNoQuery {
+            guard case .header = signing.signature else { return }
+            var fields = try sent.fields(of: sent.params)
+            for addition in additions(context) where addition.place.isHeader {
+                try add(addition, to: &request, &fields)
+            }
+            try add((signing.signature, await signature(of: fields)), to: &request, &fields)
+        } else {
+            try checkPlaces()
+            var fields = Self.fields(of: request.url)
+            for addition in additions(context) { try add(addition, to: &request, &fields) }
+            try add((signing.signature, await signature(of: fields)), to: &request, &fields)
+        }
+    }
+
+    /// The values that are sent besides the signature.
+    private func additions(_ context: AdapterContext) -> [Addition] {
+        var additions: [Addition] = []
+        if let place = signing.timestamp {
+            additions.append((place, signing.text(of: signing.serverClock.date(for: context))))
+        }
+        if let place = signing.nonce { additions.append((place, signing.makeNonce())) }
+        return additions
+    }
+
+    private func signature(of fields: [SentParams.Field]) async throws -> String {
+        let secret = try await signing.secret()
+        do {
+            return try signing.signature(of: signing.text(of: fields, secret: secret), secret: secret)
+        } catch {
+            throw APIError(.invalidRequest, error: error)
+        }
+    }
+
+    /// Adds a value to a request, and to the fields that are signed.
+    private func add(_ addition: Addition, to request: inout HTTPRequest, _ fields: inout [SentParams.Field]) throws {
+        switch addition.place {
+        case .parameter(let name):
+            try add(name, addition.value, to: &fields)
+            var query = Array(WireURL(request.url)?.query ?? [])
+            if !query.isEmpty { query.append(UInt8(ascii: "&")) }
+            query += URIEncoding.encoded(name.utf8) + [UInt8(ascii: "=")] + URIEncoding.encoded(addition.value.utf8)
+            guard let url = WireURL(request.url)?.replacingQuery(with: query) else {
+                throw Self.error("the URL cannot be signed")
+            }
+            request.url = url
+        case .header(let name, let signedName):
+            guard request.headers[name] == nil else {
+                throw Self.error("the request has a header \(name), which ParamSigning adds")
+            }
+            request.headers.append(name, addition.value)
+            fields.append(SentParams.Field(signedName ?? name, addition.value))
+        }
+    }
+
+    private func add(_ name: String, _ value: String, to fields: inout [SentParams.Field]) throws {
+        guard !fields.contains(where: { $0.name == name }) else {
+            throw Self.error("there is a parameter \(name), which ParamSigning adds")
+        }
+        fields.append(SentParams.Field(name, value))
+    }
+
+    private func checkPlaces() throws {
+        guard case .parameter = signing.signature else { return }
+        guard signing.timestamp?.isHeader != true, signing.nonce?.isHeader != true else {
+            throw Self.error("a timestamp or nonce in a header requires that the signature of ParamSigning is in one as well")
+        }
+    }
+
+    /// Returns the names and values of a URL's query.
+    private static func fields(of url: URL) -> [SentParams.Field] {
+        guard let query = WireURL(url)?.query else { return [] }
+        return query.split(separator: UInt8(ascii: "&")).map { item in
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            return SentParams.Field(URIEncoding.decoded(name), URIEncoding.decoded(item[name.endIndex...].dropFirst()))
+        }
+    }
+
+    private static func error(_ reason: String) -> APIError {
+        APIError(.invalidRequest, error: SigningError(.unsupportedRequest, reason: reason))
+    }
+}
+
+extension ParamSigning {
+    /// Whether something is sent as a parameter.
+    fileprivate var addsParams: Bool {
+        [signature, timestamp, nonce].contains { $0.map { !$0.isHeader } ?? false }
+    }
+}
+
+extension ParamSigning.Place {
+    fileprivate var isHeader: Bool {
+        guard case .header = self else { return false }
+        return true
+    }
+}
+
+extension JSONValue {
+    /// Creates the value of a parameter: a number of a timestamp, a string otherwise.
+    fileprivate init(timestamp text: String, if isTimestamp: Bool) {
+        self = isTimestamp ? Int64(text).map(JSONValue.int) ?? .string(text) : .string(text)
+    }
+}

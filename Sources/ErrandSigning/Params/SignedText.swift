@@ -1,0 +1,56 @@
+import Errand
+import Foundation
+
+extension ParamSigning {
+    /// Returns the text of which the digest is made.
+    func text(of fields: [SentParams.Field], secret: String) -> [UInt8] {
+        var fields = fields.filter { field in
+            !unsignedNames.contains(field.name) && !(omitsEmptyValues && (field.value.isEmpty || field.isNull))
+        }
+        let position = secretPosition ?? (algorithm == .hmacSHA256 ? nil : .appended)
+        if case .sortedParameter(let name) = position { fields.append(SentParams.Field(name, secret)) }
+        // `String` compares by Unicode normalization.
+        fields.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        if case .lastParameter(let name) = position { fields.append(SentParams.Field(name, secret)) }
+        let isFirst = position == .prepended || position == .surrounding
+        let isLast = position == .appended || position == .surrounding
+        var text = isFirst ? Array(secret.utf8) : []
+        for (index, field) in fields.enumerated() {
+            if index > 0 { text += pairSeparator.utf8 }
+            append(field.name, to: &text)
+            text += valueSeparator.utf8
+            append(field.value, to: &text)
+        }
+        if isLast { text += secret.utf8 }
+        return text
+    }
+
+    private func append(_ part: String, to text: inout [UInt8]) {
+        guard percentEncodes else { return text += part.utf8 }
+        for byte in part.utf8 { URIEncoding.append(byte, to: &text) }
+    }
+
+    /// Returns the signature of a text.
+    func signature(of text: [UInt8], secret: String) throws(SigningError) -> String {
+        let text = Data(text)
+        let digest =
+            switch algorithm {
+            case .md5: try Digest.md5.hash(of: text)
+            case .sha1: try Digest.sha1.hash(of: text)
+            case .sha256: try Digest.sha256.hash(of: text)
+            case .hmacSHA256: try HMAC.sha256(of: text, key: Data(secret.utf8))
+            }
+        return switch encoding {
+        case .hex: digest.hexadecimal
+        case .upperHex: digest.hexadecimal.uppercased()
+        case .base64: digest.base64EncodedString()
+        }
+    }
+
+    /// Returns the text of a moment.
+    func text(of date: Date) -> String {
+        // As far as the number fits.
+        let seconds = min(max(date.timeIntervalSince1970, -1e14), 1e14)
+        return String(Int64((timestampUnit == .seconds ? seconds : seconds * 1_000).rounded(.down)))
+    }
+}

@@ -1,0 +1,64 @@
+public import Foundation
+
+/// Agrees on a session key with the server, for ``TrafficSealing``; implemented by the app.
+///
+/// ```swift
+/// struct ShopKeyExchange: KeyExchange {
+///     func sessionKey() async throws -> SessionKey {
+///         let answer = try await KeyRequest().value(params: ["device": deviceID])
+///         return SessionKey(id: answer.id, bytes: try decrypted(answer.wrappedKey))
+///     }
+/// }
+/// ```
+///
+/// Retained by the ``TrafficSealing``.
+public protocol KeyExchange: Sendable {
+    /// Returns a new session key.
+    ///
+    /// Called when the first load needs a key, and when the server has refused the key because it has expired; on any thread.
+    /// One exchange runs at a time for each environment of a service, whatever the number of loads that need it, and
+    /// ``Errand/APIEnvironment/current`` is that environment. A call after a successful one has an answer of the server as its
+    /// cause; more than 5 of these in 30 s are a loop, and the loads fail with `security`.
+    ///
+    /// A load of the same service that begins in here is neither sealed nor opened. A load of any service is a login request, as
+    /// if it had ``Errand/BaseAPIRequest/isLoginRequest``: it neither queues nor waits for a relogin, and fails with `http` if the
+    /// server refuses its login. That holds for child tasks and for `Task { }`. A load that begins in a detached task waits for the
+    /// exchange: do not wait for such a load.
+    ///
+    /// The task is cancelled when ``TrafficSealing/exchangeTimeout`` has passed, and by ``TrafficSealing/forgetKeys()``; the
+    /// result is ignored then, and the next call may begin before this one has returned. The cancel of a load does not
+    /// cancel it.
+    ///
+    /// - Throws: Any error, which ends every waiting load: with `noNetwork`, `timeout` or `transport` if it is such an
+    ///   ``Errand/APIError``, otherwise with `security`; as ``Errand/APIError/underlying``.
+    func sessionKey() async throws -> SessionKey
+}
+
+/// A key that app and server share for a time, with the name by which the server finds it.
+///
+/// Its description shows the length of the key alone.
+public struct SessionKey: Sendable, Hashable {
+    /// The name of the key, which is sent in ``TrafficSealing/keyIDHeader`` and another one for each key: visible ASCII
+    /// characters.
+    public let id: String
+    /// The key: 16, 24 or 32 bytes for ``SealingCipher/aesGCM``, 32 bytes for ``SealingCipher/chaChaPoly``.
+    public let bytes: Data
+
+    /// Creates a key.
+    ///
+    /// - Parameters:
+    ///   - id: The name of the key.
+    ///   - bytes: The key.
+    public init(id: String, bytes: Data) {
+        self.id = id
+        self.bytes = bytes
+    }
+}
+
+extension SessionKey: CustomStringConvertible, CustomReflectable {
+    /// The length of the key, without the key and its name.
+    public var description: String { "SessionKey(\(bytes.count) bytes)" }
+
+    /// The description alone, so that `dump` prints no more than `print`.
+    public var customMirror: Mirror { Mirror(self, children: ["key": description]) }
+}

@@ -1,0 +1,139 @@
+import Errand
+import Foundation
+
+/// What the tag of a sealed body authenticates besides the body; see ``TrafficSealing``.
+struct SealedLines {
+    let data: Data
+
+    /// Creates the lines of a request, or with a status those of its answer.
+    init(_ request: HTTPRequest, key: SessionKey, contentType: String?, status: Int? = nil) {
+        var text = status == nil ? "request\n" : "response\n"
+        text += request.method.rawValue
+        text += "\n"
+        text += request.target
+        text += "\n"
+        text += key.id
+        text += "\n"
+        text += contentType ?? ""
+        if let status { text += "\n\(status)" }
+        data = Data(text.utf8)
+    }
+}
+
+extension HTTPRequest {
+    /// Path and query as they are sent (RFC 9112 section 3.2.1).
+    fileprivate var target: String {
+        let text = url.absoluteString
+        let bytes = text.utf8
+        guard let scheme = text.range(of: "://") else { return text }
+        let slash = UInt8(ascii: "/")
+        let start = bytes[scheme.upperBound...].firstIndex {
+            $0 == slash || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
+        }
+        guard let start else { return "/" }
+        let target = text[start..<(bytes[start...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex)]
+        return bytes[start] == slash ? String(target) : "/" + target
+    }
+}
+
+extension HTTPBody {
+    /// Returns the bytes of all pieces.
+    ///
+    /// - Throws: `unsupportedRequest` for a stream, for more than `limit` bytes, and for a file that cannot be read.
+    func bytes(limit: Int) throws(SigningError) -> Data {
+        if pieces.count == 1, case .data(let data) = pieces[0], data.count <= limit { return data }
+        var bytes = Data()
+        for piece in pieces {
+            switch piece {
+            case .data(let data): bytes.append(data)
+            case .file(let file): bytes.append(try Self.bytes(of: file, limit: limit - bytes.count))
+            case .stream:
+                let reason = "a body that is a stream cannot be sealed; use a copy of the service without sealing"
+                throw SigningError(.unsupportedRequest, reason: reason)
+            }
+            guard bytes.count <= limit else {
+                throw SigningError(.unsupportedRequest, reason: "the body is larger than maxBodyBytes, \(limit) bytes")
+            }
+        }
+        return bytes
+    }
+
+    /// Returns the bytes of a file, and at least one more than `limit` of a larger one.
+    private static func bytes(of file: URL, limit: Int) throws(SigningError) -> Data {
+        do {
+            let handle = try FileHandle(forReadingFrom: file)
+            defer { try? handle.close() }
+            return try handle.read(upToCount: limit + 1) ?? Data()
+        } catch {
+            throw SigningError(.unsupportedRequest, reason: "\(file.lastPathComponent) cannot be read")
+        }
+    }
+}
+
+extension TrafficSealing {
+    /// Returns a body in its sealed form, with a new nonce.
+    func seal(_ body: Data, key: SessionKey, authenticating lines: SealedLines) throws(SigningError) -> Data {
+        let nonce = Data.random(count: SealingCipher.nonceCount)
+        let sealed = try cipher.seal(body, key: key.bytes, nonce: nonce, authenticating: lines.data)
+        return encoding == .base64 ? sealed.base64EncodedData() : sealed
+    }
+
+    /// Returns what a sealed body contains.
+    func open(_ body: Data, key: SessionKey, authenticating lines: SealedLines) throws(SigningError) -> Data {
+        guard encoding == .base64 else {
+            return try cipher.open(body, key: key.bytes, authenticating: lines.data)
+        }
+        guard let bytes = Data(base64Encoded: body) else {
+            throw SigningError(.malformedBody, reason: "the body is not Base64")
+        }
+        return try cipher.open(bytes, key: key.bytes, authenticating: lines.data)
+    }
+
+    /// Checks a key of the exchange.
+    func check(_ key: SessionKey) throws(SigningError) {
+        guard cipher.keyCounts.contains(key.bytes.count) else {
+            let counts = cipher.keyCounts.map(String.init).joined(separator: ", ")
+            let reason = "a key of \(key.bytes.count) bytes; \(cipher) has keys of \(counts) bytes"
+            throw SigningError(.invalidKey, reason: reason)
+        }
+        guard !key.id.isEmpty, key.id.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            throw SigningError(.invalidKey, reason: "the name of a key has visible ASCII characters")
+        }
+    }
+
+    // MARK: Answers that are not sealed
+
+    /// Returns the code in the JSON of an answer; `nil` if it has none, or if no code is of interest.
+    func code(in response: APIResponse) -> ServerCode? {
+        guard !expiredCodes.isEmpty || !clearCodes.isEmpty, response.file == nil, !response.body.isEmpty else {
+            return nil
+        }
+        guard let json = try? JSONValue(json: response.body) else { return nil }
+        if let code = json[codeKey] { return ServerCode(clear: code) }
+        let member = codeKey.split(separator: ".").reduce(Optional(json)) { $0?[String($1)] }
+        return member.flatMap(ServerCode.init(clear:))
+    }
+
+    /// Returns whether an answer means that the server does not know the key.
+    func isExpiry(_ response: APIResponse, _ code: ServerCode?) -> Bool {
+        expiredStatuses.contains(response.status) || code.map(expiredCodes.contains) == true
+    }
+
+    /// Returns whether an answer may be one that is not sealed.
+    func isClear(_ response: APIResponse, _ code: ServerCode?) -> Bool {
+        clearStatuses.contains(response.status) || code.map(clearCodes.contains) == true
+    }
+}
+
+extension ServerCode {
+    fileprivate init?(clear value: JSONValue) {
+        switch value {
+        case .int(let number): self.init(String(number))
+        case .double(let number): self.init("\(number)")
+        case .decimal(let number): self.init("\(number)")
+        case .string(let text): self.init(text)
+        case .bool(let flag): self.init(flag)
+        case .null, .array, .object: return nil
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Errand
+import Foundation
+
+/// Seals requests and opens answers.
+struct SealingAdapter: Sendable {
+    let sealing: TrafficSealing
+    /// The service as it was when sealing was set up, for the login of an environment.
+    let service: APIService
+
+    init(_ sealing: TrafficSealing, service: APIService) {
+        self.sealing = sealing
+        self.service = service
+    }
+
+    private func exchange(in context: AdapterContext) -> KeySession.Exchange {
+        KeySession.Exchange(sealing: sealing, service: service, environment: context.environment, clock: context.clock)
+    }
+}
+
+extension SealingAdapter: RequestAdapter {
+    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+        let session = sealing.sessions.session(of: context.environment)
+        guard !APIService.isInLoginRequests(of: session) else { return }
+        do {
+            // Not before it can be sent: an exchange is costly.
+            let body = try request.sealableBody(limit: sealing.maxBodyBytes)
+            let key = try await session.key(for: context.id, exchange(in: context))
+            request.headers[sealing.keyIDHeader] = key.id
+            if let body { try seal(body, of: &request, with: key) }
+        } catch let error as SigningError {
+            throw APIError(.invalidRequest, reason: error.description, underlying: error)
+        }
+    }
+
+    private func seal(_ body: Data, of request: inout HTTPRequest, with key: SessionKey) throws(SigningError) {
+        let type = request.headers["Content-Type"]
+        let lines = SealedLines(request, key: key, contentType: type)
+        let sealed = try sealing.seal(body, key: key, authenticating: lines)
+        request.body = .data(sealed)
+        request.headers[sealing.contentTypeHeader] = type
+        request.headers["Content-Type"] = sealing.mediaType
+    }
+}
+
+extension SealingAdapter: ResponseAdapter {
+    func adapt(_ response: inout APIResponse, context: AdapterContext) async throws {
+        // Without the header the request was one of the exchange itself, or for another origin.
+        guard let request = context.request, let keyID = request.headers[sealing.keyIDHeader] else { return }
+        let session = sealing.sessions.session(of: context.environment)
+        guard response.hasMediaType(sealing.mediaType) else {
+            return try await accept(response, to: request, session, keyID, context)
+        }
+        do throws(SigningError) {
+            guard let key = session.key(named: keyID, forAnswerTo: context.id) else {
+                throw SigningError(.stale, reason: "the key of the answer has been removed")
+            }
+            try open(&response, to: request, with: key)
+        } catch {
+            throw APIError(.security, reason: error.description, underlying: error)
+        }
+    }
+
+    private func open(
+        _ response: inout APIResponse,
+        to request: HTTPRequest,
+        with key: SessionKey
+    ) throws(SigningError) {
+        let type = response.headers[sealing.contentTypeHeader]
+        let lines = SealedLines(request, key: key, contentType: type, status: response.status)
+        response.body = try sealing.open(response.body, key: key, authenticating: lines)
+        response.headers["Content-Type"] = type
+        response.headers.remove(sealing.contentTypeHeader)
+        response.headers.remove("Content-Length")
+    }
+
+    /// Returns if the answer need not be sealed.
+    ///
+    /// - Throws: `AdapterRetry` when there is a new key, `security` when the answer must be sealed.
+    private func accept(
+        _ response: APIResponse,
+        to request: HTTPRequest,
+        _ session: KeySession,
+        _ keyID: String,
+        _ context: AdapterContext
+    ) async throws {
+        let code = sealing.code(in: response)
+        if sealing.isExpiry(response, code) {
+            try await session.renew(after: keyID, for: context.id, exchange(in: context))
+            throw AdapterRetry.again()
+        }
+        session.forgetReplay(of: context.id)
+        guard !request.hasNoAnswerBody(with: response.status), !sealing.isClear(response, code) else { return }
+        let reason = "the answer is not sealed: its Content-Type is not \(sealing.mediaType)"
+        let error = SigningError(.notSealed, reason: reason)
+        throw APIError(.security, reason: error.description, underlying: error)
+    }
+}
+
+extension HTTPRequest {
+    /// Returns the bytes to seal; `nil` without a body.
+    ///
+    /// - Throws: `unsupportedRequest`, also for an answer in a file, which would have to be opened there.
+    fileprivate func sealableBody(limit: Int) throws(SigningError) -> Data? {
+        guard destination == .memory else {
+            let reason =
+                "an answer that is stored in a file cannot be opened; use a copy of the service without sealing"
+            throw SigningError(.unsupportedRequest, reason: reason)
+        }
+        return body.isEmpty ? nil : try body.bytes(limit: limit)
+    }
+
+    /// Returns whether an answer with this status never has a body (RFC 9110 section 6.4.1).
+    fileprivate func hasNoAnswerBody(with status: Int) -> Bool {
+        method == .head || status == 204 || status == 304
+    }
+}
+
+extension APIResponse {
+    fileprivate func hasMediaType(_ type: String) -> Bool {
+        guard let value = headers["Content-Type"] else { return false }
+        let name = value.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+        return name.lowercased() == type.lowercased()
+    }
+}

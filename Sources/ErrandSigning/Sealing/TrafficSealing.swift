@@ -1,0 +1,126 @@
+public import Errand
+
+/// Encrypts the bodies of requests and answers with a session key, over TLS or without it.
+///
+/// ```swift
+/// service.seal(with: TrafficSealing(cipher: .aesGCM, keyExchange: ShopKeyExchange(), expiredCodes: [4011]))
+/// ```
+///
+/// Every request has the name of its key in ``keyIDHeader``, so that the server seals the answer with the same key. A body is
+/// replaced by the nonce of 12 bytes, the ciphertext, and the tag of 16 bytes; its `Content-Type` is ``mediaType``, and the
+/// former one is in ``contentTypeHeader``. A request without a body has only the header. An answer has the same form; what
+/// reads it, such as the envelope, receives the opened body and the former `Content-Type`.
+///
+/// The tag also authenticates these lines of UTF-8, with one line feed between two of them:
+///
+/// | request | answer |
+/// | --- | --- |
+/// | `request` | `response` |
+/// | the method | the method of the request |
+/// | path and query as sent | path and query of the request as sent, before redirects |
+/// | the key's name | the key's name |
+/// | the value of ``contentTypeHeader``, or nothing | the value of ``contentTypeHeader``, or nothing |
+/// | | the status |
+///
+/// So no body can be used for another path, nor an answer as a request. An older answer to the same request is accepted as
+/// long as its key is known, and the server has to refuse requests that it has received before; see the article
+/// <doc:Adapters>. Neither URLs nor other headers are encrypted.
+///
+/// Bodies from memory and from files are sealed in memory, up to ``maxBodyBytes``. A body that is a stream, and a request whose
+/// answer is stored in a file, fail with `invalidRequest` before they are sent: send these with a copy of the service without
+/// sealing.
+public struct TrafficSealing: Sendable {
+    /// How sealed bodies are written.
+    public enum Encoding: Sendable {
+        /// As bytes.
+        case binary
+        /// As Base64 (RFC 4648 section 4) with padding and without line ends.
+        case base64
+    }
+
+    /// The cipher.
+    public let cipher: SealingCipher
+    /// Agrees on session keys with the server.
+    public let keyExchange: any KeyExchange
+    /// The codes in answers that are not sealed which mean that the server does not know the key any longer.
+    public let expiredCodes: Set<ServerCode>
+    /// The statuses of answers that are not sealed which mean that the server does not know the key any longer.
+    public let expiredStatuses: Set<Int>
+    /// The key of the code in answers that are not sealed, or a path such as `meta.code`; `errcode` by default.
+    public var codeKey = "errcode"
+    /// The statuses of failures that the server, or a gateway before it, may answer without sealing; 400 to 599 by default.
+    ///
+    /// Such an answer is read as if there were no sealing. Everything in it may have been changed on the way.
+    public var clearStatuses = Set(400...599)
+    /// The codes that the server may answer without sealing, whatever the status; none by default.
+    ///
+    /// The place for codes such as that of an expired login. Never a code that means success.
+    public var clearCodes: Set<ServerCode> = []
+    /// The header line with the name of the key; `X-Key-ID` by default.
+    public var keyIDHeader = "X-Key-ID"
+    /// The header line with the former `Content-Type`; `X-Sealed-Content-Type` by default.
+    public var contentTypeHeader = "X-Sealed-Content-Type"
+    /// The `Content-Type` of sealed bodies, by which a sealed answer is recognized; `application/x-sealed` by default.
+    public var mediaType = "application/x-sealed"
+    /// How sealed bodies are written; as bytes by default.
+    public var encoding = Encoding.binary
+    /// The largest body of a request that is sealed, in bytes; 16 MiB by default.
+    public var maxBodyBytes = 16 << 20
+    /// How long ``KeyExchange/sessionKey()`` may take before the loads that wait for it fail; 60 s by default.
+    public var exchangeTimeout = Duration.seconds(60)
+    /// The keys, which copies share.
+    let sessions = KeySessions()
+
+    /// Creates sealing, whose other properties can then be set.
+    ///
+    /// - Parameters:
+    ///   - cipher: The cipher.
+    ///   - keyExchange: Agrees on session keys with the server; retained.
+    ///   - expiredCodes: The codes in answers that are not sealed which mean that the server does not know the key any longer; see
+    ///     ``codeKey``.
+    ///   - expiredStatuses: The statuses of such answers; none by default.
+    public init(
+        cipher: SealingCipher,
+        keyExchange: any KeyExchange,
+        expiredCodes: Set<ServerCode>,
+        expiredStatuses: Set<Int> = []
+    ) {
+        self.cipher = cipher
+        self.keyExchange = keyExchange
+        self.expiredCodes = expiredCodes
+        self.expiredStatuses = expiredStatuses
+    }
+
+    /// Removes all keys, for example when the user signs out, so that the next load begins an exchange.
+    ///
+    /// A running exchange no longer counts, and loads that wait for it wait for another one. Answers that are sealed with a
+    /// removed key fail with `security`.
+    public func forgetKeys() { sessions.forget() }
+}
+
+extension TrafficSealing: CustomStringConvertible, CustomReflectable {
+    /// The cipher.
+    public var description: String { "TrafficSealing(\(cipher))" }
+
+    /// The description alone, so that `dump` prints no more than `print`.
+    public var customMirror: Mirror { Mirror(self, children: ["sealing": description]) }
+}
+
+extension APIService {
+    /// Seals the requests of this service, and opens their answers.
+    ///
+    /// Adds to ``Errand/APIService/requestAdapters`` after those that are there, but before signatures, in whichever order
+    /// the two are set up: a request is sealed, then signed. Adds to ``Errand/APIService/responseAdapters`` before all others. A
+    /// request adapter that is added later sees the sealed body, as do those of a single request. Replaces an earlier sealing.
+    ///
+    /// Copies of the service share the keys, and each environment has its own. Not for
+    /// ``Errand/APIProxy/send(_:progress:)``, and not for a link from the server to another origin.
+    public mutating func seal(with sealing: TrafficSealing) {
+        requestAdapters.removeAll { $0 is SealingAdapter }
+        responseAdapters.removeAll { $0 is SealingAdapter }
+        let adapter = SealingAdapter(sealing, service: self)
+        let signature = requestAdapters.firstIndex { $0 is any SigningAdapter }
+        requestAdapters.insert(adapter, at: signature ?? requestAdapters.endIndex)
+        responseAdapters.insert(adapter, at: 0)
+    }
+}

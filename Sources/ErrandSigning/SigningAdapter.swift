@@ -1,0 +1,6 @@
+import Errand
+
+/// A request adapter that signs the final bytes of a request.
+///
+/// ``Errand/APIService/seal(with:)`` inserts its adapter before the first of these, so that what is signed is what is sent.
+protocol SigningAdapter: RequestAdapter {}

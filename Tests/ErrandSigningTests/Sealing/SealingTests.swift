@@ -1,0 +1,260 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import ErrandSigning
+
+@Suite("Sealed traffic", .timeLimit(.minutes(5)))
+struct SealingTests {
+    @Test(arguments: SealingCipher.allCases, [false, true])
+    func `A body is sealed on its way and opened by the receiver`(_ cipher: SealingCipher, _ isBase64: Bool)
+        async throws
+    {
+        let scene = SealingScene(cipher, isBase64: isBase64)
+        #expect(try await scene.send("plain text") == #"{"text":"plain text"}"#)
+        #expect(scene.server.bodies == [#"{"text":"plain text"}"#])
+        let request = try #require(scene.transport.requests.last)
+        #expect(request.headers["X-Key-ID"] == "k1")
+        #expect(request.headers["Content-Type"] == "application/x-sealed")
+        #expect(request.headers["X-Sealed-Content-Type"] == "application/json")
+        guard case .data(let body) = request.body.pieces.first else { return #expect(Bool(false), "no data") }
+        #expect(body.range(of: Data("plain".utf8)) == nil)
+        let count = #"{"text":"plain text"}"#.utf8.count + 28
+        #expect(body.count == (isBase64 ? (count + 2) / 3 * 4 : count))
+    }
+
+    @Test func `Every send has another nonce`() async throws {
+        let scene = SealingScene()
+        for _ in 0..<50 { _ = try await scene.send("same") }
+        let nonces = scene.transport.requests.map { request -> Data in
+            guard case .data(let body) = request.body.pieces.first else { return Data() }
+            return body.prefix(12)
+        }
+        #expect(Set(nonces).count == 50)
+        #expect(scene.exchange.calls == 1)
+    }
+
+    @Test func `A request without a body has the name of the key alone, and its answer is opened`() async throws {
+        let scene = SealingScene()
+        let value = try await APIRequest<String>("/goods", params: ["page": 2, "q": "a b"], proxy: scene.proxy).value()
+        #expect(value.isEmpty)
+        let request = try #require(scene.transport.requests.last)
+        #expect(request.body.isEmpty && request.headers["X-Key-ID"] == "k1")
+        #expect(request.headers["X-Sealed-Content-Type"] == nil && request.headers["Content-Type"] == nil)
+    }
+
+    @Test func `An answer has its former Content-Type again, and no line of the sealed one`() async throws {
+        let scene = SealingScene()
+        let service = try #require(scene.proxy.defaultService)
+        guard let url = URL(string: "echo?a=1") else { return }
+        let request = HTTPRequest(.post, url, headers: ["Content-Type": "text/plain"], body: .data(Data("hi".utf8)))
+        let response = try await scene.proxy.send(request, to: service)
+        #expect(response.text == #"{"errcode":200,"msg":"ok","data":"hi"}"#)
+        #expect(response.headers["Content-Type"] == "application/json")
+        #expect(response.headers["X-Sealed-Content-Type"] == nil)
+        #expect(scene.transport.requests.last?.headers["X-Sealed-Content-Type"] == "text/plain")
+    }
+
+    @Test(arguments: 0..<7)
+    func `An answer that was changed on its way is a security error`(_ kind: Int) async throws {
+        let scene = SealingScene()
+        _ = try await scene.send("first")
+        scene.server.setChange { response in
+            switch kind {
+            case 0: response.body[0] ^= 1
+            case 1: response.body[13] ^= 1
+            case 2: response.body[response.body.count - 1] ^= 1
+            case 3: response.status = 201
+            case 4: response.headers["X-Sealed-Content-Type"] = "text/html"
+            case 5: response.headers["X-Sealed-Content-Type"] = nil
+            default: response.body = response.body.prefix(20)
+            }
+        }
+        let error = try #require(await scene.failure())
+        #expect(error.type == .security)
+        let kinds: [SigningError.Kind] = [.notAuthentic, .malformedBody]
+        #expect(kinds.contains { $0 == (error.underlying as? SigningError)?.kind })
+        #expect(scene.exchange.calls == 1)
+        #expect(scene.transport.requests.count == 2)
+    }
+
+    @Test func `The answer to another request, or a request itself, is a security error`() async throws {
+        let scene = SealingScene()
+        let answers = Recorded()
+        scene.server.setChange { response in response = answers.exchange(with: response) }
+        _ = try? await APIRequest<String>("/a?x=1", method: .post, params: ["a": 1], proxy: scene.proxy).value()
+        for path in ["/a?x=2", "/b?x=1"] {
+            let request = await APIRequest<String>(path, method: .post, params: ["a": 1], proxy: scene.proxy)
+            let error = await #expect(throws: APIError.self) { try await request.value() }
+            #expect(error?.type == .security)
+        }
+        let reflecting = ScriptedTransport { request in
+            guard case .data(let body) = request.body.pieces.first else { return .status(500) }
+            return HTTPResponse(status: 200, headers: request.headers, body: body)
+        }
+        let proxy = APIProxy(service: scene.proxy.defaultService, transport: reflecting)
+        let request = await APIRequest<String>("/a", method: .post, params: ["a": 1], proxy: proxy)
+        #expect(await #expect(throws: APIError.self) { try await request.value() }?.type == .security)
+    }
+
+    @Test func `A request that was changed on its way is refused by the server`() async throws {
+        let scene = SealingScene(service: { service in
+            service.requestAdapters.append(MethodSwap())
+        })
+        #expect(await scene.failure()?.status == 400)
+    }
+
+    // MARK: Answers that are not sealed
+
+    @Test func `An answer that is not sealed is a security error`() async throws {
+        let scene = SealingScene()
+        scene.server.setChange { $0 = .json(#"{"errcode":200,"msg":"ok","data":"forged"}"#) }
+        let error = try #require(await scene.failure())
+        #expect(error.type == .security)
+        #expect((error.underlying as? SigningError)?.kind == .notSealed)
+        scene.server.setChange { $0 = .status(200) }
+        #expect(await scene.failure()?.type == .security)
+    }
+
+    @Test func `A failure may be answered without sealing, as far as it is allowed`() async throws {
+        let scene = SealingScene(change: { $0.clearCodes = [7] })
+        scene.server.setChange { $0 = .status(503) }
+        #expect(await scene.failure()?.type == .http)
+        scene.server.setChange { $0 = .json(#"{"errcode":7,"msg":"closed"}"#) }
+        let error = await scene.failure()
+        #expect(error?.type == .server && error?.code == 7)
+        scene.server.setChange { $0 = .json(#"{"errcode":8,"msg":"closed"}"#) }
+        #expect(await scene.failure()?.type == .security)
+        let strict = SealingScene(change: { $0.clearStatuses = [] })
+        strict.server.setChange { $0 = .status(503) }
+        #expect(await strict.failure()?.type == .security)
+    }
+
+    @Test func `An answer that never has a body need not be sealed`() async throws {
+        let scene = SealingScene()
+        scene.server.setChange { $0 = .status(204) }
+        try await APIRequest<Void>("/a", method: .post, params: ["a": 1], proxy: scene.proxy).value()
+        scene.server.setChange { $0 = .status(200) }
+        try await APIRequest<Void>("/a", method: .head, proxy: scene.proxy).value()
+        await #expect(throws: APIError.self) { try await APIRequest<Void>("/a", proxy: scene.proxy).value() }
+    }
+
+    // MARK: Bodies
+
+    @Test func `A file is sealed in memory, up to the limit`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "errand-sealing-\(UUID())")
+        try Data("file".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let scene = SealingScene(change: { $0.maxBodyBytes = 10 })
+        func send(_ pieces: [HTTPBody.Piece]) async throws -> APIResponse {
+            guard let url = URL(string: "echo"), let service = scene.proxy.defaultService else {
+                throw CancellationError()
+            }
+            return try await scene.proxy.send(HTTPRequest(.put, url, body: HTTPBody(pieces)), to: service)
+        }
+        _ = try await send([.data(Data("123456".utf8)), .file(file)])
+        #expect(scene.server.bodies == ["123456file"])
+        let stream = HTTPBody.Stream(length: 1) { AsyncStream { $0.finish() } }
+        let refused: [[HTTPBody.Piece]] = [
+            [.data(Data("1234567".utf8)), .file(file)], [.data(Data(count: 11))], [.stream(stream)],
+            [.file(file.appending(path: "missing"))],
+        ]
+        for pieces in refused {
+            let error = await #expect(throws: APIError.self) { try await send(pieces) }
+            #expect(error?.type == .invalidRequest)
+            #expect((error?.underlying as? SigningError)?.kind == .unsupportedRequest)
+        }
+        #expect(scene.transport.requests.count == 1)
+    }
+
+    @Test func `A request whose answer is stored in a file is refused before it is sent`() async throws {
+        let scene = SealingScene()
+        let request = await APIRequest<DownloadedFile>("/file", proxy: scene.proxy)
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .invalidRequest)
+        #expect((error?.underlying as? SigningError)?.kind == .unsupportedRequest)
+        #expect(scene.transport.requests.isEmpty && scene.exchange.calls == 0)
+    }
+
+    // MARK: The list of adapters
+
+    @Test func `A request is sealed, then signed, in whichever order both are set up`() async throws {
+        for isSignedFirst in [true, false] {
+            let scene = SealingScene(service: { service in
+                service.requestAdapters.append(Stamp(name: "X-Early"))
+                if isSignedFirst { service.requestAdapters.append(BodySignature()) }
+            })
+            if !isSignedFirst { scene.proxy.defaultService?.requestAdapters.append(BodySignature()) }
+            _ = try await scene.send("a")
+            let request = try #require(scene.transport.requests.last)
+            #expect(request.headers["X-Early"] == "application/json")
+            #expect(request.headers["X-Signed"] == "application/x-sealed")
+        }
+    }
+
+    @Test func `Sealing a service again replaces its sealing`() async throws {
+        let scene = SealingScene()
+        var service = try #require(scene.proxy.defaultService)
+        service.seal(with: scene.sealing)
+        #expect(service.requestAdapters.count == 1 && service.responseAdapters.count == 1)
+        let adapter = ClosureAdapter<APIResponse>.adapting { _, _ in }
+        service.responseAdapters.append(adapter)
+        service.seal(with: scene.sealing)
+        #expect(service.responseAdapters.first is SealingAdapter && service.responseAdapters.count == 2)
+    }
+
+    // MARK: Secrets
+
+    @Test func `Neither keys nor plaintext are printed`() async throws {
+        let scene = SealingScene()
+        let key = SessionKey(id: "s3cret", bytes: Data("s3crets3crets3crets3crets3crets3".utf8))
+        scene.exchange.load { key }
+        // The server does not know the key: the load fails as often as it may be sent.
+        let failure = try #require(await scene.failure("s3cret"))
+        let values: [Any] = [
+            key, scene.sealing, failure, try #require(scene.proxy.defaultService), scene.exchange, scene.proxy,
+            try #require(scene.proxy.defaultService).requestAdapters, try #require(scene.session),
+            SigningError(.notAuthentic, reason: "no"), scene.transport.requests,
+        ]
+        for value in values {
+            var dumped = ""
+            dump(value, to: &dumped)
+            for text in ["\(value)", String(reflecting: value), dumped] {
+                #expect(!text.contains("s3cret"), "\(text)")
+                #expect(!text.contains("115, 51, 99"), "\(text)")
+            }
+        }
+    }
+}
+
+/// Records the first answer and gives it instead of all others.
+final class Recorded: @unchecked Sendable {
+    private let lock = NSLock()
+    private var first: HTTPResponse?
+
+    func exchange(with response: HTTPResponse) -> HTTPResponse {
+        lock.withLock {
+            first = first ?? response
+            return first ?? response
+        }
+    }
+}
+
+private struct MethodSwap: SigningAdapter {
+    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws { request.method = .put }
+}
+
+private struct Stamp: RequestAdapter {
+    let name: String
+
+    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+        request.headers[name] = request.headers["Content-Type"]
+    }
+}
+
+private struct BodySignature: SigningAdapter {
+    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+        request.headers["X-Signed"] = request.headers["Content-Type"]
+    }
+}

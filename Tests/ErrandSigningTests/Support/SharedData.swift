@@ -1,0 +1,27 @@
+import Foundation
+
+/// Conformance data outside the package; tests that need a missing folder are skipped.
+enum SharedData: String {
+    case wycheproof
+    case sigv4
+
+    var folder: URL {
+        URL(filePath: #filePath).appending(path: "../../../../../shared/data/\(rawValue)").standardizedFileURL
+    }
+
+    var exists: Bool { FileManager.default.fileExists(atPath: folder.path(percentEncoded: false)) }
+
+    func bytes(_ path: String) throws -> Data { try Data(contentsOf: folder.appending(path: path)) }
+
+    func json<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) throws -> Value {
+        try JSONDecoder().decode(type, from: bytes(path))
+    }
+}
+
+extension Data {
+    /// Creates the bytes that hexadecimal digits describe; spaces and line ends are ignored.
+    init(hexadecimal text: String) {
+        let digits = text.compactMap(\.hexDigitValue)
+        self.init(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+    }
+}
