@@ -23,6 +23,7 @@ package struct ShopAPI: Sendable {
         addOrders(to: &table)
         addFiles(to: &table)
         addPartners(to: &table)
+        addWallet(to: &table)
         addDebugRoutes(to: &table)
         return table
     }
