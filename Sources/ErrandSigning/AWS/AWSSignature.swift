@@ -55,7 +55,9 @@ public struct AWSSignature: Sendable {
     public var normalizesPath: Bool
     /// Whether the percent-encoded path is encoded once more for the signature; by default for all services but `s3`.
     public var encodesPathTwice: Bool
-    /// Whether the token of the session is signed; true by default. AWS IoT requires that it is sent, but not signed.
+    /// Whether the token of the session is signed; true by default.
+    ///
+    /// AWS IoT requires that it is sent, but not signed.
     public var signsSessionToken = true
     /// How a wrong clock of the device is corrected; `nil`, the default, uses it as it is.
     public var clockCorrection: ClockCorrection?

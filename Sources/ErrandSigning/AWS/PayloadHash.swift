@@ -27,7 +27,8 @@ enum PayloadHash {
         case .data(let data): try hash.add(data)
         case .file(let url): try addFile(url, to: &hash)
         case .stream:
-            let reason = "the body is a stream, which cannot be hashed before it is sent; AWSSignature.payload can be .unsigned"
+            let reason =
+                "the body is a stream, which cannot be hashed before; AWSSignature.payload can be .unsigned"
             throw APIError(.invalidRequest, error: SigningError(.unsupportedRequest, reason: reason))
         }
     }

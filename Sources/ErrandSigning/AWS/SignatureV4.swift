@@ -44,7 +44,7 @@ struct SignatureV4 {
         if sendsPayloadHash { fields.append(("X-Amz-Content-Sha256", request.payloadHash)) }
         let token = credentials.sessionToken.map { (name: "X-Amz-Security-Token", value: $0) }
         if let token, signsSessionToken { fields.append(token) }
-        let headers = CanonicalHeaders(request.fields + fields.map { (Array($0.name.lowercased().utf8), Array($0.value.utf8)) })
+        let headers = CanonicalHeaders(request.fields + fields.map(Self.field))
         let (canonical, text) = try texts(of: request, query: request.query, headers: headers)
         let signature = try HMAC.sha256(of: Data(text), key: key).hexadecimal
         if let token, !signsSessionToken { fields.append(token) }
@@ -61,12 +61,10 @@ struct SignatureV4 {
         )
     }
 
-    /// Signs in the query.
-    ///
-    /// - Parameter expiry: How long the signature is valid, in seconds.
+    /// Signs in the query, for `expiry` seconds.
     func signQuery(of request: UnsignedRequest, expiry: Int) throws(SigningError) -> RequestSignature {
         let hash = sendsPayloadHash ? [(name: "X-Amz-Content-Sha256", value: request.payloadHash)] : []
-        let headers = CanonicalHeaders(request.fields + hash.map { (Array($0.name.lowercased().utf8), Array($0.value.utf8)) })
+        let headers = CanonicalHeaders(request.fields + hash.map(Self.field))
         var query = Array(request.query)
         append("X-Amz-Algorithm", Self.algorithm.utf8, to: &query)
         append("X-Amz-Credential", credential.utf8, to: &query)
@@ -85,6 +83,10 @@ struct SignatureV4 {
             fields: hash,
             query: sent
         )
+    }
+
+    private static func field(_ name: String, _ value: String) -> CanonicalHeaders.Field {
+        (Array(name.lowercased().utf8), Array(value.utf8))
     }
 
     private var credential: String { "\(credentials.accessKeyID)/\(scope.text)" }

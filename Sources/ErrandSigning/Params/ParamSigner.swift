@@ -97,7 +97,9 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
     private func checkPlaces() throws {
         guard case .parameter = signing.signature else { return }
         guard signing.timestamp?.isHeader != true, signing.nonce?.isHeader != true else {
-            throw Self.error("a timestamp or nonce in a header requires that the signature of ParamSigning is in one as well")
+            throw Self.error(
+                "a timestamp or nonce in a header requires that the signature is in one as well"
+            )
         }
     }
 

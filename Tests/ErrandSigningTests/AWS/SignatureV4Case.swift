@@ -108,8 +108,11 @@ struct RawRequest {
     /// The request as an app makes it; `nil` where the target makes no URL, or a header value is folded.
     func request() -> HTTPRequest? {
         guard let host = fields.first(where: { $0.name == "Host" })?.value else { return nil }
-        let target = String(decoding: path, as: UTF8.self) + (query.isEmpty ? "" : "?" + String(decoding: query, as: UTF8.self))
-        guard let url = URL(string: "https://\(host)\(target)"), url.absoluteString.hasSuffix(target) else { return nil }
+        let target =
+            String(decoding: path, as: UTF8.self) + (query.isEmpty ? "" : "?" + String(decoding: query, as: UTF8.self))
+        guard let url = URL(string: "https://\(host)\(target)"), url.absoluteString.hasSuffix(target) else {
+            return nil
+        }
         var request = HTTPRequest(HTTPMethod(rawValue: method), url, body: body.isEmpty ? .empty : .data(body))
         for (name, value) in fields where name != "Host" { request.headers.append(name, value) }
         let isFolded = fields.contains { $0.value.contains("\n") }

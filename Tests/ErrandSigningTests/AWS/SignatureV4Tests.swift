@@ -16,7 +16,10 @@ struct SignatureV4Tests {
         _ sample: SignatureV4Case
     ) throws {
         let signed = try signature(of: sample, .header)
-        #expect(String(decoding: signed.canonicalRequest, as: UTF8.self) == (try sample.text("header-canonical-request.txt")))
+        #expect(
+            String(decoding: signed.canonicalRequest, as: UTF8.self)
+                == (try sample.text("header-canonical-request.txt"))
+        )
         #expect(String(decoding: signed.stringToSign, as: UTF8.self) == (try sample.text("header-string-to-sign.txt")))
         #expect(signed.signature == (try sample.text("header-signature.txt")))
         let lines = try sample.text("header-signed-request.txt").lowercased().split(separator: "\n")
@@ -29,7 +32,9 @@ struct SignatureV4Tests {
     ) throws {
         let expiry = Duration.seconds(try sample.context().expirationInSeconds)
         let signed = try signature(of: sample, .query(expiry: expiry))
-        #expect(String(decoding: signed.canonicalRequest, as: UTF8.self) == (try sample.text("query-canonical-request.txt")))
+        #expect(
+            String(decoding: signed.canonicalRequest, as: UTF8.self) == (try sample.text("query-canonical-request.txt"))
+        )
         #expect(String(decoding: signed.stringToSign, as: UTF8.self) == (try sample.text("query-string-to-sign.txt")))
         #expect(signed.signature == (try sample.text("query-signature.txt")))
         let expected = RawRequest(try sample.text("query-signed-request.txt"))
@@ -58,6 +63,10 @@ struct SignatureV4Tests {
 
     private func signature(of sample: SignatureV4Case, _ form: AWSSignature.Form) throws -> RequestSignature {
         let request = try RawRequest(sample.text("request.txt")).unsigned()
-        return try AWSSigner(sample.signature(form)).signature(of: request, with: sample.credentials(), at: sample.date())
+        return try AWSSigner(sample.signature(form)).signature(
+            of: request,
+            with: sample.credentials(),
+            at: sample.date()
+        )
     }
 }
