@@ -30,13 +30,15 @@ extension Data {
 
     /// The bytes as lower-case hexadecimal digits.
     var hexadecimal: String {
-        String(unsafeUninitializedCapacity: count * 2) { buffer in
-            let digits = StaticString("0123456789abcdef")
-            for (index, byte) in enumerated() {
-                buffer[index * 2] = digits.utf8Start[Int(byte >> 4)]
-                buffer[index * 2 + 1] = digits.utf8Start[Int(byte & 15)]
+        withUnsafeBytes { bytes in
+            String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
+                let digits = StaticString("0123456789abcdef")
+                for (index, byte) in bytes.enumerated() {
+                    buffer[index * 2] = digits.utf8Start[Int(byte >> 4)]
+                    buffer[index * 2 + 1] = digits.utf8Start[Int(byte & 15)]
+                }
+                return bytes.count * 2
             }
-            return count * 2
         }
     }
 }

@@ -25,9 +25,11 @@ extension HTTPRequest {
     fileprivate var target: String {
         let text = url.absoluteString
         let bytes = text.utf8
-        guard let scheme = text.range(of: "://") else { return text }
         let slash = UInt8(ascii: "/")
-        let start = bytes[scheme.upperBound...].firstIndex {
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
+            return text
+        }
+        let start = bytes[bytes.index(colon, offsetBy: 3)...].firstIndex {
             $0 == slash || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
         }
         guard let start else { return "/" }

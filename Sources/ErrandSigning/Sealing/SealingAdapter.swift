@@ -118,7 +118,8 @@ extension HTTPRequest {
 extension APIResponse {
     fileprivate func hasMediaType(_ type: String) -> Bool {
         guard let value = headers["Content-Type"] else { return false }
-        let name = value.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
-        return name.lowercased() == type.lowercased()
+        let blanks = [UInt8(ascii: " "), UInt8(ascii: "\t")]
+        let name = value.utf8.drop(while: blanks.contains).prefix { $0 != UInt8(ascii: ";") && !blanks.contains($0) }
+        return name.elementsEqual(type.utf8) || Substring(name).lowercased() == type.lowercased()
     }
 }
