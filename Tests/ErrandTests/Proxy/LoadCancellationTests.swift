@@ -14,6 +14,7 @@ struct LoadCancellationTests {
     enum CancellationPoint: CaseIterable, Sendable {
         case queued, waitingToStart, joined, sending, redirected, insideBody, delivering
         case backingOff, waitingForNetwork, renewing, replaying
+        case adaptingParams, adaptingRequest, adaptingResponse, adaptingData
 
         /// The points that a test can reach over sockets.
         static let overSockets = allCases.filter { $0 != .waitingForNetwork }

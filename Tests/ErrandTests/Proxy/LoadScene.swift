@@ -18,6 +18,7 @@ import Synchronization
     private let clock = ManualClock()
     private let account = Account()
     private let loginLatch = Latch()
+    private let (adapterBegan, adapterLatch) = (Latch(), Latch())
     private let network = Reachability(status: .unreachable)
     private var request: GoodsRequest?
     private var blocker: GoodsRequest?
@@ -27,12 +28,17 @@ import Synchronization
         self.point = point
         backend = try SceneBackend(point, live: kind)
         account.gate = loginLatch
-        let service = APIService.sample { [account, backend] service in
+        let service = APIService.sample { [account, backend, adapterBegan, adapterLatch] service in
             service.baseURL = backend.baseURL
             service.reloginHandler = account
             service.commonHeaders = { ["X-Token": account.token] }
             service.retryPolicy = RetryPolicy()
             service.retryPolicy.waitsForConnectivity = true
+            guard let kind = point.adapterKind else { return }
+            service.adapters = AdapterLists([kind]) { _, _ in
+                adapterBegan.open()
+                try await adapterLatch.wait()
+            }
         }
         let limits = point == .queued ? QueueLimits(perHost: 1) : QueueLimits()
         let transport = backend.transport
@@ -84,6 +90,7 @@ import Synchronization
         case .delivering: while proxy.context.delivery.count == 0 { sched_yield() }
         case .backingOff, .waitingForNetwork: await clock.waitForSleepers()
         case .renewing: await relogin(waiters: 1)
+        case .adaptingParams, .adaptingRequest, .adaptingResponse, .adaptingData: try? await adapterBegan.wait()
         case .replaying:
             await relogin(waiters: 1)
             loginLatch.open()
@@ -122,9 +129,23 @@ import Synchronization
     func release() async {
         backend.open()
         loginLatch.open()
+        adapterLatch.open()
         network.report(.reachable)
         clock.advance(by: .seconds(1_000))
         await sentinel(proxy)
         while clock.sleepers > 0 { await Task.yield() }
+    }
+}
+
+extension LoadScene.Point {
+    /// The kind of adapter in which the load waits.
+    fileprivate var adapterKind: AdapterKind? {
+        switch self {
+        case .adaptingParams: .params
+        case .adaptingRequest: .request
+        case .adaptingResponse: .response
+        case .adaptingData: .data
+        default: nil
+        }
     }
 }

