@@ -29,8 +29,10 @@ import Foundation
         let signing = ParamSigning(secret: "0123456789abcdef", algorithm: .hmacSHA256, into: .parameter("sign"))
         service.sign(with: signing)
         let signer = service.paramAdapters[0]
-        let values = (0..<16).map { ("name\($0)", String(repeating: "x", count: Self.bytes / 16)) }
-        let params = APIParams(Dictionary(uniqueKeysWithValues: values))
+        // As a literal has them; an object is encoded once more to be signed.
+        var values: [String: APIParams.Value] = [:]
+        for index in 0..<16 { values["name\(index)"] = String(repeating: "x", count: Self.bytes / 16) }
+        let params = APIParams(values)
         let send = try await AdaptedSend(service, params: params)
         return try await cost(of: calls) {
             var params = send.params
