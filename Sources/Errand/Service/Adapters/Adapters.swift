@@ -35,7 +35,8 @@ public protocol ResponseAdapter: Sendable {
 
 /// Changes the data under the envelope before it is decoded.
 ///
-/// Called for every success, in the order of ``APIService/dataAdapters``, then in that of the request; on any thread.
+/// Called for every success of which something is decoded, in the order of ``APIService/dataAdapters``, then in that of the
+/// request; on any thread.
 public protocol DataAdapter: Sendable {
     /// Changes the data.
     ///
@@ -46,9 +47,11 @@ public protocol DataAdapter: Sendable {
     func adapt(_ data: inout Data, context: AdapterContext) async throws
 }
 
-/// Thrown by an adapter to have the load sent again, at most once for each load.
+/// Thrown by an adapter to have the load sent again, whatever its method, at most once for each load.
 ///
-/// The second time in one load it is a failure.
+/// The load waits by the clock of the proxy, without a place in the queue, and can be cancelled meanwhile. It is neither a retry
+/// of the ``RetryPolicy`` nor the replay after a relogin. The second time in one load it is a failure: `invalidRequest` from an
+/// adapter of parameters or requests, `decoding` from one of answers or data.
 public struct AdapterRetry: Error, Sendable {
     /// How long to wait before the load is sent again.
     public let delay: Duration
