@@ -42,7 +42,10 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
             name: "ErrandTests",
-            dependencies: ["Errand", "ErrandTesting", "FixtureServer", "TestSupport", "cookie-probe", "errand-bench"],
+            dependencies: [
+                "Errand", "ErrandSigning", "ErrandTesting", "FixtureServer", "TestSupport", "cookie-probe",
+                "errand-bench",
+            ],
             exclude: ["Documentation/Prelude.txt"],
             swiftSettings: strict
         ),

@@ -2,5 +2,5 @@ import Errand
 
 /// A request adapter that signs the final bytes of a request.
 ///
-/// ``Errand/APIService/seal(with:)`` inserts its adapter before the first of these, so that what is signed is what is sent.
+/// `seal(with:)` inserts its adapter before the first of these, so that what is signed is what is sent.
 protocol SigningAdapter: RequestAdapter {}

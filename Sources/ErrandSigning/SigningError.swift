@@ -1,7 +1,7 @@
 /// Why a request could not be signed or sealed, or an answer not verified or opened.
 ///
 /// It holds no key, no nonce and nothing of a body, so it is fit for logs. A load that fails because of it ends with an
-/// ``Errand/APIError`` that has it as ``Errand/APIError/underlying``.
+/// `APIError` that has it as `underlying`.
 public struct SigningError: Error, Sendable, Hashable {
     /// What kind of failure it is.
     public enum Kind: String, Sendable, CaseIterable {

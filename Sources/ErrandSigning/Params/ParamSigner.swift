@@ -18,7 +18,7 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
         try checkPlaces()
         var fields = try sent.fields(of: params)
         var added: APIParams = [:]
-        for case (.parameter(let name), let value) in additions(context) {
+        for case (.parameter(let name), let value) in additions(context, where: { !$0.isHeader }) {
             try add(name, value, to: &fields)
             added[name] = JSONValue(timestamp: value, if: signing.timestamp == .parameter(name))
         }
@@ -35,25 +35,23 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
         if let sent = context.sentParams, !sent.haveNoQuery {
             guard case .header = signing.signature else { return }
             var fields = try sent.fields(of: sent.params)
-            for addition in additions(context) where addition.place.isHeader {
-                try add(addition, to: &request, &fields)
-            }
+            for addition in additions(context, where: \.isHeader) { try add(addition, to: &request, &fields) }
             try add((signing.signature, await signature(of: fields)), to: &request, &fields)
         } else {
             try checkPlaces()
             var fields = Self.fields(of: request.url)
-            for addition in additions(context) { try add(addition, to: &request, &fields) }
+            for addition in additions(context, where: { _ in true }) { try add(addition, to: &request, &fields) }
             try add((signing.signature, await signature(of: fields)), to: &request, &fields)
         }
     }
 
-    /// The values that are sent besides the signature.
-    private func additions(_ context: AdapterContext) -> [Addition] {
+    /// Returns the values that are sent in some places besides the signature.
+    private func additions(_ context: AdapterContext, where isIncluded: (ParamSigning.Place) -> Bool) -> [Addition] {
         var additions: [Addition] = []
-        if let place = signing.timestamp {
+        if let place = signing.timestamp, isIncluded(place) {
             additions.append((place, signing.text(of: signing.serverClock.date(for: context))))
         }
-        if let place = signing.nonce { additions.append((place, signing.makeNonce())) }
+        if let place = signing.nonce, isIncluded(place) { additions.append((place, signing.makeNonce())) }
         return additions
     }
 

@@ -17,11 +17,11 @@ public protocol KeyExchange: Sendable {
     ///
     /// Called when the first load needs a key, and when the server has refused the key because it has expired; on any thread.
     /// One exchange runs at a time for each environment of a service, whatever the number of loads that need it, and
-    /// ``Errand/APIEnvironment/current`` is that environment. A call after a successful one has an answer of the server as its
+    /// `current` is that environment. A call after a successful one has an answer of the server as its
     /// cause; more than 5 of these in 30 s are a loop, and the loads fail with `security`.
     ///
     /// A load of the same service that begins in here is neither sealed nor opened. A load of any service is a login request, as
-    /// if it had ``Errand/BaseAPIRequest/isLoginRequest``: it neither queues nor waits for a relogin, and fails with `http` if the
+    /// if it had `isLoginRequest`: it neither queues nor waits for a relogin, and fails with `http` if the
     /// server refuses its login. That holds for child tasks and for `Task { }`. A load that begins in a detached task waits for the
     /// exchange: do not wait for such a load.
     ///
@@ -30,7 +30,7 @@ public protocol KeyExchange: Sendable {
     /// cancel it.
     ///
     /// - Throws: Any error, which ends every waiting load: with `noNetwork`, `timeout` or `transport` if it is such an
-    ///   ``Errand/APIError``, otherwise with `security`; as ``Errand/APIError/underlying``.
+    ///   `APIError`, otherwise with `security`; as `underlying`.
     func sessionKey() async throws -> SessionKey
 }
 

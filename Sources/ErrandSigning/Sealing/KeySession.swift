@@ -44,8 +44,12 @@ final class KeySession: Sendable {
     /// Returns the key to send with, once no exchange runs; starts one if there is none.
     ///
     /// - Throws: Why the exchange has failed, `cancelled` when the calling task was cancelled.
-    func key(for id: RequestID, _ exchange: Exchange) async throws(APIError) -> SessionKey {
+    func key(
+        for id: RequestID,
+        _ makeExchange: @autoclosure () -> Exchange
+    ) async throws(APIError) -> SessionKey {
         if let key = state.withLock(\.current) { return key }
+        let exchange = makeExchange()
         while true {
             switch await outcome(id, of: state.withLock { $0.need(at: exchange.clock.uptime) }, exchange) {
             case .key(let key): return key

@@ -7,7 +7,9 @@ struct SealedLines {
 
     /// Creates the lines of a request, or with a status those of its answer.
     init(_ request: HTTPRequest, key: SessionKey, contentType: String?, status: Int? = nil) {
-        var text = status == nil ? "request\n" : "response\n"
+        var text = ""
+        text.reserveCapacity(256)
+        text += status == nil ? "request\n" : "response\n"
         text += request.method.rawValue
         text += "\n"
         text += request.target
@@ -15,7 +17,10 @@ struct SealedLines {
         text += key.id
         text += "\n"
         text += contentType ?? ""
-        if let status { text += "\n\(status)" }
+        if let status {
+            text += "\n"
+            text += String(status)
+        }
         data = Data(text.utf8)
     }
 }
@@ -25,16 +30,16 @@ extension HTTPRequest {
     fileprivate var target: String {
         let text = url.absoluteString
         let bytes = text.utf8
-        let slash = UInt8(ascii: "/")
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
-            return text
-        }
-        let start = bytes[bytes.index(colon, offsetBy: 3)...].firstIndex {
-            $0 == slash || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
-        }
-        guard let start else { return "/" }
-        let target = text[start..<(bytes[start...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex)]
-        return bytes[start] == slash ? String(target) : "/" + target
+        // A URL that is sent has a scheme and two slashes.
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return text }
+        let authority = bytes[colon...].dropFirst(3)
+        guard let start = authority.firstIndex(where: Self.endsAuthority) else { return "/" }
+        let end = bytes[start...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
+        return bytes[start] == UInt8(ascii: "/") ? String(text[start..<end]) : "/\(text[start..<end])"
+    }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 }
 

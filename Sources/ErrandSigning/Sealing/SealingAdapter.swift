@@ -118,8 +118,9 @@ extension HTTPRequest {
 extension APIResponse {
     fileprivate func hasMediaType(_ type: String) -> Bool {
         guard let value = headers["Content-Type"] else { return false }
-        let blanks = [UInt8(ascii: " "), UInt8(ascii: "\t")]
-        let name = value.utf8.drop(while: blanks.contains).prefix { $0 != UInt8(ascii: ";") && !blanks.contains($0) }
-        return name.elementsEqual(type.utf8) || Substring(name).lowercased() == type.lowercased()
+        // As servers usually write it, which costs less than the comparison below.
+        if value == type { return true }
+        let name = value.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+        return name.lowercased() == type.lowercased()
     }
 }

@@ -24,7 +24,7 @@ public import Errand
 ///
 /// So no body can be used for another path, nor an answer as a request. An older answer to the same request is accepted as
 /// long as its key is known, and the server has to refuse requests that it has received before; see the article
-/// <doc:Adapters>. Neither URLs nor other headers are encrypted.
+/// *On the way* of Errand. Neither URLs nor other headers are encrypted.
 ///
 /// Bodies from memory and from files are sealed in memory, up to ``maxBodyBytes``. A body that is a stream, and a request whose
 /// answer is stored in a file, fail with `invalidRequest` before they are sent: send these with a copy of the service without
@@ -109,12 +109,12 @@ extension TrafficSealing: CustomStringConvertible, CustomReflectable {
 extension APIService {
     /// Seals the requests of this service, and opens their answers.
     ///
-    /// Adds to ``Errand/APIService/requestAdapters`` after those that are there, but before signatures, in whichever order
-    /// the two are set up: a request is sealed, then signed. Adds to ``Errand/APIService/responseAdapters`` before all others. A
+    /// Adds to `APIService.requestAdapters` after those that are there, but before signatures, in whichever order
+    /// the two are set up: a request is sealed, then signed. Adds to `APIService.responseAdapters` before all others. A
     /// request adapter that is added later sees the sealed body, as do those of a single request. Replaces an earlier sealing.
     ///
     /// Copies of the service share the keys, and each environment has its own. Not for
-    /// ``Errand/APIProxy/send(_:progress:)``, and not for a link from the server to another origin.
+    /// `APIProxy.send(_:progress:)`, and not for a link from the server to another origin.
     public mutating func seal(with sealing: TrafficSealing) {
         requestAdapters.removeAll { $0 is SealingAdapter }
         responseAdapters.removeAll { $0 is SealingAdapter }

@@ -75,7 +75,7 @@ struct SigningLiveTests {
         return try HMAC.sha256(of: Data(text.utf8), key: key).hexadecimal
     }
 
-    @Test(arguments: 0..<3)
+    @MainActor @Test(arguments: 0..<3)
     func `A server that sorts the parameters that it has received finds the same signature`(_ index: Int) async throws {
         let listener = try FixtureServer.start { request in
             let items =

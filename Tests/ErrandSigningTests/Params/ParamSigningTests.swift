@@ -71,27 +71,37 @@ struct ParamSigningTests {
         SentParams.Field("e", ""), SentParams.Field("x", "9"),
     ]
 
+    struct TextCase: Sendable {
+        let algorithm: ParamSigning.Algorithm
+        let text: String
+        var change: @Sendable (inout ParamSigning) -> Void = { _ in }
+    }
+
     @Test(
         arguments: [
-            (.md5, "a=ü /&b=2&e=&n=null&x=9s3cret", { _ in }),
-            (.hmacSHA256, "a=ü /&b=2&e=&n=null&x=9", { _ in }),
-            (.hmacSHA256, "a=ü /&b=2&e=&n=null&x=9&key=s3cret", { $0.secretPosition = .lastParameter("key") }),
-            (.sha1, "s3creta=ü /&b=2&e=&n=null&x=9", { $0.secretPosition = .prepended }),
-            (.sha256, "s3creta=ü /&b=2&e=&n=null&x=9s3cret", { $0.secretPosition = .surrounding }),
-            (.md5, "a=ü /&b=2&c=s3cret&e=&n=null&x=9", { $0.secretPosition = .sortedParameter("c") }),
-            (.md5, "a=ü /&b=2&x=9s3cret", { $0.omitsEmptyValues = true }),
-            (.md5, "aü /b2ennullx9s3cret", { ($0.valueSeparator, $0.pairSeparator) = ("", "") }),
-            (.md5, "a=%C3%BC%20%2F&b=2&e=&n=null&x=9s3cret", { $0.percentEncodes = true }),
-            (.md5, "a=ü /&e=&n=null&x=9s3cret", { $0.unsignedNames = ["b"] }),
-        ] as [(ParamSigning.Algorithm, String, @Sendable (inout ParamSigning) -> Void)]
+            TextCase(algorithm: .md5, text: "a=ü /&b=2&e=&n=null&x=9s3cret"),
+            TextCase(algorithm: .hmacSHA256, text: "a=ü /&b=2&e=&n=null&x=9"),
+            TextCase(algorithm: .hmacSHA256, text: "a=ü /&b=2&e=&n=null&x=9&key=s3cret") {
+                $0.secretPosition = .lastParameter("key")
+            },
+            TextCase(algorithm: .sha1, text: "s3creta=ü /&b=2&e=&n=null&x=9") { $0.secretPosition = .prepended },
+            TextCase(algorithm: .sha256, text: "s3creta=ü /&b=2&e=&n=null&x=9s3cret") {
+                $0.secretPosition = .surrounding
+            },
+            TextCase(algorithm: .md5, text: "a=ü /&b=2&c=s3cret&e=&n=null&x=9") {
+                $0.secretPosition = .sortedParameter("c")
+            },
+            TextCase(algorithm: .md5, text: "a=ü /&b=2&x=9s3cret") { $0.omitsEmptyValues = true },
+            TextCase(algorithm: .md5, text: "aü /b2ennullx9s3cret") {
+                ($0.valueSeparator, $0.pairSeparator) = ("", "")
+            },
+            TextCase(algorithm: .md5, text: "a=%C3%BC%20%2F&b=2&e=&n=null&x=9s3cret") { $0.percentEncodes = true },
+            TextCase(algorithm: .md5, text: "a=ü /&e=&n=null&x=9s3cret") { $0.unsignedNames = ["b"] },
+        ]
     )
-    func `The signed text has the separators and the secret where they are set`(
-        _ algorithm: ParamSigning.Algorithm,
-        _ text: String,
-        _ change: @Sendable (inout ParamSigning) -> Void
-    ) {
-        let signing = signing(algorithm, change)
-        #expect(String(decoding: signing.text(of: Self.fields, secret: secret), as: UTF8.self) == text)
+    func `The signed text has the separators and the secret where they are set`(_ sample: TextCase) {
+        let signing = signing(sample.algorithm, sample.change)
+        #expect(String(decoding: signing.text(of: Self.fields, secret: secret), as: UTF8.self) == sample.text)
     }
 
     @Test func `Names are sorted by the bytes of UTF-8, and equal ones keep their order`() {

@@ -47,9 +47,11 @@ struct TypeChecker {
     private static func arguments(for file: URL) -> [String] {
         [
             "-typecheck", file.path, "-swift-version", "6", "-I", products.appending(path: "Modules").path,
-            "-Xcc", "-fmodule-map-file=\(products.appending(path: "CurlRuntime.build/module.modulemap").path)",
             "-module-cache-path", products.appending(path: "ModuleCache").path,
         ]
+            + ["CurlRuntime", "CryptoRuntime"].flatMap { module in
+                ["-Xcc", "-fmodule-map-file=\(products.appending(path: "\(module).build/module.modulemap").path)"]
+            }
     }
 }
 
