@@ -9,8 +9,7 @@ extension ParamSigning {
         }
         let position = secretPosition ?? (algorithm == .hmacSHA256 ? nil : .appended)
         if case .sortedParameter(let name) = position { fields.append(SentParams.Field(name, secret)) }
-        // `String` compares by Unicode normalization.
-        fields.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        fields.sort { $0.name.precedesInBytes($1.name) }
         if case .lastParameter(let name) = position { fields.append(SentParams.Field(name, secret)) }
         let isFirst = position == .prepended || position == .surrounding
         let isLast = position == .appended || position == .surrounding
@@ -52,5 +51,23 @@ extension ParamSigning {
         // As far as the number fits.
         let seconds = min(max(date.timeIntervalSince1970, -1e14), 1e14)
         return String(Int64((timestampUnit == .seconds ? seconds : seconds * 1_000).rounded(.down)))
+    }
+}
+
+extension String {
+    /// Returns whether the UTF-8 of this text is before that of another; `<` compares by Unicode normalization.
+    fileprivate func precedesInBytes(_ other: String) -> Bool {
+        var (left, right) = (self, other)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
+                // Without bytes there may be no address.
+                let count = min(left.count, right.count)
+                guard count > 0, let first = left.baseAddress, let second = right.baseAddress else {
+                    return left.count < right.count
+                }
+                let order = memcmp(first, second, count)
+                return order == 0 ? left.count < right.count : order < 0
+            }
+        }
     }
 }
