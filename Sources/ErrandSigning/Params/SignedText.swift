@@ -9,7 +9,7 @@ extension ParamSigning {
         }
         let position = secretPosition ?? (algorithm == .hmacSHA256 ? nil : .appended)
         if case .sortedParameter(let name) = position { fields.append(SentParams.Field(name, secret)) }
-        fields.sort { $0.name.precedesInBytes($1.name) }
+        fields = Self.sorted(fields)
         if case .lastParameter(let name) = position { fields.append(SentParams.Field(name, secret)) }
         let isFirst = position == .prepended || position == .surrounding
         let isLast = position == .appended || position == .surrounding
@@ -22,6 +22,16 @@ extension ParamSigning {
         }
         if isLast { text += secret.utf8 }
         return text
+    }
+
+    /// Returns the fields in the order of the bytes of their names; `String` compares by Unicode normalization.
+    private static func sorted(_ fields: [SentParams.Field]) -> [SentParams.Field] {
+        // The numbers are sorted, because each move of a field counts references.
+        let order = fields.indices.map { (start: fields[$0].name.firstBytes, index: $0) }.sorted { left, right in
+            guard left.start == right.start else { return left.start < right.start }
+            return fields[left.index].name.utf8.lexicographicallyPrecedes(fields[right.index].name.utf8)
+        }
+        return order.map { fields[$0.index] }
     }
 
     private func append(_ part: String, to text: inout [UInt8]) {
@@ -55,19 +65,14 @@ extension ParamSigning {
 }
 
 extension String {
-    /// Returns whether the UTF-8 of this text is before that of another; `<` compares by Unicode normalization.
-    fileprivate func precedesInBytes(_ other: String) -> Bool {
-        var (left, right) = (self, other)
-        return left.withUTF8 { left in
-            right.withUTF8 { right in
-                // Without bytes there may be no address.
-                let count = min(left.count, right.count)
-                guard count > 0, let first = left.baseAddress, let second = right.baseAddress else {
-                    return left.count < right.count
-                }
-                let order = memcmp(first, second, count)
-                return order == 0 ? left.count < right.count : order < 0
-            }
+    /// The first eight bytes of the UTF-8 as a number whose order is theirs.
+    fileprivate var firstBytes: UInt64 {
+        var number: UInt64 = 0
+        var shift = 64
+        for byte in utf8.prefix(8) {
+            shift -= 8
+            number |= UInt64(byte) << shift
         }
+        return number
     }
 }
