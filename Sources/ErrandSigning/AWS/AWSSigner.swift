@@ -4,13 +4,12 @@ import Foundation
 /// Signs each request as an ``AWSSignature`` describes it.
 struct AWSSigner: SigningAdapter {
     private static let reserved = ["Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256"]
-    /// In lower case: those that a connection or a proxy server changes.
-    private static let unsigned: Set<[UInt8]> = Set(
+    /// In lower case: those that a connection or a proxy server changes; comparing a few is faster than hashing.
+    private static let unsigned =
         [
             "accept-encoding", "connection", "content-length", "cookie", "expect", "host", "te", "transfer-encoding",
             "upgrade", "user-agent", "x-amzn-trace-id",
         ].map { Array($0.utf8) }
-    )
 
     private let options: AWSSignature
 

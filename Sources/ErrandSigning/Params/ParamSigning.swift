@@ -39,7 +39,7 @@ public struct ParamSigning: Sendable {
     public enum Place: Sendable, Hashable {
         /// In the parameter of this name.
         case parameter(String)
-        /// In the header of this name; signed under another name where there is one.
+        /// In the header of this name; signed under another name, if any.
         case header(String, signedAs: String? = nil)
     }
 
