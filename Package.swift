@@ -21,11 +21,16 @@ let package = Package(
         .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "ErrandSigning", dependencies: ["Errand", "CryptoRuntime"], swiftSettings: strict),
         .target(name: "CryptoRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-        .target(name: "FixtureServer", swiftSettings: strict),
-        .executableTarget(name: "shop", dependencies: ["Errand", "FixtureServer"], swiftSettings: strict),
+        // For the cipher of sealed calls only.
+        .target(name: "FixtureServer", dependencies: ["ErrandSigning"], swiftSettings: strict),
+        .executableTarget(
+            name: "shop",
+            dependencies: ["Errand", "ErrandSigning", "FixtureServer"],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "errand-bench",
-            dependencies: ["Errand", "ErrandTesting", "FixtureServer", "CurlRuntime"],
+            dependencies: ["Errand", "ErrandSigning", "ErrandTesting", "FixtureServer", "CurlRuntime"],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -51,7 +56,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FixtureServerTests",
-            dependencies: ["FixtureServer", "TestSupport"],
+            dependencies: ["ErrandSigning", "FixtureServer", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

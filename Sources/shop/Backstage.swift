@@ -37,6 +37,11 @@ import Foundation
         try await change(.breakOrders(after: pages), for: account)
     }
 
+    /// Lets the session key with this ID expire.
+    func expireKey(id: String) async throws {
+        try await DebugRequest(.expireKey(id: id), proxy: proxy).value()
+    }
+
     private func change(_ change: DebugChange, for account: Account) async throws {
         guard let token = account.headers["X-Token"] else { throw StepFailure("nobody is signed in") }
         try await DebugRequest(change, token: token, proxy: proxy).value()

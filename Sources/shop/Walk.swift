@@ -23,6 +23,8 @@ import Foundation
             Step("Expired session, HTTP 401") { try await expireSession(as: .http) },
             Step("Expired session, errcode 11010") { try await expireSession(as: .envelope) },
             Step("Errors and a timeout", meetTroubles),
+            Step("Signed requests, a copy, and a wrong clock", signRequests),
+            Step("Sealed payments, whose key expires", sealPayments),
             Step("A new process, still signed in", startAgain),
             Step("Sign out", signOut),
         ]

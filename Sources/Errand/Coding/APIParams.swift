@@ -167,22 +167,29 @@ extension APIParams.Layer {
     /// The layer as a JSON value, without encoding; `nil` unless it contains only scalars that no encoder strategy changes.
     fileprivate var scalarTree: JSONValue? {
         guard case .values(let values) = self else { return nil }
-        var members: [String: JSONValue] = [:]
-        for (name, value) in values {
-            guard let scalar = JSONValue(scalar: value) else { return nil }
-            members[name] = scalar
-        }
-        return .object(members)
+        // Unlike a dictionary that is filled name by name, this computes no hashes.
+        return (try? values.mapValues { try JSONValue(scalar: $0) }).map(JSONValue.object)
     }
 }
 
 extension JSONValue {
-    fileprivate init?(scalar: any Encodable & Sendable) {
+    private struct NotScalar: Error {}
+
+    fileprivate init(scalar: any Encodable & Sendable) throws {
         switch scalar {
         case let value as String: self = .string(value)
         case let value as Int: self = .int(Int64(value))
         case let value as Bool: self = .bool(value)
-        default: return nil
+        case let value as JSONValue where value.hasOneText: self = value
+        default: throw NotScalar()
+        }
+    }
+
+    /// Whether every encoder writes the value in the same way.
+    private var hasOneText: Bool {
+        switch self {
+        case .string, .int, .bool, .null: true
+        case .double, .decimal, .array, .object: false
         }
     }
 }

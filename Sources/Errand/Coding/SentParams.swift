@@ -51,6 +51,8 @@ package final class SentParams: Sendable {
         }
         let names = PathTemplate(draft.path).names
         var fields: [Field] = []
+        // With room for those that a signature adds.
+        fields.reserveCapacity(members.count + 4)
         for (name, value) in members where !names.contains(name) {
             if isWrittenAsPairs(name) {
                 fields += try FormEncoding.pairs(of: .object([name: value]), encoding).map { Field($0.name, $0.value) }

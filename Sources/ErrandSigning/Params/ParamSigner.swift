@@ -17,7 +17,7 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
         guard let sent = context.sentParams, !sent.haveNoQuery else { return }
         try checkPlaces()
         var fields = try sent.fields(of: params)
-        var added: APIParams = [:]
+        var added: [String: APIParams.Value] = [:]
         for case (.parameter(let name), let value) in additions(context, where: { !$0.isHeader }) {
             try add(name, value, to: &fields)
             added[name] = JSONValue(timestamp: value, if: signing.timestamp == .parameter(name))
@@ -28,7 +28,7 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
             added[name] = signature
         }
         guard signing.addsParams else { return }
-        params = params?.merging(added) ?? added
+        params = params?.merging(APIParams(added)) ?? APIParams(added)
     }
 
     func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {

@@ -4,25 +4,41 @@ import Foundation
 extension ParamSigning {
     /// Returns the text of which the digest is made.
     func text(of fields: [SentParams.Field], secret: String) -> [UInt8] {
-        var fields = fields.filter { field in
-            !unsignedNames.contains(field.name) && !(omitsEmptyValues && (field.value.isEmpty || field.isNull))
-        }
+        var fields = fields
+        if omitsEmptyValues || !unsignedNames.isEmpty { fields.removeAll(where: isUnsigned) }
         let position = secretPosition ?? (algorithm == .hmacSHA256 ? nil : .appended)
         if case .sortedParameter(let name) = position { fields.append(SentParams.Field(name, secret)) }
-        // `String` compares by Unicode normalization.
-        fields.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        if case .lastParameter(let name) = position { fields.append(SentParams.Field(name, secret)) }
+        var order = Self.order(of: fields)
+        if case .lastParameter(let name) = position {
+            order.append(fields.count)
+            fields.append(SentParams.Field(name, secret))
+        }
         let isFirst = position == .prepended || position == .surrounding
         let isLast = position == .appended || position == .surrounding
         var text = isFirst ? Array(secret.utf8) : []
-        for (index, field) in fields.enumerated() {
-            if index > 0 { text += pairSeparator.utf8 }
-            append(field.name, to: &text)
+        text.reserveCapacity(fields.reduce(2 * secret.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 })
+        for (place, index) in order.enumerated() {
+            if place > 0 { text += pairSeparator.utf8 }
+            append(fields[index].name, to: &text)
             text += valueSeparator.utf8
-            append(field.value, to: &text)
+            append(fields[index].value, to: &text)
         }
         if isLast { text += secret.utf8 }
         return text
+    }
+
+    private func isUnsigned(_ field: SentParams.Field) -> Bool {
+        unsignedNames.contains(field.name) || omitsEmptyValues && (field.value.isEmpty || field.isNull)
+    }
+
+    /// Returns the indexes of the fields in the order of the bytes of their names; `String` compares by Unicode normalization.
+    private static func order(of fields: [SentParams.Field]) -> [Int] {
+        // The numbers are sorted, because each move of a field counts references.
+        let order = fields.indices.map { (start: fields[$0].name.firstBytes, index: $0) }.sorted { left, right in
+            guard left.start == right.start else { return left.start < right.start }
+            return fields[left.index].name.utf8.lexicographicallyPrecedes(fields[right.index].name.utf8)
+        }
+        return order.map(\.index)
     }
 
     private func append(_ part: String, to text: inout [UInt8]) {
@@ -52,5 +68,18 @@ extension ParamSigning {
         // As far as the number fits.
         let seconds = min(max(date.timeIntervalSince1970, -1e14), 1e14)
         return String(Int64((timestampUnit == .seconds ? seconds : seconds * 1_000).rounded(.down)))
+    }
+}
+
+extension String {
+    /// The first eight bytes of the UTF-8 as a number whose order is theirs.
+    fileprivate var firstBytes: UInt64 {
+        var number: UInt64 = 0
+        var shift = 64
+        for byte in utf8.prefix(8) {
+            shift -= 8
+            number |= UInt64(byte) << shift
+        }
+        return number
     }
 }

@@ -1,4 +1,4 @@
-/// SHA-256 (FIPS 180-4), for bodies that are too large to keep.
+/// SHA-256 (FIPS 180-4), for bodies that are too large to keep and for signatures.
 package struct SHA256 {
     private static let blockSize = 64
     private var state: [UInt32] = [
@@ -13,9 +13,25 @@ package struct SHA256 {
 
     /// Returns the hash of these bytes in hexadecimal.
     package static func hexadecimal(of bytes: some Collection<UInt8>) -> String {
+        hexadecimal(hash(of: bytes))
+    }
+
+    /// Returns the HMAC-SHA-256 of these bytes (RFC 2104).
+    package static func hmac(of bytes: some Collection<UInt8>, key: some Collection<UInt8>) -> [UInt8] {
+        let key = key.count > blockSize ? hash(of: key) : Array(key)
+        let block = key + [UInt8](repeating: 0, count: blockSize - key.count)
+        return hash(of: block.map { $0 ^ 0x5c } + hash(of: block.map { $0 ^ 0x36 } + bytes))
+    }
+
+    /// Returns the bytes in hexadecimal.
+    package static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    private static func hash(of bytes: some Collection<UInt8>) -> [UInt8] {
         var hash = SHA256()
         Array(bytes).withUnsafeBytes { hash.update($0) }
-        return hash.finish()
+        return hash.bytes()
     }
 
     /// Adds bytes.
@@ -38,15 +54,16 @@ package struct SHA256 {
 
     /// Completes the hash and returns it in hexadecimal.
     package consuming func finish() -> String {
+        Self.hexadecimal(bytes())
+    }
+
+    private consuming func bytes() -> [UInt8] {
         let bits = count * 8
         let zeros = (Self.blockSize * 2 - 9 - pending.count) % Self.blockSize
         var end: [UInt8] = [0x80] + [UInt8](repeating: 0, count: zeros)
         end += (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * $0)) }
         end.withUnsafeBytes { update($0) }
-        return state.map { word in
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 8 - digits.count) + digits
-        }.joined()
+        return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
     }
 
     private static func compress(_ block: UnsafeRawBufferPointer, _ state: inout [UInt32], _ w: inout [UInt32]) {

@@ -22,6 +22,8 @@ package struct ShopAPI: Sendable {
         addMall(to: &table)
         addOrders(to: &table)
         addFiles(to: &table)
+        addPartners(to: &table)
+        addWallet(to: &table)
         addDebugRoutes(to: &table)
         return table
     }
@@ -50,9 +52,9 @@ extension ShopAPI {
         table.on(method, pattern) { [store] request in
             store.countRequest(request.path)
             do {
-                return try handler(ShopCall(request))
+                return try handler(ShopCall(request)).adding("Date", HTTPDate.now)
             } catch let refusal as ShopRefusal {
-                return .refusal(refusal)
+                return .refusal(refusal).adding("Date", HTTPDate.now)
             }
         }
     }

@@ -34,6 +34,11 @@ extension ShopAPI {
             store.change(ShopCredentials(request)) { $0.pagesLeft = pages }
             return .envelope(Nothing())
         }
+        table.post("/debug/expire-key") { [store] request in
+            guard let id = ShopInputs(request)["id"] else { return .refusal(.badParameter) }
+            store.expireKey(id)
+            return .envelope(Nothing())
+        }
         table.get("/debug/log") { [store] _ in .envelope(store.log) }
         table.post("/debug/clear-log") { [store] _ in
             store.clearLog()

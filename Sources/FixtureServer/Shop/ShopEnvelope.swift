@@ -1,5 +1,5 @@
 /// The envelope of every JSON answer of the shop.
-private struct ShopEnvelope<Value: Encodable>: Encodable {
+struct ShopEnvelope<Value: Encodable>: Encodable {
     let errcode: Int
     let msg: String
     let data: Value?
@@ -32,6 +32,11 @@ struct ShopRefusal: Error, Equatable {
     static let outOfStock = ShopRefusal(code: 20_001, message: "库存不足")
     static let badCursor = ShopRefusal(code: 30_001, message: "游标无效")
     static let broken = ShopRefusal(code: 500, message: "服务器开小差了，请稍后再试", status: 500)
+    static let wrongSignature = ShopRefusal(code: 40_001, message: "签名错误")
+    static let staleTimestamp = ShopRefusal(code: 40_002, message: "请求已过期，请校准时间")
+    static let usedNonce = ShopRefusal(code: 40_003, message: "重复的请求")
+    static let expiredKey = ShopRefusal(code: 41_001, message: "会话密钥已过期")
+    static let notSealed = ShopRefusal(code: 41_002, message: "无法解密")
     static let stocktaking = ShopRefusal(code: 5001, message: "本店今日盘点，暂停下单")
 
     static func signedOut(_ style: SessionExpiryStyle) -> ShopRefusal {

@@ -18,7 +18,8 @@ struct ShopInputs: Sendable {
         }
     }
 
-    private let values: [String: String]
+    /// The parameters as text.
+    let values: [String: String]
 
     init(_ request: RecordedRequest) {
         let items = request.queryItems + (Self.isForm(request) ? request.formItems : [])

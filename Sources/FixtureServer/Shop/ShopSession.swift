@@ -23,10 +23,11 @@ struct ShopSession: Sendable {
     init(account: String) {
         self.account = account
     }
+}
 
-    private static func randomName() -> String {
-        String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
-    }
+/// Returns a name that is not used twice and cannot be guessed.
+func randomName() -> String {
+    String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
 }
 
 /// The session's cookies and the token of a request.

@@ -3,6 +3,9 @@ final class ShopStore: Sendable {
     private struct State {
         var sessions: [ShopSession] = []
         var carts: [String: [Int: Int]] = [:]
+        /// The timestamps of the nonces that were used.
+        var nonces: [String: Int] = [:]
+        var sessionKeys: [ShopSessionKey] = []
         var log = ShopLog()
     }
 
@@ -85,6 +88,44 @@ final class ShopStore: Sendable {
         guard !fails else { throw .broken }
     }
 
+    /// Keeps the nonce of a signature for as long as its timestamp is accepted.
+    ///
+    /// - Throws: ``ShopRefusal`` for a nonce that was used before.
+    func use(_ signature: ShopSignature) throws(ShopRefusal) {
+        let isNew = state.withLock { state in
+            state.nonces = state.nonces.filter { $0.value >= signature.timestamp - 2 * ShopSignature.tolerance }
+            return state.nonces.updateValue(signature.timestamp, forKey: signature.nonce) == nil
+        }
+        guard isNew else { throw .usedNonce }
+    }
+
+    /// Keeps the key of an exchange.
+    func add(_ key: ShopSessionKey) {
+        state.withLock { state in
+            state.sessionKeys.append(key)
+            state.log.keyExchanges += 1
+        }
+    }
+
+    /// Returns the key with this ID.
+    ///
+    /// - Throws: ``ShopRefusal`` when there is none or when it has expired.
+    func key(_ id: String) throws(ShopRefusal) -> ShopSessionKey {
+        let key = state.withLock { state in
+            state.sessionKeys.removeAll { $0.expiry <= .now }
+            let key = state.sessionKeys.first { $0.id == id }
+            if key == nil { state.log.keyRefusals += 1 }
+            return key
+        }
+        guard let key else { throw .expiredKey }
+        return key
+    }
+
+    /// Lets the key with this ID expire.
+    func expireKey(_ id: String) {
+        state.withLock { state in state.sessionKeys.removeAll { $0.id == id } }
+    }
+
     /// Returns the number of pieces in an account's cart, by the numbers of the goods.
     func cart(_ account: String) -> [Int: Int] {
         state.withLock { $0.carts[account] ?? [:] }
@@ -113,6 +154,10 @@ package struct ShopLog: Sendable, Codable, Equatable {
     package var logouts = 0
     /// The number of calls that were refused because they had no live session, as 401 or in an envelope.
     package var refused = 0
+    /// The number of session keys that were exchanged.
+    package var keyExchanges = 0
+    /// The number of sealed calls that were refused because their key is unknown or has expired.
+    package var keyRefusals = 0
     /// The number of calls by path.
     package var hits: [String: Int] = [:]
 }

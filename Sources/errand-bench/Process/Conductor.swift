@@ -46,7 +46,7 @@ final class Conductor {
         if [.paging, .pagingSockets].contains(row) { return try measurePaging(row) }
         var order = Order(bytes: plan.transferBytes)
         switch row {
-        case .cancel, .relogin: order.requests = plan.isQuick ? 1_000 : 10_000
+        case .cancel, .relogin, .adapters: order.requests = plan.isQuick ? 1_000 : 10_000
         case .race: order.requests = plan.isQuick ? 2_000 : 100_000
         case .queue: order.requests = plan.isQuick ? 2_000 : 200_000
         case .load: order = Order(requests: plan.isQuick ? 10_000 : 1_000_000, concurrency: 64)

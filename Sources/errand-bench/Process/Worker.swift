@@ -39,6 +39,7 @@ import Foundation
         case .queue: Queueing()
         case .load: ScriptedLoads()
         case .json: JSONCosts()
+        case .adapters: AdapterCosts()
         case .paging: Paging(PageScript.goods())
         case .pagingSockets: try Paging(APIProxy(service: service, transport: Connections.transport()))
         }

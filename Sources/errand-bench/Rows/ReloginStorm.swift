@@ -35,12 +35,13 @@ struct ReloginStorm: Workload {
 /// Refuses the old token when the expected number of requests has arrived with it, and accepts the new one.
 private final class StormNetwork: Sendable {
     private let expected: Int
-    private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let barrier: Barrier
     private let replayed = Atomic<Int>(0)
     private let refused = Atomic<Int>(0)
 
     init(expected: Int) {
         self.expected = expected
+        barrier = Barrier(expected)
     }
 
     var replays: Int { replayed.load(ordering: .relaxed) }
@@ -53,18 +54,10 @@ private final class StormNetwork: Sendable {
                 replayed.add(1, ordering: .relaxed)
                 return Scripted.goods
             }
-            await withCheckedContinuation { arrive($0) }
+            await barrier.arrive()
             refused.add(1, ordering: .relaxed)
             return .status(401)
         }
-    }
-
-    private func arrive(_ waiter: CheckedContinuation<Void, Never>) {
-        let all = waiters.withLock { waiters in
-            waiters.append(waiter)
-            return waiters.count == expected ? waiters : []
-        }
-        for waiter in all { waiter.resume() }
     }
 }
 
@@ -91,33 +84,5 @@ private final class StormNetwork: Sendable {
         memory = Memory.now
         current.withLock { $0 = "new" }
         signedIn = .now
-    }
-}
-
-/// Records when loads end.
-@MainActor private final class StormWitness: APIManagerCallbackDelegate {
-    private(set) var endings: [ContinuousClock.Instant] = []
-    private(set) var failures = 0
-    private let count: Int
-    private var continuation: CheckedContinuation<Void, Never>?
-
-    init(_ count: Int) {
-        self.count = count
-    }
-
-    func allEnded() async {
-        await withCheckedContinuation { continuation = $0 }
-    }
-
-    func managerCallAPIDidSucceed(_ request: BaseAPIRequest) { end() }
-
-    func managerCallAPIDidFail(_ request: BaseAPIRequest, with error: APIError) {
-        failures += 1
-        end()
-    }
-
-    private func end() {
-        endings.append(.now)
-        if endings.count == count { continuation?.resume() }
     }
 }

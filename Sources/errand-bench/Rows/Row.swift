@@ -19,6 +19,7 @@ enum Row: String, CaseIterable {
     case paging
     case pagingSockets = "paging-sockets"
     case json
+    case adapters
 
     /// Whether the row is measured at several concurrencies, in turns with the other rows of this kind.
     var isPaired: Bool { Self.paired.contains(self) }

@@ -1,15 +1,15 @@
 import Errand
 
-/// Changes the state of the shop for the session with the token.
+/// Changes the state of the shop, mostly for the session with the token.
 final class DebugRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path: String
     let method = HTTPMethod.post
 
-    private let token: String
+    private let token: String?
     private let parameters: APIParams
 
-    init(_ change: DebugChange, token: String, proxy: APIProxy) {
+    init(_ change: DebugChange, token: String? = nil, proxy: APIProxy) {
         self.token = token
         (path, parameters) = (change.path, change.params)
         super.init(proxy: proxy)
@@ -28,12 +28,15 @@ enum DebugChange {
     case breakOrders(after: Int)
     /// An order is placed.
     case placeOrder
+    /// The session key with this ID expires.
+    case expireKey(id: String)
 
     fileprivate var path: String {
         switch self {
         case .expireSession: "/debug/expire-session"
         case .breakOrders: "/debug/break-orders"
         case .placeOrder: "/debug/place-order"
+        case .expireKey: "/debug/expire-key"
         }
     }
 
@@ -42,6 +45,7 @@ enum DebugChange {
         case .expireSession(let style): ["as": style.rawValue]
         case .breakOrders(let pages): ["after": pages]
         case .placeOrder: [:]
+        case .expireKey(let id): ["id": id]
         }
     }
 }

@@ -3,7 +3,8 @@ import Foundation
 
 /// One request and its answer, as sent and received.
 struct Exchange: Sendable {
-    let method: HTTPMethod
+    let request: HTTPRequest
+    /// The path and the query.
     let path: String
     /// The kinds of credentials in the request's headers.
     let credentials: String
@@ -11,9 +12,10 @@ struct Exchange: Sendable {
     let duration: Duration
 
     init(_ request: HTTPRequest, _ result: Result<HTTPResponse, TransportError>, _ duration: Duration) {
-        method = request.method
+        self.request = request
         path = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
-        let shown = [("Cookie", "cookie"), ("X-Token", "token")].filter { request.headers[$0.0] != nil }
+        let kinds = [("Cookie", "cookie"), ("X-Token", "token"), ("X-Key-ID", "key")]
+        let shown = kinds.filter { request.headers[$0.0] != nil }
         credentials = shown.map(\.1).joined(separator: ", ")
         self.result = result
         self.duration = duration
@@ -58,8 +60,8 @@ extension Table {
 
     private mutating func add(_ exchange: Exchange) {
         add(
-            exchange.method.rawValue,
-            exchange.path,
+            exchange.request.method.rawValue,
+            exchange.shownPath,
             exchange.credentials,
             exchange.outcome,
             exchange.code.map(String.init) ?? "",
@@ -70,6 +72,9 @@ extension Table {
 }
 
 extension Exchange {
+    /// The beginning of a long path.
+    fileprivate var shownPath: String { path.count > 50 ? path.prefix(49) + "…" : path }
+
     fileprivate var outcome: String {
         switch result {
         case .success(let response): String(response.status)

@@ -114,6 +114,15 @@ struct BenchTests {
         }
     }
 
+    @Test func `Adapters report their costs, and loads with an expired key cause one exchange`() async throws {
+        let row = try #require(try await rows("adapters", "--quick")["adapters"])
+        expect(row, ["requests": 1_000, "exchanges": 1, "replays": 1_000, "endings": 1_000, "failures": 0])
+        // A signature that does nothing takes less than 0.5 µs.
+        for field in ["sign_us", "sign_params_us", "sign_aws_us", "seal_us", "none_us", "adapted_us"] {
+            #expect(number(row[field]).map { $0 > 0.5 } == true, "\(field)")
+        }
+    }
+
     private func bench(_ arguments: String...) async throws -> TestProgram.Ending { try await bench(arguments) }
 
     private func bench(_ arguments: [String]) async throws -> TestProgram.Ending {

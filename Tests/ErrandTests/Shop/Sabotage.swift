@@ -18,8 +18,11 @@ enum Sabotage: String, CaseIterable {
         12 (Errors and a timeout) did not hold: server was expected, this came: server, \
         GET /broken-business, HTTP 200, code 1, no
         """
-    case forgetfulServer = "13 (A new process, still signed in) did not hold: the new process ended with status 1"
-    case immortalSession = "14 (Sign out) did not hold: the old cookie still counts: HTTP 200"
+    case acceptedCopy =
+        "13 (Signed requests, a copy, and a wrong clock) did not hold: a copy of a request was accepted"
+    case immortalKey = "14 (Sealed payments, whose key expires) did not hold: 0 payments were refused, not 10"
+    case forgetfulServer = "15 (A new process, still signed in) did not hold: the new process ended with status 1"
+    case immortalSession = "16 (Sign out) did not hold: the old cookie still counts: HTTP 200"
 
     /// The routes of the faulty shop.
     func routes() throws -> RouteTable {
@@ -35,6 +38,8 @@ enum Sabotage: String, CaseIterable {
         case .shortInvoice: table.get("/invoices/:id.pdf") { _ in .text("%PDF-1.4\n") }
         case .endlessSession: table.post("/debug/expire-session") { _ in .enveloped("null") }
         case .otherWords: table.get("/broken-business") { _ in .enveloped("null", code: 1) }
+        case .acceptedCopy: table.get("/partner/stock") { _ in .enveloped(#"{"goodsID":1002,"stock":7}"#) }
+        case .immortalKey: table.post("/debug/expire-key") { _ in .enveloped("null") }
         case .forgetfulServer: table.get("/account/me") { $0.header("X-Token") == nil ? .refused : shop.answer($0) }
         case .immortalSession: table.post("/account/logout") { _ in .enveloped("null") }
         }

@@ -23,4 +23,29 @@ struct SHA256Tests {
             #expect(hash.finish() == expected)
         }
     }
+
+    // RFC 4231, test cases 1, 2, 6 and 7.
+    @Test(arguments: [
+        (
+            [UInt8](repeating: 0x0b, count: 20), "Hi There",
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+        ),
+        (
+            Array("Jefe".utf8), "what do ya want for nothing?",
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        ),
+        (
+            [UInt8](repeating: 0xaa, count: 131), "Test Using Larger Than Block-Size Key - Hash Key First",
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        ),
+        (
+            [UInt8](repeating: 0xaa, count: 131),
+            "This is a test using a larger than block-size key and a larger than block-size data."
+                + " The key needs to be hashed before being used by the HMAC algorithm.",
+            "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
+        ),
+    ])
+    func `The HMAC is that of RFC 4231`(key: [UInt8], text: String, expected: String) {
+        #expect(SHA256.hexadecimal(SHA256.hmac(of: text.utf8, key: key)) == expected)
+    }
 }

@@ -1,0 +1,6 @@
+/// The receipt of a payment.
+struct Receipt: Decodable, Sendable {
+    let order: Int
+    let amount: String
+    let receipt: String
+}
