@@ -8,8 +8,15 @@ struct DecodedData {
     /// The JSON text of the part.
     var data: Data { Data(body[range]) }
 
-    /// Returns the body with another text in place of the part.
-    func body(with data: Data) -> Data { body[..<range.lowerBound] + data + body[range.upperBound...] }
+    /// Returns the body with another text in place of the part; `nil` for one that would change what surrounds it, because it
+    /// is not one JSON value.
+    func body(with data: Data) -> Data? {
+        guard range != body.startIndex..<body.endIndex else { return data }
+        guard (try? JSONValue(json: data)) != nil else { return nil }
+        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let text = data.starts(with: byteOrderMark) ? data.dropFirst(byteOrderMark.count) : data
+        return body[..<range.lowerBound] + text + body[range.upperBound...]
+    }
 
     fileprivate init(_ body: Data, _ range: Range<Data.Index>? = nil) {
         (self.body, self.range) = (body, range ?? body.startIndex..<body.endIndex)
@@ -60,11 +67,24 @@ extension APIService {
         guard let path = envelope.dataKey else { return DecodedData(response.body) }
         do {
             let range = try JSONMember.range(of: path, in: response.body, convertsNames: convertsNames(in: response))
-            return range.map { DecodedData(response.body, $0) }
+            if let range { return DecodedData(response.body, range) }
+            guard !decoderFindsData(of: response, in: envelope) else {
+                let context = DecodingError.Context(codingPath: [], debugDescription: "only the decoder finds \(path)")
+                throw DecodingError.dataCorrupted(context)
+            }
+            return nil
         } catch {
             let reason = "data adapters change JSON in UTF-8, without JSON5 and a custom strategy for keys"
             throw APIError(.decoding, messages: errorMessages, reason: reason, response: response, underlying: error)
         }
+    }
+
+    /// Returns whether the decoder finds a part whose bytes are not found: it would be decoded without its adapters.
+    private func decoderFindsData(of response: APIResponse, in envelope: Envelope) -> Bool {
+        guard case .success? = try? content(of: response, in: envelope) as EnvelopeContent<AnyContent> else {
+            return false
+        }
+        return true
     }
 
     private func decodes(_ response: APIResponse, of answers: DecodedAnswers) -> Bool {
@@ -89,6 +109,11 @@ extension APIService {
         }
         return convertsNames
     }
+}
+
+/// A value of any form, of which nothing is read.
+private struct AnyContent: Decodable {
+    init(from decoder: any Decoder) {}
 }
 
 extension APIError {

@@ -45,7 +45,7 @@ extension APIService {
         return try decode(response, by: customDecoder) { try customDecoder.decode(Value.self, from: $0) }
     }
 
-    private func content<Value: Decodable>(
+    func content<Value: Decodable>(
         of response: APIResponse,
         in envelope: Envelope
     ) throws -> EnvelopeContent<Value> {

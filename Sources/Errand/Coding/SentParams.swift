@@ -92,6 +92,11 @@ package final class SentParams: Sendable {
     }
 }
 
+extension SentParams: CustomReflectable {
+    /// Nothing, because `dump` prints paths, links and parameters otherwise.
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 extension JSONEncoder {
     /// Whether the text of a value does not depend on the place at which it is nested, and is the same at every encoding.
     fileprivate var writesNestedTextOnce: Bool {

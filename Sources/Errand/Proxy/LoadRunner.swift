@@ -164,7 +164,13 @@ final class LoadRunner<Value: Sendable> {
         }
         let data = try await service.adapted(part.data, of: response, send)
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        response.body = part.body(with: data)
+        guard data != part.data else {
+            return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)
+        }
+        guard let body = part.body(with: data) else {
+            throw APIError(.decoding, messages: service.errorMessages, response: response).explained(byAdapted: data)
+        }
+        response.body = body
         do throws(APIError) {
             return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)
         } catch {

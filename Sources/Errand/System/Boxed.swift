@@ -4,7 +4,8 @@
 @propertyWrapper struct Boxed<Value: Sendable>: Sendable {
     // Unchecked because of the variable, which is changed only while there is a single reference to the box.
     private final class Box: @unchecked Sendable {
-        var value: Value
+        // Not checked at run time, because the owner of the box is a variable that the compiler checks.
+        @exclusivity(unchecked) var value: Value
 
         init(_ value: Value) {
             self.value = value

@@ -14,7 +14,7 @@ import Foundation
 /// with the signature of the first URL, which fits no other one.
 ///
 /// Sealed bodies (``TrafficSealing``) are signed as they are sent; with them, the signature has to be in a header, because the
-/// query is sealed with the body.
+/// query is authenticated with the body; otherwise the load fails with `invalidRequest`.
 ///
 /// A space in the query is sent as `%20` and not as `+`, because services differ in how they read the latter.
 ///
@@ -100,8 +100,12 @@ extension APIService {
     /// Adds to ``Errand/APIService/requestAdapters``, and with a ``AWSSignature/clockCorrection`` to
     /// ``Errand/APIService/responseAdapters``; replaces an earlier `AWSSignature` of this service.
     public mutating func sign(with signature: AWSSignature) {
-        requestAdapters.removeAll { $0 is AWSSigner }
-        requestAdapters.append(AWSSigner(signature))
+        requestAdapters.removeAll { $0 is AWSSigner || $0 is AWSQueryAdapter }
+        let sealing = requestAdapters.firstIndex { $0 is SealingAdapter }
+        requestAdapters.insert(AWSQueryAdapter(), at: sealing ?? requestAdapters.endIndex)
+        var signer = AWSSigner(signature)
+        signer.isSealed = sealing != nil
+        requestAdapters.append(signer)
         correctClock(signature.serverClock, of: AWSSignature.self, by: signature.clockCorrection)
     }
 }

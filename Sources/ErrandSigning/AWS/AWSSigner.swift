@@ -12,6 +12,8 @@ struct AWSSigner: SigningAdapter {
         ].map { Array($0.utf8) }
 
     private let options: AWSSignature
+    /// Whether the request has been sealed, with its query.
+    var isSealed = false
 
     init(_ options: AWSSignature) {
         self.options = options
@@ -71,6 +73,7 @@ struct AWSSigner: SigningAdapter {
             throw Self.error("the request has a header \(name), which AWSSignature adds")
         }
         guard case .query(let expiry) = options.form else { return }
+        guard !isSealed else { throw Self.error("a sealed request has its query authenticated; use form = .header") }
         guard expiry >= .seconds(1), expiry <= .seconds(604_800) else {
             throw Self.error("the expiry of AWSSignature.form is \(expiry), and not between one second and seven days")
         }
@@ -93,5 +96,15 @@ struct AWSSigner: SigningAdapter {
             fields.append((name, field.bytes))
         }
         return fields
+    }
+}
+
+/// Writes a plus sign in a query as a space, before the query is sealed or signed.
+struct AWSQueryAdapter: RequestAdapter {
+    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+        let plus = UInt8(ascii: "+")
+        guard let url = WireURL(request.url), url.query.contains(plus) else { return }
+        let query = url.query.flatMap { $0 == plus ? Array("%20".utf8) : [$0] }
+        if let changed = url.replacingQuery(with: query) { request.url = changed }
     }
 }

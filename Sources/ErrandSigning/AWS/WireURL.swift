@@ -15,7 +15,7 @@ struct WireURL {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         guard bytes[(colon + 1)...].starts(with: [slash, slash]) else { return nil }
         let start = colon + 3
-        let end = bytes[start...].firstIndex { [slash, UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
+        let end = bytes[start...].firstIndex { $0 == slash || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
         authority = start..<(end ?? bytes.endIndex)
         queryEnd = bytes[authority.upperBound...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         let rest = bytes[authority.upperBound..<queryEnd]

@@ -19,12 +19,14 @@ extension Data {
 
     /// Returns bytes of the system's random number generator, which is fit for keys and nonces.
     static func random(count: Int) -> Data {
+        #if os(Linux)
         var random = Data(count: count)
         // One call of the system, instead of one for every eight bytes.
         let isFilled = random.withUnsafeMutableBytes { buffer in
             buffer.baseAddress.map { getentropy($0, buffer.count) == 0 } ?? false
         }
         if isFilled { return random }
+        #endif
         var generator = SystemRandomNumberGenerator()
         var bytes = Data(capacity: count + 7)
         while bytes.count < count {

@@ -16,6 +16,8 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
     func adapt(_ params: inout APIParams?, context: AdapterContext) async throws {
         guard let sent = context.sentParams, !sent.haveNoQuery else { return }
         try checkPlaces()
+        // Before the time of the signature is read.
+        let secret = try await signing.secret()
         var fields = try sent.fields(of: params)
         var added: [String: APIParams.Value] = [:]
         for case (.parameter(let name), let value) in additions(context, where: { !$0.isHeader }) {
@@ -23,7 +25,7 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
             added[name] = JSONValue(timestamp: value, if: signing.timestamp == .parameter(name))
         }
         if case .parameter(let name) = signing.signature {
-            let signature = try await signature(of: fields)
+            let signature = try signature(of: fields, secret: secret)
             try add(name, signature, to: &fields)
             added[name] = signature
         }
@@ -34,14 +36,16 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
     func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
         if let sent = context.sentParams, !sent.haveNoQuery {
             guard case .header = signing.signature else { return }
+            let secret = try await signing.secret()
             var fields = try sent.fields(of: sent.params)
             for addition in additions(context, where: \.isHeader) { try add(addition, to: &request, &fields) }
-            try add((signing.signature, await signature(of: fields)), to: &request, &fields)
+            try add((signing.signature, signature(of: fields, secret: secret)), to: &request, &fields)
         } else {
             try checkPlaces()
+            let secret = try await signing.secret()
             var fields = Self.fields(of: request.url)
             for addition in additions(context, where: { _ in true }) { try add(addition, to: &request, &fields) }
-            try add((signing.signature, await signature(of: fields)), to: &request, &fields)
+            try add((signing.signature, signature(of: fields, secret: secret)), to: &request, &fields)
         }
     }
 
@@ -55,8 +59,7 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
         return additions
     }
 
-    private func signature(of fields: [SentParams.Field]) async throws -> String {
-        let secret = try await signing.secret()
+    private func signature(of fields: [SentParams.Field], secret: String) throws -> String {
         do {
             return try signing.signature(of: signing.text(of: fields, secret: secret), secret: secret)
         } catch {

@@ -18,7 +18,8 @@ import Foundation
 /// - In a JSON body: each member of the outermost object; a string without quotes and escapes, and everything else as its JSON
 ///   text: `3`, `0.5`, `true`, `null`, `[1,2]`, `{"a":1}`. A nested value requires an encoder with sorted keys that does not
 ///   pretty-print, as a service has it by default. Parameters that are encoded in both query and body are signed as in the query.
-/// - Not the parameters that are placed in the path, nor a raw body, nor the files of a multipart body.
+/// - Not the parameters that are placed in the path, nor a query that the base URL or the path has, nor a raw body, nor the
+///   files of a multipart body, nor what parameter adapters add that are called later, such as those of the request.
 /// - Of a plain call and of a link of the server (``Errand/LinkStrategy``): the names and values of the URL's query.
 ///
 /// The load fails with `invalidRequest` when it has a parameter or a header that the signature would replace.

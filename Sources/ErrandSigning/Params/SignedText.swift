@@ -17,10 +17,11 @@ extension ParamSigning {
         let isLast = position == .appended || position == .surrounding
         var text = isFirst ? Array(secret.utf8) : []
         text.reserveCapacity(fields.reduce(2 * secret.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 })
+        let (pairSeparator, valueSeparator) = (Array(pairSeparator.utf8), Array(valueSeparator.utf8))
         for (place, index) in order.enumerated() {
-            if place > 0 { text += pairSeparator.utf8 }
+            if place > 0 { text += pairSeparator }
             append(fields[index].name, to: &text)
-            text += valueSeparator.utf8
+            text += valueSeparator
             append(fields[index].value, to: &text)
         }
         if isLast { text += secret.utf8 }
@@ -42,8 +43,11 @@ extension ParamSigning {
     }
 
     private func append(_ part: String, to text: inout [UInt8]) {
-        guard percentEncodes else { return text += part.utf8 }
-        for byte in part.utf8 { URIEncoding.append(byte, to: &text) }
+        var part = part
+        part.withUTF8 { bytes in
+            guard percentEncodes else { return text.append(contentsOf: bytes) }
+            for byte in bytes { URIEncoding.append(byte, to: &text) }
+        }
     }
 
     /// Returns the signature of a text.
@@ -74,12 +78,9 @@ extension ParamSigning {
 extension String {
     /// The first eight bytes of the UTF-8 as a number whose order is theirs.
     fileprivate var firstBytes: UInt64 {
-        var number: UInt64 = 0
-        var shift = 64
-        for byte in utf8.prefix(8) {
-            shift -= 8
-            number |= UInt64(byte) << shift
+        var text = self
+        return text.withUTF8 { bytes in
+            bytes.prefix(8).enumerated().reduce(0) { $0 | UInt64($1.element) << (56 - 8 * $1.offset) }
         }
-        return number
     }
 }

@@ -50,13 +50,16 @@ final class KeySession: Sendable {
     ) async throws(APIError) -> SessionKey {
         if let key = state.withLock(\.current) { return key }
         let exchange = makeExchange()
-        while true {
-            switch await outcome(id, of: state.withLock { $0.need(at: exchange.clock.uptime) }, exchange) {
+        // Not without end, when each exchange is dropped by what it leads to, such as a sign-out.
+        for _ in 0...KeyState.maxExpiries {
+            let uptime = exchange.clock.uptime
+            switch await outcome(id, of: state.withLock { $0.need(at: uptime) }, exchange) {
             case .key(let key): return key
             case .failure(let error): throw error
             case .dropped: continue
             }
         }
+        throw .ofExchange("the keys were removed during each exchange")
     }
 
     /// Returns once an exchange has ended after the one for a key that the server has refused; starts one if necessary.
@@ -64,7 +67,8 @@ final class KeySession: Sendable {
     /// - Throws: Why the exchange has failed, `security` for a load that has been replayed, `cancelled` when the calling task was
     ///   cancelled.
     func renew(after keyID: String, for id: RequestID, _ exchange: Exchange) async throws(APIError) {
-        let step = state.withLock { $0.refuse(keyID, of: id, at: exchange.clock.uptime) }
+        let uptime = exchange.clock.uptime
+        let step = state.withLock { $0.refuse(keyID, of: id, at: uptime) }
         if case .failure(let error) = await outcome(id, of: step, exchange) { throw error }
         state.withLock { $0.willReplay(id) }
     }

@@ -70,7 +70,7 @@ extension HTTPBody {
         do {
             let handle = try FileHandle(forReadingFrom: file)
             defer { try? handle.close() }
-            return try handle.read(upToCount: limit + 1) ?? Data()
+            return try handle.read(upToCount: min(limit, .max - 1) + 1) ?? Data()
         } catch {
             throw SigningError(.unsupportedRequest, reason: "\(file.lastPathComponent) cannot be read")
         }

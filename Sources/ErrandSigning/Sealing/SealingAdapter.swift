@@ -47,6 +47,11 @@ extension SealingAdapter: ResponseAdapter {
         // Without the header the request was one of the exchange itself, or for another origin.
         guard let request = context.request, let keyID = request.headers[sealing.keyIDHeader] else { return }
         let session = sealing.sessions.session(of: context.environment)
+        guard !APIService.isInLoginRequests(of: session) else { return }
+        // Servers send the header lines of a body that is not sent as well.
+        if request.hasNoAnswerBody(with: response.status), response.body.isEmpty {
+            return session.forgetReplay(of: context.id)
+        }
         guard response.hasMediaType(sealing.mediaType) else {
             return try await accept(response, to: request, session, keyID, context)
         }

@@ -109,8 +109,8 @@ extension TrafficSealing: CustomStringConvertible, CustomReflectable {
 extension APIService {
     /// Seals the requests of this service, and opens their answers.
     ///
-    /// Adds to `APIService.requestAdapters` after those that are there, but before signatures, in whichever order
-    /// the two are set up: a request is sealed, then signed. Adds to `APIService.responseAdapters` before all others. A
+    /// Adds to `APIService.requestAdapters` after those that are there, but before an ``AWSSignature``, in whichever order
+    /// the two are set up: a request is sealed, then signed. A ``ParamSigning`` signs the parameters before they are sealed. Adds to `APIService.responseAdapters` before all others. A
     /// request adapter that is added later sees the sealed body, as do those of a single request. Replaces an earlier sealing.
     ///
     /// Copies of the service share the keys, and each environment has its own. Not for
@@ -122,5 +122,10 @@ extension APIService {
         let signature = requestAdapters.firstIndex { $0 is any SigningAdapter }
         requestAdapters.insert(adapter, at: signature ?? requestAdapters.endIndex)
         responseAdapters.insert(adapter, at: 0)
+        requestAdapters = requestAdapters.map { adapter in
+            guard var signer = adapter as? AWSSigner else { return adapter }
+            signer.isSealed = true
+            return signer
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Errand
 import Synchronization
 
 /// Holds the requests of a storm until the expected number of them has arrived.

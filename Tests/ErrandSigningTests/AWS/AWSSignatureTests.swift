@@ -144,21 +144,6 @@ struct AWSSignatureTests {
 
     // MARK: Sends
 
-    @Test func `A replay after a relogin and a retry are signed anew`() async throws {
-        let signature = signature()
-        let scene = SigningScene({ _ in .status(503) }) {
-            $0.retryPolicy = .once
-            $0.sign(with: signature)
-        }
-        async let failure = scene.failure()
-        await scene.clock.waitForSleepers()
-        scene.clock.advance(by: .seconds(100))
-        #expect(await failure?.status == 503)
-        let headers = scene.transport.requests.map(\.headers)
-        #expect(headers.map { $0["X-Amz-Date"] } == ["20231114T221320Z", "20231114T221500Z"])
-        #expect(Set(headers.map { $0["Authorization"] }).count == 2)
-    }
-
     @Test func `Loads of one moment share an exchange`() async throws {
         let (gate, signature) = (AsyncStream<Void>.makeStream(), signature())
         let scene = SigningScene({ _ in

@@ -6,7 +6,7 @@ public struct AdapterContext: Sendable {
     public let method: HTTPMethod
     /// The path of the request, with `{name}` for its parameters and without a query, as in ``APIError/path``.
     public let path: String
-    /// The number of the send within its load, 1 for the first one; replays and retries count.
+    /// The number of the try within its load, 1 for the first one; replays and retries count, sent or not.
     public let attempt: Int
     /// The generation of the login with which the request is sent, which each relogin increases.
     public let loginGeneration: Int

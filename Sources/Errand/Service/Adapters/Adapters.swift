@@ -9,7 +9,7 @@ public protocol ParamAdapter: Sendable {
     /// - Parameters:
     ///   - params: Those of the load and of the service, merged; `nil` for none.
     ///   - context: The send for which they are changed.
-    /// - Throws: An ``APIError``, with which the load ends; ``AdapterRetry`` for another try; anything else is `invalidRequest`.
+    /// - Throws: An ``APIError``, as if the exchange had failed with it; ``AdapterRetry`` for another try; anything else is `invalidRequest`.
     func adapt(_ params: inout APIParams?, context: AdapterContext) async throws
 }
 
@@ -19,7 +19,7 @@ public protocol ParamAdapter: Sendable {
 public protocol RequestAdapter: Sendable {
     /// Changes the request.
     ///
-    /// - Throws: An ``APIError``, with which the load ends; ``AdapterRetry`` for another try; anything else is `invalidRequest`.
+    /// - Throws: An ``APIError``, as if the exchange had failed with it; ``AdapterRetry`` for another try; anything else is `invalidRequest`.
     func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws
 }
 
@@ -29,7 +29,7 @@ public protocol RequestAdapter: Sendable {
 public protocol ResponseAdapter: Sendable {
     /// Changes the answer.
     ///
-    /// - Throws: An ``APIError``, with which the load ends; ``AdapterRetry`` for another try; anything else is `decoding`.
+    /// - Throws: An ``APIError``, as if the exchange had failed with it; ``AdapterRetry`` for another try; anything else is `decoding`.
     func adapt(_ response: inout APIResponse, context: AdapterContext) async throws
 }
 
@@ -43,7 +43,7 @@ public protocol DataAdapter: Sendable {
     /// - Parameters:
     ///   - data: The JSON under the envelope, or the whole body without one.
     ///   - context: The send that it answers.
-    /// - Throws: An ``APIError``, with which the load ends; ``AdapterRetry`` for another try; anything else is `decoding`.
+    /// - Throws: An ``APIError``, as if the exchange had failed with it; ``AdapterRetry`` for another try; anything else is `decoding`.
     func adapt(_ data: inout Data, context: AdapterContext) async throws
 }
 

@@ -166,6 +166,33 @@ struct DataAdapterTests {
         #expect(count.count == 1)
     }
 
+    @Test func `Data that only the decoder finds is an error, and is not decoded without its adapters`() async throws {
+        let inCamelCase = proxy(#"{"errcode":200,"resultData":[1]}"#) { $0.envelope?.dataKey = "result_data" }
+        let text = try #require(#"{"errcode":200,"data":[1]}"#.data(using: .utf16))
+        let answer = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: text)
+        let service = APIService.sample { [journal] in
+            $0.dataAdapters = [.adapting { _, _ in journal.note("called") }]
+        }
+        let inUTF16 = APIProxy(fake: ScriptedTransport { _ in answer }, service: service)
+        for proxy in [inCamelCase, inUTF16] {
+            let error = await #expect(throws: APIError.self) {
+                try await APIRequest<[Int]>("/data", proxy: proxy).value()
+            }
+            #expect(error?.type == .decoding)
+            #expect(error?.reason?.contains("data adapters change JSON in UTF-8") == true)
+        }
+        #expect(journal.names.isEmpty)
+    }
+
+    @Test func `Data cannot change the members around them`() async throws {
+        let body = #"{"data":"x","errcode":200}"#
+        let proxy = proxy(body) {
+            $0.dataAdapters = [.adapting { data, _ in data = Data(#"null,"errcode":11010"#.utf8) }]
+        }
+        let error = await #expect(throws: APIError.self) { try await APIRequest<[Int]?>("/data", proxy: proxy).value() }
+        #expect(error?.type == .decoding && error?.reason?.contains("not JSON") == true)
+    }
+
     @Test func `JSON5 and a custom strategy for keys are refused inside an envelope`() async {
         for number in 0..<2 {
             let proxy = proxy(goodsJSON([])) {
