@@ -29,3 +29,8 @@ final class SigningKeyCache: Sendable {
         return key
     }
 }
+
+extension SigningKeyCache: CustomReflectable {
+    /// Nothing, because `dump` prints the key and the secret otherwise.
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -134,6 +134,11 @@ final class KeySession: Sendable {
     }
 }
 
+extension KeySession: CustomReflectable {
+    /// Nothing, because `dump` prints the keys otherwise.
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// The session keys of a ``TrafficSealing``: those of each environment.
 final class KeySessions: Sendable {
     private let sessions = Mutex<[APIEnvironment: KeySession]>([:])
