@@ -4,7 +4,13 @@ import Synchronization
 final class MainDelivery: Sendable {
     private struct State {
         var deliveries: [@MainActor @Sendable () -> Void] = []
-        var progress: [RequestID: TransferProgress] = [:]
+        var progress: [Transfer: TransferProgress] = [:]
+    }
+
+    /// One direction of a load, so that the progress of an answer does not replace the last one of the upload.
+    private struct Transfer: Hashable {
+        let id: RequestID
+        let direction: TransferProgress.Direction
     }
 
     private let state = Mutex(State())
@@ -21,16 +27,17 @@ final class MainDelivery: Sendable {
         if isFirst { schedule() }
     }
 
-    /// Keeps the newest progress of a load and calls `receiver` with it on the main actor.
+    /// Keeps the newest progress of each direction of a load and calls `receiver` with it on the main actor.
     func deliver(
         _ progress: TransferProgress,
         of id: RequestID,
         to receiver: @escaping @MainActor @Sendable (TransferProgress) -> Void
     ) {
-        let isFirst = state.withLock { $0.progress.updateValue(progress, forKey: id) == nil }
+        let transfer = Transfer(id: id, direction: progress.direction)
+        let isFirst = state.withLock { $0.progress.updateValue(progress, forKey: transfer) == nil }
         guard isFirst else { return }
         deliver { [self] in
-            if let newest = state.withLock({ $0.progress.removeValue(forKey: id) }) { receiver(newest) }
+            if let newest = state.withLock({ $0.progress.removeValue(forKey: transfer) }) { receiver(newest) }
         }
     }
 
