@@ -73,7 +73,8 @@ final class APICall<Value: Sendable>: Sendable {
             attempt: attempt,
             loginGeneration: generation,
             environment: service.environment,
-            clock: clock
+            clock: clock,
+            startedAt: .now
         )
     }
 

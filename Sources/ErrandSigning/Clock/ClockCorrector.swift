@@ -12,7 +12,7 @@ struct ClockCorrector: ResponseAdapter {
         // Another origin may have another time.
         guard response.url.hasSameOrigin(as: context.environment.baseURL), correction.isStale(response) else { return }
         guard let text = response.headers["Date"], let date = CookieDate.parse(text.utf8) else { return }
-        let verdict = clock.correct(to: date, after: response.duration, limit: correction.limit, context)
+        let verdict = clock.correct(to: date, limit: correction.limit, context)
         if verdict == .corrected { throw AdapterRetry.again() }
     }
 }

@@ -8,6 +8,7 @@ final class ServerClock: Sendable {
     private struct Correction {
         let date: Date
         let uptime: Duration
+        let madeAt = ContinuousClock.now
 
         func date(at uptime: Duration) -> Date { date.addingTimeInterval((uptime - self.uptime) / .seconds(1)) }
     }
@@ -45,18 +46,17 @@ final class ServerClock: Sendable {
     ///
     /// - Parameters:
     ///   - date: The date of the server.
-    ///   - duration: How long the answer has taken.
     ///   - limit: The largest difference from the proxy's clock.
     ///   - context: The send that was answered.
     /// - Returns: Whether another send may help.
-    func correct(to date: Date, after duration: Duration, limit: Duration, _ context: AdapterContext) -> Verdict {
+    func correct(to date: Date, limit: Duration, _ context: AdapterContext) -> Verdict {
         let (uptime, local) = (context.clock.uptime, context.clock.date)
         guard abs(date.timeIntervalSince(local)) <= limit / .seconds(1) else { return .outOfBounds }
         let key = Key(context.environment)
         return corrections.withLock { corrections in
             let known = corrections[key]
-            // Its date is older than the one that is known.
-            if let known, uptime - duration < known.uptime { return .corrected }
+            // Signed before the last correction, or at the same time as it.
+            if let known, context.startedAt <= known.madeAt { return .corrected }
             let current = known?.date(at: uptime) ?? local
             guard abs(date.timeIntervalSince(current)) > Self.tolerance else { return .accurate }
             corrections[key] = Correction(date: date, uptime: uptime)

@@ -1,4 +1,4 @@
-/// What an adapter is told of the send that it adapts.
+/// The send that an adapter is called for.
 public struct AdapterContext: Sendable {
     /// The ID of the load.
     public let id: RequestID
@@ -14,6 +14,8 @@ public struct AdapterContext: Sendable {
     public let environment: APIEnvironment
     /// The clock of the proxy.
     public let clock: any APIClock
+    /// When this send began, before its first adapter; not by the proxy's clock, which tests may stop.
+    package let startedAt: ContinuousClock.Instant
     /// The request of this send as the request adapters left it; `nil` for parameter and request adapters.
     public internal(set) var request: HTTPRequest?
     /// The parameters of this send, for adapters of parameters and requests that sign them.
