@@ -24,7 +24,7 @@ struct KeyStorm: Workload {
         withExtendedLifetime((requests, witness)) {}
         return [
             "requests": Double(order.requests), "exchanges": Double(exchange.count - 1),
-            "replays": Double(network.replays), "endings": Double(witness.endings.count),
+            "replays": Double(network.refusals.replays), "endings": Double(witness.endings.count),
             "failures": Double(witness.failures), "seconds": meter.seconds, "peak_rss_mb": Memory.peak,
         ]
     }
@@ -32,20 +32,12 @@ struct KeyStorm: Workload {
 
 /// Refuses the first key when the expected number of requests has arrived with it, and accepts the second one.
 private final class SealedNetwork: Sendable {
-    private let expected: Int
-    private let barrier: Barrier
+    let refusals: StormRefusals
     private let hasExpired = Atomic(false)
-    private let replayed = Atomic<Int>(0)
-    private let refused = Atomic<Int>(0)
 
     init(expected: Int) {
-        self.expected = expected
-        barrier = Barrier(expected)
+        refusals = StormRefusals(expected)
     }
-
-    var replays: Int { replayed.load(ordering: .relaxed) }
-    /// Whether all requests with the first key are refused.
-    var hasRefusedAll: Bool { refused.load(ordering: .relaxed) == expected }
 
     /// Lets the first key expire.
     func expireKey() { hasExpired.store(true, ordering: .relaxed) }
@@ -54,11 +46,10 @@ private final class SealedNetwork: Sendable {
         ScriptedTransport(keepsRequests: false) { [self] request in
             guard hasExpired.load(ordering: .relaxed) else { return try ScriptedKeys.goods(for: request) }
             guard request.headers["X-Key-ID"] == "1" else {
-                replayed.add(1, ordering: .relaxed)
+                refusals.countReplay()
                 return try ScriptedKeys.goods(for: request)
             }
-            await barrier.arrive()
-            refused.add(1, ordering: .relaxed)
+            await refusals.refuse()
             return .json(#"{"errcode":4011,"msg":"key expired"}"#)
         }
     }
@@ -79,9 +70,7 @@ private final class StormKeyExchange: KeyExchange {
     func sessionKey() async throws -> SessionKey {
         let number = exchanges.add(1, ordering: .relaxed).newValue
         guard number > 1 else { return ScriptedKeys.key("1") }
-        while !network.hasRefusedAll { try await Task.sleep(for: .milliseconds(5)) }
-        // The last refusal is on its way from the transport to the load.
-        try await Task.sleep(for: .milliseconds(100))
+        try await network.refusals.waitUntilAllAreRefused()
         return ScriptedKeys.key("\(number)")
     }
 }

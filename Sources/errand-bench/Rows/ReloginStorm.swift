@@ -24,7 +24,7 @@ struct ReloginStorm: Workload {
         let seconds = meter.seconds
         let added = witness.endings.map { account.signedIn.duration(to: $0) / .milliseconds(1) }.sorted()
         return [
-            "requests": Double(order.requests), "logins": Double(account.logins), "replays": Double(network.replays),
+            "requests": Double(order.requests), "logins": Double(account.logins), "replays": Double(network.refusals.replays),
             "endings": Double(added.count), "failures": Double(witness.failures), "seconds": seconds,
             "p50_added_ms": added[added.count / 2], "p99_added_ms": added[added.count * 99 / 100],
             "bytes_each": (account.memory - before) * 1e6 / Double(order.requests), "peak_rss_mb": Memory.peak,
@@ -34,28 +34,19 @@ struct ReloginStorm: Workload {
 
 /// Refuses the old token when the expected number of requests has arrived with it, and accepts the new one.
 private final class StormNetwork: Sendable {
-    private let expected: Int
-    private let barrier: Barrier
-    private let replayed = Atomic<Int>(0)
-    private let refused = Atomic<Int>(0)
+    let refusals: StormRefusals
 
     init(expected: Int) {
-        self.expected = expected
-        barrier = Barrier(expected)
+        refusals = StormRefusals(expected)
     }
-
-    var replays: Int { replayed.load(ordering: .relaxed) }
-    /// Whether all requests with the old token are refused.
-    var hasRefusedAll: Bool { refused.load(ordering: .relaxed) == expected }
 
     var transport: ScriptedTransport {
         ScriptedTransport(keepsRequests: false) { [self] request in
             guard request.headers["X-Token"] != "new" else {
-                replayed.add(1, ordering: .relaxed)
+                refusals.countReplay()
                 return Scripted.goods
             }
-            await barrier.arrive()
-            refused.add(1, ordering: .relaxed)
+            await refusals.refuse()
             return .status(401)
         }
     }
@@ -78,9 +69,7 @@ private final class StormNetwork: Sendable {
 
     func relogin() async throws {
         logins += 1
-        while !network.hasRefusedAll { try await Task.sleep(for: .milliseconds(5)) }
-        // The last refusal is on its way from the transport to the load.
-        try await Task.sleep(for: .milliseconds(100))
+        try await network.refusals.waitUntilAllAreRefused()
         memory = Memory.now
         current.withLock { $0 = "new" }
         signedIn = .now

@@ -1,17 +1,25 @@
 import Errand
 import Synchronization
 
-/// Holds the requests of a storm until the expected number of them has arrived.
-final class Barrier: Sendable {
+/// The requests of a storm that are refused together, when the expected number of them has arrived.
+final class StormRefusals: Sendable {
     private let expected: Int
     private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let replayed = Atomic<Int>(0)
+    private let refused = Atomic<Int>(0)
 
     init(_ expected: Int) {
         self.expected = expected
     }
 
-    /// Waits until all have arrived.
-    func arrive() async {
+    /// The number of requests that were sent again.
+    var replays: Int { replayed.load(ordering: .relaxed) }
+
+    /// Counts a request that is sent again.
+    func countReplay() { replayed.add(1, ordering: .relaxed) }
+
+    /// Waits until all requests have arrived, and counts a refusal.
+    func refuse() async {
         await withCheckedContinuation { waiter in
             let all = waiters.withLock { waiters in
                 waiters.append(waiter)
@@ -19,5 +27,13 @@ final class Barrier: Sendable {
             }
             for waiter in all { waiter.resume() }
         }
+        refused.add(1, ordering: .relaxed)
+    }
+
+    /// Waits until all requests have been refused, and their loads know it.
+    func waitUntilAllAreRefused() async throws {
+        while refused.load(ordering: .relaxed) < expected { try await Task.sleep(for: .milliseconds(5)) }
+        // The last refusal is on its way from the transport to the load.
+        try await Task.sleep(for: .milliseconds(100))
     }
 }
