@@ -33,9 +33,15 @@ struct CookieProbe {
     func recover() -> Never {
         storeAll()
         flush()
-        unlink(file.deletingLastPathComponent().appending(path: "ballast").path(percentEncoded: false))
-        // Nothing reports a save that succeeds: the file is polled, and the test ends a probe that waits in vain.
-        while !FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) { usleep(50_000) }
+        let folder = file.deletingLastPathComponent()
+        let changes = inotify_init1(Int32(IN_CLOEXEC))
+        guard inotify_add_watch(changes, folder.path(percentEncoded: false), UInt32(IN_MOVED_TO)) >= 0 else { exit(1) }
+        unlink(folder.appending(path: "ballast").path(percentEncoded: false))
+        // A save renames its file; the test ends a probe that waits in vain.
+        var change = [UInt8](repeating: 0, count: 4_096)
+        while !FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) {
+            guard Glibc.read(changes, &change, change.count) > 0 else { exit(1) }
+        }
         printLine("on disk \(CookieJar(file: file).cookies.count)")
         _exit(0)
     }

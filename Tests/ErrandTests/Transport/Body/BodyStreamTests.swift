@@ -155,12 +155,14 @@ struct BodyStreamTests {
     #if os(Linux)
     @Test("an early answer ends the sequence")
     func earlyAnswer() async throws {
-        let server = try FixtureServer.start { _, _ in
-            .onHead { _ in Answer.text("too large", status: 413).closing() }
-        }
         let (stopped, stop) = AsyncStream<Void>.makeStream()
+        let asked = Gate()
+        let server = try FixtureServer.start { _, _ in
+            .onHead { _ in Answer.text("too large", status: 413).closing().behind(asked) }
+        }
         let body = HTTPBody.stream {
             let release = ReleaseSignal(stop)
+            asked.open()
             return AsyncStream<Data> { withExtendedLifetime(release) { Data(count: 10_000) } }
         }
         let response = try await TransportKind.curl.send(HTTPRequest(.put, to: server, body: body))
