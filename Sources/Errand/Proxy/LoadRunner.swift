@@ -7,9 +7,9 @@ final class LoadRunner<Value: Sendable> {
     private let call: APICall<Value>
     private let context: LoadContext
     private var slot: QueueSlot
-    private var retry = RetryState()
     /// What adapters know of the current send; boxed, because most loads have none.
     private var send: Boxed<AdapterContext>?
+    private lazy var recovery = LoadRecovery(call, context)
 
     init(_ call: APICall<Value>, _ context: LoadContext, _ slot: QueueSlot) {
         self.call = call
@@ -32,7 +32,7 @@ final class LoadRunner<Value: Sendable> {
                 if call.loginRole == .signIn { didSignIn(answer.response) }
                 return answer
             } catch {
-                try await recover(from: failure(error), in: generation)
+                try await recovery.recover(from: failure(error), in: generation)
             }
         }
     }
@@ -177,98 +177,6 @@ final class LoadRunner<Value: Sendable> {
             throw error.explained(byAdapted: data)
         }
     }
-
-    // MARK: After a failure
-
-    /// Returns when the load is to be sent again.
-    ///
-    /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
-    private func recover(from error: APIError, in generation: Int) async throws(APIError) {
-        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        if let requested = error.underlying as? RequestedRetry { return try await sendAgain(requested.retry, error) }
-        if error.type == .loginExpired, call.renewsLogin, !retry.hasBeenReplayed, isAnswerOfService(error) {
-            retry.hasBeenReplayed = true
-            return try await renewLogin(after: generation, error)
-        }
-        let policy = call.retryPolicy
-        if policy.waitsForConnectivity, error.type == .noNetwork, context.reachability.status == .unreachable {
-            return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
-        }
-        try await backOff(after: error, policy)
-    }
-
-    /// Returns whether the answer is from the service's own origin: a relogin does not help at another one.
-    private func isAnswerOfService(_ error: APIError) -> Bool {
-        guard call.draft.followsLink, let response = error.response else { return true }
-        return response.url.hasSameOrigin(as: call.service.baseURL)
-    }
-
-    private func renewLogin(after generation: Int, _ refusal: APIError) async throws(APIError) {
-        do {
-            try await call.service.login.renew(call.id, after: generation, for: call.service, clock: context.clock)
-        } catch {
-            // Each waiter keeps its own answer; what they share is why the relogin failed.
-            throw error.type == .loginExpired ? refusal.caused(by: error) : error
-        }
-    }
-
-    /// Waits until the load is to be sent again, as an adapter asks for it.
-    private func sendAgain(_ retry: AdapterRetry, _ error: APIError) async throws(APIError) {
-        guard context.loads.setSentAgain(call.id) else {
-            throw error.caused(by: APIError(error.type, reason: error.reason, underlying: retry))
-        }
-        try await sleep(for: retry.delay)
-    }
-
-    private func sleep(for delay: Duration) async throws(APIError) {
-        do {
-            try await context.clock.sleep(for: delay)
-        } catch {
-            throw APIError(.cancelled)
-        }
-    }
-
-    private func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
-        try await sleep(for: retryDelay(after: error, policy))
-    }
-
-    /// Returns how long to wait before the load is sent again, and counts the retry.
-    ///
-    /// - Throws: `error`, when the load is not sent again.
-    @inline(never) private func retryDelay(
-        after error: APIError,
-        _ policy: RetryPolicy
-    ) throws(APIError) -> Duration {
-        let clock = context.clock
-        let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
-        guard Int(retry.count) < policy.maxRetries, policy.isRetryable(error) else { throw error }
-        let isPostponed = policy.retryAfterAppliesToAllMethods && serverDelay != nil && error.isOfPostponedRequest
-        guard call.draft.isRepeatable || isPostponed else { throw error }
-        guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
-        let delay = max(policy.delay(before: Int(retry.count)), serverDelay ?? .zero)
-        retry.count += 1
-        return delay
-    }
-
-    private func waitForNetwork(after error: APIError, limit: Duration) async throws(APIError) {
-        let isReachable = await withTaskGroup { [reachability = context.reachability, clock = context.clock] group in
-            group.addTask { await reachability.waitWhileUnreachable() }
-            group.addTask {
-                try? await clock.sleep(for: limit)
-                return false
-            }
-            defer { group.cancelAll() }
-            return await group.next() == true
-        }
-        guard !Task.isCancelled else { throw APIError(.cancelled) }
-        guard isReachable else { throw error }
-    }
-}
-
-/// What has been tried for one load.
-private struct RetryState {
-    var hasBeenReplayed = false
-    var count: Int32 = 0
 }
 
 extension HTTPRequest {
