@@ -20,6 +20,7 @@ public struct HTTPRequest: Sendable {
         var deadline: Duration?
         var limits = HTTPLimits()
         var redirectPolicy = RedirectPolicy.follow
+        var observer: (@Sendable (TransportEvent) -> Void)?
     }
 
     // Boxed, because an asynchronous function reserves memory for each request that it uses.
@@ -75,10 +76,26 @@ public struct HTTPRequest: Sendable {
         set { contents.redirectPolicy = newValue }
     }
 
+    /// Receives the events of the exchange, on any thread, in order; not after the transport has returned. Must not block.
+    ///
+    /// A transport that measures nothing need not call it.
+    public var observer: (@Sendable (TransportEvent) -> Void)? {
+        get { contents.observer }
+        set { contents.observer = newValue }
+    }
+
     /// Creates a request.
     public init(_ method: HTTPMethod = .get, _ url: URL, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {
         contents = Contents(method: method, url: url, headers: headers, body: body)
     }
+}
+
+/// What a transport reports of an exchange before its answer is complete.
+public enum TransportEvent: Sendable {
+    /// The last byte of the request has been sent.
+    case sent
+    /// Status and headers of the final (not 1xx) answer have been received.
+    case head(status: Int, headers: HTTPHeaders)
 }
 
 /// The largest answer that is accepted; a larger one fails with ``TransportError/Kind/responseTooLarge``.

@@ -12,6 +12,8 @@ public struct HTTPResponse: Sendable {
     public var file: URL?
     /// Whether the connection carries many exchanges at the same time, as with HTTP/2; `false` by default.
     public var isMultiplexed = false
+    /// When its phases began and ended; `nil` from a transport that does not measure them.
+    public var timings: ExchangeTimings?
 
     /// Creates an answer, for example in a transport for tests.
     public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), file: URL? = nil) {

@@ -33,6 +33,8 @@ public struct TransportError: Error, Sendable {
 
     /// The kind of failure.
     public let kind: Kind
+    /// When the phases of the exchange began and ended, as far as it came; `nil` if nothing was measured.
+    public var timings: ExchangeTimings?
     /// A description of the failure, for logs; contains no secrets.
     public let reason: String
     /// The error that caused this one.

@@ -24,30 +24,10 @@ public struct EndedRequest: Sendable, Identifiable {
     }
 }
 
-/// The ending of a load.
-public enum APIEnding: Sendable {
-    /// The load has succeeded.
-    case success
-    /// The load has failed, with any error but `cancelled`.
-    case failure(APIError)
-    /// The load was cancelled, or refused by `APIManagerInterceptor.request(_:shouldLoad:)`.
-    case cancelled
-}
-
 extension APIEnding {
     /// This ending without the body of an answer, which may be large.
     fileprivate var withoutBody: APIEnding {
         guard case .failure(let error) = self, let response = error.response else { return self }
         return .failure(error.answered(with: response.having()))
-    }
-}
-
-extension Result where Failure == APIError {
-    /// The ending that this outcome makes.
-    var ending: APIEnding {
-        switch self {
-        case .success: .success
-        case .failure(let error): error.type == .cancelled ? .cancelled : .failure(error)
-        }
     }
 }

@@ -82,6 +82,8 @@ public struct APIError: Error, Sendable {
 
     /// The HTTP status of the answer; `nil` if none was received.
     public var status: Int? { response?.status }
+    /// When the phases of the last request began and ended; `nil` if nothing was sent, or measured.
+    public var timings: ExchangeTimings? { response?.timings ?? (underlying as? TransportError)?.timings }
 
     init(
         _ type: APIErrorType,

@@ -10,6 +10,7 @@ public struct APIResponse: Sendable {
         let file: URL?
         let redirects: [URL]
         let duration: Duration
+        var timings: ExchangeTimings?
         var statement: ServerStatement?
     }
 
@@ -41,6 +42,11 @@ public struct APIResponse: Sendable {
     public var redirects: [URL] { contents.redirects }
     /// The time from sending to the last byte of the answer, redirects included.
     public var duration: Duration { contents.duration }
+    /// When the phases of the last request began and ended, redirects not included; `nil` from a transport that measures none.
+    public internal(set) var timings: ExchangeTimings? {
+        get { contents.timings }
+        set { contents.timings = newValue }
+    }
 
     /// The business code in the body, of a success as well; `nil` if it has none, and before the body is decoded.
     public var serverCode: ServerCode? { contents.statement?.code }
@@ -62,7 +68,8 @@ public struct APIResponse: Sendable {
             body: response.body,
             file: response.file,
             redirects: redirects,
-            duration: duration
+            duration: duration,
+            timings: response.timings
         )
     }
 
@@ -79,7 +86,8 @@ public struct APIResponse: Sendable {
 
     /// This answer with its body elsewhere.
     func having(body: Data = Data(), file: URL? = nil) -> APIResponse {
-        let answer = HTTPResponse(status: status, headers: headers, body: body, file: file)
+        var answer = HTTPResponse(status: status, headers: headers, body: body, file: file)
+        answer.timings = timings
         let response = APIResponse(answer, url: url, redirects: redirects, duration: duration)
         return response.having(contents.statement)
     }

@@ -9,7 +9,7 @@ struct LayerTests {
         ["System"],
         ["HTTP"],
         ["Cache", "Cookies", "Transport"],
-        ["Coding", "Service"],
+        ["Coding", "Monitoring", "Service"],
         ["Monitoring"],
         ["Proxy"],
         ["Delegates", "Lists", "Requests"],

@@ -1,0 +1,19 @@
+/// The ending of a load.
+public enum APIEnding: Sendable {
+    /// The load has succeeded.
+    case success
+    /// The load has failed, with any error but `cancelled`.
+    case failure(APIError)
+    /// The load was cancelled, or refused by `APIManagerInterceptor.request(_:shouldLoad:)`.
+    case cancelled
+}
+
+extension Result where Failure == APIError {
+    /// The ending that this outcome makes.
+    var ending: APIEnding {
+        switch self {
+        case .success: .success
+        case .failure(let error): error.type == .cancelled ? .cancelled : .failure(error)
+        }
+    }
+}
