@@ -76,9 +76,10 @@ public struct HTTPRequest: Sendable {
         set { contents.redirectPolicy = newValue }
     }
 
-    /// Receives the events of the exchange, on any thread, in order; not after the transport has returned. Must not block.
+    /// Receives the events of the exchange; `nil` by default.
     ///
-    /// A transport that measures nothing need not call it.
+    /// Called on any thread, in order, and not after the transport has returned. Must not block. A transport that cannot report
+    /// an event does not.
     public var observer: (@Sendable (TransportEvent) -> Void)? {
         get { contents.observer }
         set { contents.observer = newValue }

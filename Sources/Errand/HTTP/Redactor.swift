@@ -31,5 +31,6 @@ public struct Redactor: Sendable {
     /// - Parameters:
     ///   - body: The bytes.
     ///   - contentType: The `Content-Type`, with its parameters.
+    /// - Returns: The text.
     public func body(_ body: Data, contentType: String?) -> String { Redaction.hidden(body) }
 }

@@ -24,7 +24,8 @@ struct ReloginStorm: Workload {
         let seconds = meter.seconds
         let added = witness.endings.map { account.signedIn.duration(to: $0) / .milliseconds(1) }.sorted()
         return [
-            "requests": Double(order.requests), "logins": Double(account.logins), "replays": Double(network.refusals.replays),
+            "requests": Double(order.requests), "logins": Double(account.logins),
+            "replays": Double(network.refusals.replays),
             "endings": Double(added.count), "failures": Double(witness.failures), "seconds": seconds,
             "p50_added_ms": added[added.count / 2], "p99_added_ms": added[added.count * 99 / 100],
             "bytes_each": (account.memory - before) * 1e6 / Double(order.requests), "peak_rss_mb": Memory.peak,

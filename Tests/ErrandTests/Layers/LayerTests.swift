@@ -10,7 +10,6 @@ struct LayerTests {
         ["HTTP"],
         ["Cache", "Cookies", "Transport"],
         ["Coding", "Monitoring", "Service"],
-        ["Monitoring"],
         ["Proxy"],
         ["Delegates", "Lists", "Requests"],
     ]
