@@ -58,7 +58,6 @@ struct RedactorTests {
             ("", false), ("me@a.test", false), ("0151123456", false), ("1a", false), ("a b", false), ("ü", false),
             ("f3b2c1d4e5a69788f3b2c1d4e5a69788", false), ("JBSWY3DPEHPK3PXP", false), ("xKqZvBnRwTyUpLdF", false),
             ("qwhdkjahskdjhqwkjdhkqjwhdkjq", false), (String(repeating: "ab_", count: 14), false),
-            ("eyJhbGciOi.J9", true),
         ]
     )
     func `A name is shown if it looks like one in a program`(_ name: String, _ isShown: Bool) {
