@@ -37,6 +37,8 @@ public struct ExchangeTimings: Sendable {
         set { contents.startedAt = newValue }
     }
     /// The time in the queue of the proxy, before ``startedAt``; no part of ``total``.
+    ///
+    /// Only of the first try of a load with monitors.
     public var queue: Duration? {
         get { contents.queue }
         set { contents.queue = newValue }
@@ -135,6 +137,14 @@ public struct ExchangeTimings: Sendable {
     /// Creates timings without phases, for example in a transport for tests.
     public init(startedAt: Date, total: Duration) {
         contents = Contents(startedAt: startedAt, total: total)
+    }
+
+    /// These timings with the number of their try, and for the first one with the time in the queue.
+    func counted(attempt: Int, queue: Duration?) -> ExchangeTimings {
+        var timings = self
+        timings.attempt = max(1, attempt)
+        if attempt <= 1, let queue { timings.queue = queue }
+        return timings
     }
 
     /// The phases of ``total`` that are known, in the order in which they occur.
