@@ -66,7 +66,7 @@ struct RedirectChain {
     /// otherwise the name may be wrong.
     private func explained(_ error: TransportError) -> TransportError {
         guard error.kind == .hostNotFound, context.reachability.status == .unreachable else { return error }
-        return TransportError(.noNetwork, error.reason, underlying: error.underlying)
+        return error.having(.noNetwork, error.reason)
     }
 }
 
@@ -74,7 +74,7 @@ extension TransportError {
     /// This error when a server has had the request before, so that it is no longer true that nothing was sent.
     fileprivate var afterRedirect: TransportError {
         guard [.noNetwork, .hostNotFound, .cannotConnect].contains(kind) else { return self }
-        return TransportError(.connectionLost, "after a redirect: \(reason)", underlying: underlying)
+        return having(.connectionLost, "after a redirect: \(reason)")
     }
 }
 
