@@ -39,6 +39,7 @@ extension Command {
           json         10 MB of mixed JSON, and JSON 510 deep, as JSONValue against JSONSerialization
           adapters     CPU time to sign 2 KB (the slower of two ways) and to seal and open 2 KB, and of a load without and with
                        adapters that change nothing; 10,000 loads whose session key expires: one exchange, one replay each
+          monitors     CPU time of a load without monitors, and what each monitor adds; the events of 100,000 loads
 
           --json            one JSON object per row, then one per ratio
           --plot FILE.svg   draw throughput and CPU per request against concurrency

@@ -48,6 +48,7 @@ final class Conductor {
         switch row {
         case .cancel, .relogin, .adapters: order.requests = plan.isQuick ? 1_000 : 10_000
         case .race: order.requests = plan.isQuick ? 2_000 : 100_000
+        case .monitors: order.requests = plan.isQuick ? 2_000 : 100_000
         case .queue: order.requests = plan.isQuick ? 2_000 : 200_000
         case .load: order = Order(requests: plan.isQuick ? 10_000 : 1_000_000, concurrency: 64)
         case .json: order.bytes = plan.isQuick ? 200_000 : 10_000_000

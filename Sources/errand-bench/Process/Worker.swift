@@ -40,6 +40,7 @@ import Foundation
         case .load: ScriptedLoads()
         case .json: JSONCosts()
         case .adapters: AdapterCosts()
+        case .monitors: MonitorCosts()
         case .paging: Paging(PageScript.goods())
         case .pagingSockets: try Paging(APIProxy(service: service, transport: Connections.transport()))
         }

@@ -20,6 +20,7 @@ enum Row: String, CaseIterable {
     case pagingSockets = "paging-sockets"
     case json
     case adapters
+    case monitors
 
     /// Whether the row is measured at several concurrencies, in turns with the other rows of this kind.
     var isPaired: Bool { Self.paired.contains(self) }

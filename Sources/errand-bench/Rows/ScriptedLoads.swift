@@ -4,17 +4,18 @@ import ErrandTesting
 /// Loads over a transport that answers at once; the memory is measured after the first tenth and at the end.
 @MainActor final class ScriptedLoads: Workload, APIManagerCallbackDelegate {
     private let service: APIService
+    private let monitors: [any APIMonitor]
     private let network = ScriptedTransport(keepsRequests: false) { _ in Scripted.nothing }
     private var toBegin = 0
     private var toEnd = 0
     private var continuation: CheckedContinuation<Void, any Error>?
 
-    init(_ service: APIService = Scripted.service) {
-        self.service = service
+    init(_ service: APIService = Scripted.service, monitors: [any APIMonitor] = []) {
+        (self.service, self.monitors) = (service, monitors)
     }
 
     func run(_ order: Order) async throws -> Measurement {
-        let proxy = APIProxy(service: service, transport: network)
+        let proxy = APIProxy(service: service, transport: network, monitors: monitors)
         let requests = (0..<order.concurrency).map { _ in NothingRequest(delegate: self, proxy: proxy) }
         let first = max(1, order.requests / 10)
         try await load(first, with: requests)

@@ -128,9 +128,20 @@ struct SentinelTests {
                 request: HTTPRequest(.post, Self.url, headers: Self.headers, body: .data(Self.bytes))
             )
         ]
+        values["APIEvent"] = events(answer).map { APIEvent($0, id: .next(), path: Self.url.absoluteString) }
         values["PageStrategyError"] = [try #require(wrongCursor())]
         values["PageModel"] = [try JSONDecoder().decode(PageModel<String>.self, from: answer.body)]
         return values
+    }
+
+    private func events(_ answer: HTTPResponse) -> [APIEvent.Kind] {
+        let request = HTTPRequest(.post, Self.url, headers: Self.headers, body: .data(Self.bytes))
+        let response = APIResponse(answer, url: Self.url, redirects: [Self.url])
+        let error = APIError(.http, response: response, underlying: NSError(domain: "s3cret", code: 1))
+        return [
+            .requestMade(request), .headReceived(status: 200, headers: Self.headers), .redirected(answer),
+            .answered(response), .answeredFromCache(response), .failed(error), .ended(.failure(error)),
+        ]
     }
 
     private func wrongCursor() -> PageStrategyError? {
@@ -285,7 +296,7 @@ struct SentinelTests {
         "Kind",
         "ListEditError", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
         "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting",
-        "PublicSuffixSource",
+        "PublicSuffixSource", "Reason", "Renewal",
         "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy", "RequestID", "QueueLimits",
         "RequestPriority",
         "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",

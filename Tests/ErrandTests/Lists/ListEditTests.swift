@@ -188,6 +188,8 @@ struct ListEditTests {
             #expect(await screen.ending() == .success)
             let (gate, indicator, requests) = (Latch(), IndicatorSpy(), server.queries.count)
             (server.gate, server.answersEarly) = (gate, answersEarly)
+            let recorder = EventRecorder()
+            list.proxy.monitors = [recorder]
             let id = list.loadNextPage(indicator: indicator)
             while server.queries.count == requests { await Task.yield() }
             server.entries.remove(at: 0)
@@ -199,6 +201,9 @@ struct ListEditTests {
             #expect(server.queries.count == requests + 2)
             #expect(indicator.shown.count == 1 && indicator.hides == 1)
             #expect(list.newestEnding == id && !list.isLoading)
+            let sends = ["made", "answered 200", "again", "made", "answered 200"]
+            #expect(recorder.steps(of: id) == ["began", "started"] + sends + ["success"])
+            list.proxy.monitors = []
             await loadRest()
             #expect(list.items == server.entries)
         }

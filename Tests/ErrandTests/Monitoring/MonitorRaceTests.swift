@@ -1,0 +1,163 @@
+import ErrandTesting
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Errand
+
+@MainActor
+@Suite("Each load has one ending, whatever happens to it", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct MonitorRaceTests {
+    nonisolated private static let isSlow = ProcessInfo.processInfo.environment["ERRAND_SLOW_TESTS"] == "1"
+
+    @Test(.fault(134)) func `Random lives have events in a legal order and one ending each`() async throws {
+        let recorder = EventRecorder(keepsEvents: false)
+        let count = Self.isSlow ? 100_000 : 5_000
+        var (begun, logins) = (0, 0)
+        for _ in 0..<(count / RandomLives.batch) {
+            // A new one each time, because too many logins of one session fail.
+            let lives = RandomLives([recorder])
+            await lives.run()
+            (begun, logins) = (begun + lives.begun, logins + lives.logins)
+            #expect(lives.proxy.activeRequests.isEmpty)
+        }
+        #expect(recorder.violations.isEmpty, "\(recorder.violations.prefix(10))")
+        #expect(recorder.ids.count == begun && recorder.ended == begun)
+        #expect(begun == count && logins > 0 && recorder.count > 4 * count)
+    }
+
+    @Test(.fault(133)) func `A monitor that cancels its load inside any event neither blocks nor changes the order`()
+        async
+    {
+        for step in ["began", "queued", "started", "joined", "made", "answered", "waiting", "again"] {
+            let holder = Mutex<APIProxy?>(nil)
+            let recorder = EventRecorder { event in
+                if event.kind.step.hasPrefix(step) { holder.withLock { $0 }?.cancelRequest(event.id) }
+            }
+            let lives = RandomLives([recorder])
+            holder.withLock { $0 = lives.proxy }
+            await lives.run()
+            holder.withLock { $0 = nil }
+            #expect(recorder.violations.isEmpty, "\(step): \(recorder.violations.prefix(3))")
+            #expect(recorder.ended == lives.begun, "\(step)")
+        }
+    }
+
+    @Test(.fault(133)) func `A monitor that begins loads and plain calls observes them as well`() async {
+        let holder = Mutex<APIProxy?>(nil)
+        let calls = Counter()
+        let recorder = EventRecorder { event in
+            guard case .ended = event.kind, calls.next() <= 100, let proxy = holder.withLock({ $0 }) else { return }
+            Task { try? await proxy.send(HTTPRequest(.get, URL("http://shop.test/plain"))) }
+            proxy.monitors = proxy.monitors
+        }
+        let lives = RandomLives([recorder])
+        holder.withLock { $0 = lives.proxy }
+        await lives.run()
+        while recorder.ended < lives.begun + 100 || !lives.proxy.activeRequests.isEmpty { await Task.yield() }
+        holder.withLock { $0 = nil }
+        #expect(recorder.violations.isEmpty, "\(recorder.violations.prefix(3))")
+    }
+
+    @Test(.fault(133)) func `A monitor that blocks delays its load's later events, and no load`() async throws {
+        let point = Checkpoint()
+        let recorder = EventRecorder { event in
+            if case .requestMade = event.kind, event.path == "/slow" { point.pass() }
+        }
+        let screen = Screen()
+        let proxy = APIProxy(
+            service: .sample(),
+            transport: ScriptedTransport { _ in .json(goodsJSON([])) },
+            monitors: [recorder]
+        )
+        let (slow, fast) = (GoodsRequest(delegate: screen, proxy: proxy), GoodsRequest(delegate: screen, proxy: proxy))
+        slow.path = "/slow"
+        let id = slow.loadData()
+        try await until { point.isReached }
+        fast.loadData()
+        #expect(await screen.ending() == .success)
+        #expect(proxy.cancelRequest(id))
+        #expect(await screen.ending() == .cancel)
+        #expect(recorder.steps(of: id) == ["began", "started", "made"])
+        point.release()
+        try await until { recorder.ended == 2 }
+        #expect(recorder.steps(of: id) == ["began", "started", "made", "cancelled"])
+        #expect(recorder.violations.isEmpty)
+        withExtendedLifetime((slow, fast)) {}
+    }
+}
+
+/// Loads that succeed, fail, are sent again, cancelled from other threads and released, at random.
+@MainActor private final class RandomLives {
+    static let batch = 500
+
+    let proxy: APIProxy
+    private let account = Account()
+    private let transport: ScriptedTransport
+    private let screen = Screen()
+    private(set) var begun = 0
+    var logins: Int { account.logins }
+
+    init(_ monitors: [any APIMonitor]) {
+        transport = ScriptedTransport(keepsRequests: false) { try await Self.answer($0) }
+        let limits = QueueLimits(perHost: 100, total: 100)
+        let service = APIService.sample { [account] in
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+            $0.retryPolicy = RetryPolicy()
+            ($0.retryPolicy.budget, $0.retryPolicy.minRetriesPerMinute) = (1, 1_000_000)
+            ($0.retryPolicy.baseDelay, $0.retryPolicy.maxDelay) = (.microseconds(10), .microseconds(100))
+            $0.responseAdapters = [
+                .adapting { _, _ in if Int.random(in: 0..<50) == 0 { throw AdapterRetry.again() } }
+            ]
+        }
+        proxy = APIProxy(service: service, transport: transport, queueLimits: limits, monitors: monitors)
+    }
+
+    private nonisolated static func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
+        for _ in 0..<Int.random(in: 0...4) { await Task.yield() }
+        request.observer?(.sent)
+        switch Int.random(in: 0..<40) {
+        case 0..<3: throw TransportError(.connectionLost, "lost")
+        case 3..<5: return .status(503)
+        case 5: return .status(401)
+        case 6..<9: return .status(302, headers: ["Location": "/moved"])
+        case 9..<11: return .json(#"{"errcode":7,"msg":"no"}"#)
+        default: break
+        }
+        request.observer?(.head(status: 200, headers: [:]))
+        return .json(goodsJSON([]))
+    }
+
+    /// Runs one batch until all of its loads have ended.
+    func run() async {
+        var requests = (0..<Self.batch).map(request)
+        let loads = requests.map { $0.loadData() }
+        begun += loads.count
+        let cancelling = (0..<2).map { _ in
+            let ids = loads.shuffled().prefix(Self.batch / 8)
+            return Task.detached { [proxy] in
+                for id in ids {
+                    if Int.random(in: 0..<4) == 0 { await Task.yield() }
+                    proxy.cancelRequest(id)
+                }
+            }
+        }
+        await Task.yield()
+        requests.removeLast(Self.batch / 10)
+        if Int.random(in: 0..<4) == 0 { proxy.logout() }
+        for task in cancelling { await task.value }
+        while !proxy.activeRequests.isEmpty { await Task.yield() }
+        withExtendedLifetime(requests) {}
+    }
+
+    private func request(_ number: Int) -> GoodsRequest {
+        let request = GoodsRequest(proxy: proxy)
+        request.method = .get
+        request.path = "/goods/\(number % 40)"
+        request.customCoalescesIdentical = number.isMultiple(of: 3)
+        request.customPriority = RequestPriority.allCases[number % 3]
+        return request
+    }
+}

@@ -1,0 +1,425 @@
+import ErrandTesting
+import FixtureServer
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Errand
+
+@MainActor
+@Suite("Monitors observe the events of each load in order", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct MonitorTests {
+    let recorder = EventRecorder()
+    let screen = Screen()
+    let clock = ManualClock()
+    let account = Account()
+    private let kept = Kept()
+
+    /// A proxy with the recorder, over a script that is called with the number of the request, from 1 on.
+    private func proxy(
+        limits: QueueLimits = QueueLimits(),
+        reachability: Reachability = Reachability(status: .reachable),
+        _ change: (inout APIService) -> Void = { _ in },
+        script: @escaping @Sendable (Int, HTTPRequest) async throws -> HTTPResponse
+    ) -> (APIProxy, ScriptedTransport) {
+        let count = Counter()
+        let transport = ScriptedTransport { try await script(count.next(), $0) }
+        let proxy = APIProxy(
+            service: .sample(change),
+            transport: transport,
+            queueLimits: limits,
+            reachability: reachability,
+            clock: clock,
+            monitors: [recorder]
+        )
+        return (proxy, transport)
+    }
+
+    private func request(_ proxy: APIProxy, _ change: (GoodsRequest) -> Void = { _ in }) -> GoodsRequest {
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        request.method = .get
+        change(request)
+        kept.requests.append(request)
+        return request
+    }
+
+    /// Retains the requests of a test, which an optimized build may release after their last use.
+    @MainActor private final class Kept {
+        var requests: [BaseAPIRequest] = []
+    }
+
+    private func expect(_ steps: [String], of id: RequestID? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(recorder.steps(of: id) == steps, sourceLocation: sourceLocation)
+        #expect(recorder.violations.isEmpty, sourceLocation: sourceLocation)
+    }
+
+    /// The steps of a load without the end of its exchange, which may be before the ending.
+    private func stepsOfCancelledLoad(_ id: RequestID? = nil) -> [String] {
+        recorder.steps(of: id).filter { $0 != "failed cancelled" }
+    }
+
+    // MARK: Endings
+
+    @Test func `A success is began, started, made, answered and ended`() async throws {
+        let (proxy, _) = proxy { _, _ in .json(goodsJSON([])) }
+        let goods = request(proxy) { $0.path = "/goods/{id}?token=s3cret" }
+        let id = goods.loadData(params: ["id": 7])
+        #expect(recorder.steps().first == "began")
+        #expect(await screen.ending() == .success)
+        expect(["began", "started", "made", "answered 200", "success"])
+        let events = recorder.events
+        #expect(events.allSatisfy { $0.id == id && $0.method == .get && $0.path == "/goods/{id}" })
+        #expect(events.map(\.attempt) == [0, 0, 1, 1, 1])
+        #expect(events.map { $0.exchange == nil } == [true, true, false, false, true])
+        guard case .requestMade(let made) = events[2].kind else { throw TransportError(.badResponse, "no request") }
+        #expect(made.url.path == "/api/goods/7" && made.observer == nil)
+    }
+
+    @Test func `A failure of the server, of the transport and of the validator end with their error`() async {
+        let (proxy, _) = proxy { number, _ in
+            if number == 2 { throw TransportError(.connectionLost, "lost") }
+            return number == 1 ? .json(#"{"errcode":7,"msg":"no"}"#) : .json(goodsJSON([]))
+        }
+        let goods = request(proxy)
+        let ids = [goods.loadData()]
+        #expect(await screen.ending() == .failure(.server))
+        expect(["began", "started", "made", "answered 200", "failure server"], of: ids[0])
+        let second = goods.loadData()
+        #expect(await screen.ending() == .failure(.transport))
+        expect(["began", "started", "made", "failed transport", "failure transport"], of: second)
+        let strict = Strict()
+        goods.validator = strict
+        let third = goods.loadData()
+        #expect(await screen.ending() == .failure(.invalidAnswer))
+        expect(["began", "started", "made", "answered 200", "failure invalidAnswer"], of: third)
+    }
+
+    private final class Strict: APIManagerValidator {
+        func request(_ request: BaseAPIRequest, accepts content: any Sendable, in response: APIResponse) -> Bool {
+            false
+        }
+    }
+
+    private final class Refusal: APIManagerInterceptor {
+        func request(_ request: BaseAPIRequest, shouldLoad params: APIParams?) -> Bool { false }
+    }
+
+    @Test func `A load that is never sent has its beginning and its ending`() async {
+        let (proxy, transport) = proxy { _, _ in .json(goodsJSON([])) }
+        let goods = request(proxy)
+        let refusal = Refusal()
+        goods.interceptor = refusal
+        goods.loadData()
+        #expect(await screen.ending() == .cancel)
+        expect(["began", "cancelled"])
+        goods.interceptor = nil
+        proxy.defaultService = nil
+        let third = goods.loadData()
+        #expect(await screen.ending() == .failure(.invalidRequest))
+        expect(["began", "failure invalidRequest"], of: third)
+        #expect(transport.requests.isEmpty)
+    }
+
+    // MARK: The queue and other waits
+
+    @Test func `Only a load that waits is queued, and a cancel in the queue ends it`() async {
+        let gate = Latch()
+        let (proxy, _) = proxy(limits: QueueLimits(perHost: 1)) { _, _ in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        let requests = (0..<3).map { _ in request(proxy) }
+        let ids = requests.map { $0.loadData() }
+        proxy.cancelRequest(ids[1])
+        gate.open()
+        #expect(await screen.endings(of: requests) == [.cancel, .success, .success])
+        expect(["began", "started", "made", "answered 200", "success"], of: ids[0])
+        expect(["began", "queued", "cancelled"], of: ids[1])
+        expect(["began", "queued", "started", "made", "answered 200", "success"], of: ids[2])
+    }
+
+    @Test func `A retry waits, and each try has its number`() async {
+        let (proxy, _) = proxy {
+            $0.retryPolicy = RetryPolicy()
+        } script: { number, _ in
+            number < 3 ? .status(503) : .json(goodsJSON([]))
+        }
+        request(proxy).loadData()
+        for _ in 0..<2 {
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(1_000))
+        }
+        #expect(await screen.ending() == .success)
+        let retry = ["made", "answered 503", "waiting retry", "again"]
+        expect(["began", "started"] + retry + retry + ["made", "answered 200", "success"])
+        #expect(recorder.events.map(\.attempt) == [0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3])
+        #expect(Set(recorder.events.compactMap(\.exchange)).count == 3)
+    }
+
+    @Test func `A relogin is a wait and a renewal, also for a load that begins meanwhile`() async {
+        let gate = Latch()
+        account.gate = gate
+        let (proxy, _) = proxy { [account] in
+            $0.reloginHandler = account
+            $0.commonHeaders = { ["X-Token": account.token] }
+        } script: { _, request in
+            request.headers["X-Token"] == "t0" ? .status(401) : .json(goodsJSON([]))
+        }
+        let requests = [request(proxy), request(proxy)]
+        let first = requests[0].loadData()
+        while account.logins == 0 { await Task.yield() }
+        let second = requests[1].loadData()
+        while proxy.defaultService?.login.waiterCount != 2 { await Task.yield() }
+        gate.open()
+        #expect(await screen.endings(of: requests) == [.success, .success])
+        let replay = ["waiting login", "renewed login", "again", "made", "answered 200", "success"]
+        expect(["began", "started", "made", "answered 401"] + replay, of: first)
+        expect(["began", "started", "waiting login", "renewed login", "made", "answered 200", "success"], of: second)
+    }
+
+    @Test func `A failed relogin is a wait without a renewal`() async {
+        account.fails = true
+        let (proxy, _) = proxy { [account] in
+            $0.reloginHandler = account
+        } script: { _, _ in
+            .status(401)
+        }
+        let goods = request(proxy)
+        goods.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        expect(["began", "started", "made", "answered 401", "waiting login", "failure loginExpired"])
+    }
+
+    @Test func `A load without a network waits for it`() async {
+        let network = Reachability(status: .unreachable)
+        let (proxy, _) = proxy(reachability: network) {
+            $0.retryPolicy = RetryPolicy()
+            $0.retryPolicy.waitsForConnectivity = true
+        } script: { number, _ in
+            if number == 1 { throw TransportError(.noNetwork, "no route") }
+            return .json(goodsJSON([]))
+        }
+        let goods = request(proxy)
+        goods.loadData()
+        while network.observerCount == 0 { await Task.yield() }
+        network.report(.reachable)
+        #expect(await screen.ending() == .success)
+        let wait = ["made", "failed noNetwork", "waiting network", "again"]
+        expect(["began", "started"] + wait + ["made", "answered 200", "success"])
+    }
+
+    @Test func `An adapter that asks for another try makes the load wait`() async {
+        let count = Counter()
+        let (proxy, _) = proxy {
+            $0.responseAdapters = [
+                .adapting { _, _ in if count.next() == 1 { throw AdapterRetry.again(after: .seconds(5)) } }
+            ]
+        } script: { _, _ in
+            .json(goodsJSON([]))
+        }
+        let goods = request(proxy)
+        goods.loadData()
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(5))
+        #expect(await screen.ending() == .success)
+        let wait = ["made", "answered 200", "waiting adapter", "again"]
+        expect(["began", "started"] + wait + ["made", "answered 200", "success"])
+        #expect(recorder.events.contains { if case .waiting(_, limit: .seconds(5)) = $0.kind { true } else { false } })
+    }
+
+    // MARK: Exchanges
+
+    @Test func `Each redirect that is followed has a number and a request`() async {
+        let (proxy, _) = proxy { number, _ in
+            number < 3 ? .status(302, headers: ["Location": "/moved\(number)"]) : .json(goodsJSON([]))
+        }
+        let goods = request(proxy)
+        goods.loadData()
+        #expect(await screen.ending() == .success)
+        let hop = ["made", "redirected 302"]
+        expect(["began", "started"] + hop + hop + ["made", "answered 200", "success"])
+        let numbers = recorder.events.compactMap(\.exchange)
+        #expect(Set(numbers).count == 3 && numbers == numbers.sorted())
+    }
+
+    @Test func `A request has its cookies, and the observer of a plain call receives its events`() async throws {
+        let seen = Counter()
+        let (proxy, transport) = proxy { _, request in
+            request.observer?(.sent)
+            request.observer?(.sent)
+            request.observer?(.head(status: 200, headers: ["A": "b"]))
+            return .json("{}")
+        }
+        proxy.cookies.store(setCookie: "sid=1", from: URL("http://shop.test/"))
+        var plain = HTTPRequest(.get, URL("http://shop.test/plain?token=s3cret"))
+        plain.observer = { _ in _ = seen.next() }
+        _ = try await proxy.send(plain)
+        expect(["began", "started", "made", "sent", "head", "answered 200", "success"])
+        #expect(seen.count == 3 && transport.requests.count == 1)
+        #expect(recorder.events.allSatisfy { $0.path == "http://shop.test/plain" })
+        guard case .requestMade(let made) = recorder.events[2].kind else { return }
+        #expect(made.headers["Cookie"] == "sid=1")
+    }
+
+    @Test func `Loads that share an exchange have its events, also when the first one is cancelled`() async {
+        let gate = Latch()
+        let (proxy, transport) = proxy { _, request in
+            try await gate.wait()
+            request.observer?(.sent)
+            return .json(goodsJSON([]))
+        }
+        let requests = (0..<3).map { _ in request(proxy) { $0.customCoalescesIdentical = true } }
+        let first = requests[0].loadData()
+        await transport.waitForRequests()
+        let others = requests.dropFirst().map { $0.loadData() }
+        while proxy.sharedLoadCount < 3 { await Task.yield() }
+        proxy.cancelRequest(first)
+        gate.open()
+        #expect(await screen.endings(of: requests) == [.cancel, .success, .success])
+        expect(["began", "started", "made", "cancelled"], of: first)
+        for id in others { expect(["began", "joined", "started", "sent", "answered 200", "success"], of: id) }
+        #expect(Set(recorder.events.compactMap(\.exchange)).count == 1)
+    }
+
+    @Test func `Loads that join a queued exchange are queued, and receive its request`() async {
+        let gate = Latch()
+        let (proxy, _) = proxy(limits: QueueLimits(perHost: 1)) { _, _ in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        let blocker = request(proxy) { $0.path = "/other" }
+        blocker.loadData()
+        let requests = (0..<2).map { _ in request(proxy) { $0.customCoalescesIdentical = true } }
+        let first = requests[0].loadData()
+        while proxy.queuedCount < 1 { await Task.yield() }
+        let second = requests[1].loadData()
+        while proxy.sharedLoadCount < 2 { await Task.yield() }
+        gate.open()
+        #expect(await screen.endings(of: [blocker] + requests) == [.success, .success, .success])
+        expect(["began", "queued", "started", "made", "answered 200", "success"], of: first)
+        expect(["began", "joined", "queued", "started", "made", "answered 200", "success"], of: second)
+    }
+
+    // MARK: Which loads
+
+    @Test func `A service's monitors follow the proxy's, and a load keeps those that it began with`() async throws {
+        let gate = Latch()
+        let order = Mutex<[String]>([])
+        let late = EventRecorder()
+        let ofService = EventRecorder { event in order.withLock { $0.append("service \(event.kind.step)") } }
+        let ofProxy = EventRecorder { event in order.withLock { $0.append("proxy \(event.kind.step)") } }
+        let (proxy, _) = proxy {
+            $0.monitors = [ofService]
+        } script: { _, _ in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        proxy.monitors.append(ofProxy)
+        let goods = request(proxy)
+        goods.loadData()
+        proxy.monitors = [late]
+        proxy.defaultService?.monitors = []
+        gate.open()
+        #expect(await screen.ending() == .success)
+        #expect(recorder.steps() == ofService.steps() && recorder.steps() == ofProxy.steps())
+        #expect(
+            order.withLock { $0.prefix(4) } == ["proxy began", "service began", "proxy started", "service started"]
+        )
+        #expect(late.count == 0)
+        _ = try await proxy.send(HTTPRequest(.get, URL("/plain")), to: try #require(proxy.defaultService))
+        #expect(late.steps() == ["began", "started", "made", "answered 200", "success"])
+        #expect(ofProxy.ids.count == 1)
+    }
+
+    @Test func `A plain call of a service has the events of a load`() async throws {
+        let (proxy, _) = proxy {
+            $0.retryPolicy = RetryPolicy()
+        } script: { number, _ in
+            number == 1 ? .status(503) : .json("{}")
+        }
+        async let answer = proxy.send(HTTPRequest(.get, URL("/plain")), to: try #require(proxy.defaultService))
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(1_000))
+        #expect(try await answer.status == 200)
+        let retry = ["made", "answered 503", "waiting retry", "again"]
+        expect(["began", "started"] + retry + ["made", "answered 200", "success"])
+    }
+
+    @Test func `A request that is released while it loads is an event in debug builds`() async {
+        let (proxy, transport) = proxy { _, _ in
+            try await Latch().wait()
+            return .json(goodsJSON([]))
+        }
+        var goods: GoodsRequest? = GoodsRequest(delegate: screen, proxy: proxy)
+        goods?.loadData()
+        await transport.waitForRequests()
+        goods = nil
+        #if DEBUG
+        let released = ["released"]
+        #else
+        let released: [String] = []
+        #endif
+        #expect(stepsOfCancelledLoad() == ["began", "started", "made"] + released + ["cancelled"])
+        var unobserved: GoodsRequest? = GoodsRequest(proxy: proxy)
+        let id = unobserved?.loadData()
+        unobserved = nil
+        #expect(recorder.steps(of: id).last == "cancelled" && !recorder.steps(of: id).contains("released"))
+    }
+
+    @Test func `A logout ends the loads of its session, and every group member has an ending`() async {
+        let gate = Latch()
+        let (proxy, transport) = proxy { _, _ in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        let requests = (0..<3).map { _ in request(proxy) }
+        let batch = APIBatch(.failFast)
+        for request in requests { batch.add(request) }
+        batch.start()
+        await transport.waitForRequests(3)
+        proxy.logout()
+        #expect(recorder.ended == 3)
+        for id in recorder.ids {
+            #expect(stepsOfCancelledLoad(id) == ["began", "started", "made", "cancelled"])
+        }
+        #expect(recorder.violations.isEmpty)
+    }
+
+    // MARK: Cancels
+
+    @Test(.fault(134), arguments: LoadScene.Point.allCases, [LoadScene.Manner.byID, .fromAnotherThread, .ofTask])
+    func `A load that is cancelled at any point has one ending`(
+        _ point: LoadScene.Point,
+        _ manner: LoadScene.Manner
+    ) async throws {
+        let scene = try LoadScene(point, live: nil)
+        scene.proxy.monitors = [recorder]
+        await scene.begin(manner)
+        await scene.cancel(manner)
+        await scene.release()
+        while !scene.proxy.activeRequests.isEmpty { await Task.yield() }
+        #expect(recorder.violations.isEmpty, "\(recorder.violations)")
+        #expect(recorder.ended == recorder.ids.count && recorder.ids.count > 0)
+        let last = try #require(recorder.ids.last)
+        #expect(recorder.steps(of: last).last == "cancelled", "\(recorder.steps(of: last))")
+        #expect(recorder.steps(of: last).contains("queued") == (point == .queued))
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `Loads over sockets have events in a legal order`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { request in
+            request.path.hasSuffix("moved") || request.path.hasSuffix("0")
+                ? .json(bytes: goodsJSON([]).utf8)
+                : Answer(status: 302, headers: ["Location": "/moved", "Content-Length": "0"], steps: [])
+        }
+        let service = APIService.sample { $0.baseURL = server.baseURL }
+        let proxy = APIProxy(service: service, transport: try kind.make(), monitors: [recorder])
+        let requests = (0..<10).map { number in request(proxy) { $0.path = "/\(number)" } }
+        for request in requests { request.loadData() }
+        #expect(await screen.endings(of: requests).allSatisfy { $0 == .success })
+        #expect(recorder.violations.isEmpty, "\(recorder.violations)")
+        #expect(recorder.ended == 10)
+        #expect(recorder.events.count { $0.kind.step == "made" } == 19)
+    }
+}
