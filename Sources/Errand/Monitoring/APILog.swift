@@ -55,7 +55,7 @@ public final class APILog: APIMonitor {
     }
 
     /// What is known of an active load.
-    private struct Load {
+    private struct OpenLoad {
         let began: ContinuousClock.Instant
         var response: APIResponse?
         var isCached = false
@@ -67,7 +67,7 @@ public final class APILog: APIMonitor {
     private let level: Level
     private let format: LogFormat
     private let write: @Sendable (String) -> Void
-    private let loads = Mutex<[RequestID: Load]>([:])
+    private let loads = Mutex<[RequestID: OpenLoad]>([:])
 
     /// Creates a log.
     ///
@@ -111,7 +111,7 @@ public final class APILog: APIMonitor {
 
     private func begin(_ event: APIEvent) {
         loads.withLock { loads in
-            if loads.count < Self.loadLimit { loads[event.id] = Load(began: event.time) }
+            if loads.count < Self.loadLimit { loads[event.id] = OpenLoad(began: event.time) }
         }
     }
 
