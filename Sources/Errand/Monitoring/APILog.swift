@@ -102,6 +102,8 @@ public final class APILog: APIMonitor {
         case .began: begin(event)
         case .answered(let response): answer(response, of: event.id, isCached: false)
         case .answeredFromCache(let response): answer(response, of: event.id, isCached: true)
+        // The answer of the try before is not that of the load.
+        case .tryingAgain: answer(nil, of: event.id, isCached: false)
         case .ended(let ending): return end(event, ending)
         default: break
         }
@@ -115,7 +117,7 @@ public final class APILog: APIMonitor {
         }
     }
 
-    private func answer(_ response: APIResponse, of id: RequestID, isCached: Bool) {
+    private func answer(_ response: APIResponse?, of id: RequestID, isCached: Bool) {
         // Returns the former answer, which is released without the lock.
         loads.take { loads in
             let former = loads[id]?.response

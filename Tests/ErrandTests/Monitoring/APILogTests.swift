@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
@@ -79,6 +80,31 @@ struct APILogTests {
         _ = observe(log, [.answered(response()), .ended(.success)], lasting: .zero)
         log.observe(event(.ended(.success)))
         #expect(lines.all.last == "GET /goods/{id} · 1 try")
+    }
+
+    @Test func `The answer of the try before is not shown as that of a failure without an answer`() {
+        let kinds: [APIEvent.Kind] = [
+            .answered(response(503)), .tryingAgain, .ended(.failure(APIError(.timeout, reason: "slow"))),
+        ]
+        let lines = observe(log(), kinds, attempt: 2, lasting: .zero)
+        #expect(lines == ["GET /goods/{id} failed: timeout, slow · 0.0 ms · 2 tries"])
+    }
+
+    @Test func `The loads of a proxy are logged`() async throws {
+        let transport = ScriptedTransport { request in
+            HTTPResponse(status: request.url.path.hasSuffix("no") ? 404 : 200, body: Data("ok".utf8))
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport)
+        proxy.monitors = [log()]
+        _ = try await proxy.send(HTTPRequest(.get, URL("http://shop.test/yes?token=s3cret")))
+        _ = try await proxy.send(HTTPRequest(.put, URL("http://shop.test/no")))
+        while lines.all.count < 2 { await Task.yield() }
+        let shown = lines.all.map { $0.replacing(/\d+\.\d m?s/, with: "t") }
+        #expect(
+            shown == [
+                "GET http://shop.test/yes 200 · t · 2 B · 1 try", "PUT http://shop.test/no 404 · t · 2 B · 1 try",
+            ]
+        )
     }
 
     @Test func `Exchanges are logged with the ID of their load`() {
