@@ -55,7 +55,7 @@ public final class APILog: APIMonitor {
     }
 
     /// What is known of an active load.
-    private struct Load {
+    private struct OpenLoad {
         let began: ContinuousClock.Instant
         var response: APIResponse?
         var isCached = false
@@ -67,7 +67,7 @@ public final class APILog: APIMonitor {
     private let level: Level
     private let format: LogFormat
     private let write: @Sendable (String) -> Void
-    private let loads = Mutex<[RequestID: Load]>([:])
+    private let loads = Mutex<[RequestID: OpenLoad]>([:])
 
     /// Creates a log.
     ///
@@ -102,6 +102,8 @@ public final class APILog: APIMonitor {
         case .began: begin(event)
         case .answered(let response): answer(response, of: event.id, isCached: false)
         case .answeredFromCache(let response): answer(response, of: event.id, isCached: true)
+        // The answer of the try before is not that of the load.
+        case .tryingAgain: answer(nil, of: event.id, isCached: false)
         case .ended(let ending): return end(event, ending)
         default: break
         }
@@ -111,11 +113,11 @@ public final class APILog: APIMonitor {
 
     private func begin(_ event: APIEvent) {
         loads.withLock { loads in
-            if loads.count < Self.loadLimit { loads[event.id] = Load(began: event.time) }
+            if loads.count < Self.loadLimit { loads[event.id] = OpenLoad(began: event.time) }
         }
     }
 
-    private func answer(_ response: APIResponse, of id: RequestID, isCached: Bool) {
+    private func answer(_ response: APIResponse?, of id: RequestID, isCached: Bool) {
         // Returns the former answer, which is released without the lock.
         loads.take { loads in
             let former = loads[id]?.response

@@ -8,20 +8,20 @@ enum StandardError {
     // Held for a system call, so that lines longer than a pipe accepts at once are not mixed.
     private static let turn = Mutex<Void>(())
 
-    /// Writes a line, to which a line feed is added.
-    static func write(line: String) {
+    /// Writes a line, to which a line feed is added; in tests to another descriptor.
+    static func write(line: String, to descriptor: Int32 = STDERR_FILENO) {
         var text = line
         text.append("\n")
         text.withUTF8 { bytes in
-            withoutSIGPIPE { turn.withLock { _ in writeAll(UnsafeRawBufferPointer(bytes)) } }
+            withoutSIGPIPE { turn.withLock { _ in writeAll(UnsafeRawBufferPointer(bytes), to: descriptor) } }
         }
     }
 
     /// Returns whether all bytes were written.
-    private static func writeAll(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
         var rest = bytes
         while !rest.isEmpty {
-            let count = writeSome(rest)
+            let count = writeSome(rest, to: descriptor)
             guard count > 0 || errno == EINTR else { return false }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(0, count)))
         }
@@ -43,6 +43,6 @@ enum StandardError {
 }
 
 /// Writes as many bytes as possible at once; returns their number, or -1.
-private func writeSome(_ bytes: UnsafeRawBufferPointer) -> Int {
-    write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+private func writeSome(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+    write(descriptor, bytes.baseAddress, bytes.count)
 }

@@ -38,7 +38,7 @@ package struct PlantedSecrets: Sendable {
         }
     }
 
-    /// Returns the secrets that `text` contains: as they are, percent-encoded, or in Base64, at least half of each.
+    /// Returns the secrets that `text` contains: as they are, percent-encoded, or in Base64; half of a long one counts.
     package func leaks(in text: String) -> Set<String> { finder.leaks(in: Array(text.utf8)) }
 
     /// Returns the secrets that a file contains, such as a HAR file.

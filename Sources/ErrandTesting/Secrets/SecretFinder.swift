@@ -7,13 +7,13 @@ struct SecretFinder {
 
     private var needles: [UInt64: [(bytes: [UInt8], secret: String)]] = [:]
 
-    /// Searches for both halves of `secret` as well, percent-encoded or not, and for it in Base64 at any position of the encoded text.
+    /// Searches for `secret`, and for both halves of a long one, percent-encoded or not, and for it in Base64 at any position of the encoded text.
     mutating func add(_ secret: String) {
         let bytes = Array(secret.utf8)
         let encoded = secret.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? secret
         for text in [bytes, Array(encoded.utf8)] {
             add(text, of: secret)
-            guard text.count >= 2 * Self.keyLength else { continue }
+            guard text.count >= 3 * Self.keyLength else { continue }
             add(Array(text[(text.count / 2)...]), of: secret)
             add(Array(text[..<(text.count / 2)]), of: secret)
         }

@@ -9,7 +9,7 @@ struct RedactorTests {
     private let redactor = {
         var redactor = Redactor()
         redactor.headerNames = ["X-Request-ID"]
-        redactor.queryNames = ["page", "me@a.test"]
+        redactor.queryNames = ["page"]
         redactor.memberNames = ["category", "tags"]
         return redactor
     }()

@@ -229,7 +229,8 @@ struct SentinelTests {
         jar.store(setCookie: "sid=s3cret", from: Self.url)
         let cause = NSError(domain: "net", code: 1, userInfo: [NSURLErrorFailingURLErrorKey: Self.url])
         return [
-            "Redactor": [Redactor()], "HTTPRequest": [request], "HTTPResponse": [answer], "HTTPHeaders": [Self.headers],
+            "Redactor": [Redactor()], "APILog": [APILog(.everything, showing: [.bodies])],
+            "HTTPRequest": [request], "HTTPResponse": [answer], "HTTPHeaders": [Self.headers],
             "HTTPField": Array(Self.headers),
             "HTTPBody": [request.body], "Piece": request.body.pieces,
             "Stream": [HTTPBody.Stream(length: 6) { AsyncStream { $0.yield(Self.bytes) } }],
@@ -288,7 +289,7 @@ struct SentinelTests {
 
     /// Types whose values contain numbers, names, paths of files, or parts of the app's code.
     private static let harmless: Set = [
-        "AdapterRetry", "ClosureAdapter",
+        "Level", "Details", "AdapterRetry", "ClosureAdapter",
         "APIErrorType", "CookieFileError", "CookieRefusal", "DefaultTransport", "Destination", "Direction",
         "DownloadedFile",
         "Envelope", "ErrorMessages", "Event", "FailurePolicy", "FailureReader", "Generation", "HTTPLimits",

@@ -9,6 +9,7 @@ enum SharedData: String {
     case naughtyStrings = "naughty-strings"
     case linkHeader = "link-header"
     case jsonTestSuite = "jsontestsuite"
+    case curlQuoting = "curl-quoting"
     case octokit = "octokit-fixtures"
 
     var folder: URL {

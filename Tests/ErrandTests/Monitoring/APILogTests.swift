@@ -1,0 +1,192 @@
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@Suite("The log", .timeLimit(.minutes(10)))
+struct APILogTests {
+    private final class Lines: Sendable {
+        private let lines = Mutex<[String]>([])
+        var all: [String] { lines.withLock { $0 } }
+        func append(_ line: String) { lines.withLock { $0.append(line) } }
+    }
+
+    private static let id = RequestID(rawValue: 7)
+    private static let start = ContinuousClock.now
+    private let lines = Lines()
+    private static let url = URL("https://me:s3cret@shop.test/api/goods/7?page=2&token=s3cret")
+
+    private func log(
+        _ level: APILog.Level = .endings,
+        showing details: APILog.Details = [],
+        redactor: Redactor = Redactor()
+    ) -> APILog {
+        APILog(level, showing: details, redactor: redactor) { [lines] in lines.append($0) }
+    }
+
+    private func event(_ kind: APIEvent.Kind, attempt: Int = 1, after time: Duration = .zero) -> APIEvent {
+        APIEvent(
+            kind,
+            id: Self.id,
+            method: .get,
+            path: "/goods/{id}",
+            attempt: attempt,
+            time: Self.start.advanced(by: time)
+        )
+    }
+
+    private func response(_ status: Int = 200, bytes: Int = 2_130, headers: HTTPHeaders = [:]) -> APIResponse {
+        let body = Data(repeating: UInt8(ascii: "x"), count: bytes)
+        return APIResponse(HTTPResponse(status: status, headers: headers, body: body), url: Self.url)
+    }
+
+    private func observe(_ log: APILog, _ kinds: [APIEvent.Kind], attempt: Int = 1, lasting time: Duration) -> [String]
+    {
+        log.observe(event(.began, attempt: 0))
+        for kind in kinds.dropLast() { log.observe(event(kind, attempt: attempt)) }
+        for kind in kinds.suffix(1) { log.observe(event(kind, attempt: attempt, after: time)) }
+        return lines.all
+    }
+
+    @Test func `A success is one line`() {
+        let answer = response().having(ServerStatement(code: 200, message: "s3cret"))
+        let lines = observe(
+            log(),
+            [.queued, .started, .answered(answer), .ended(.success)],
+            lasting: .microseconds(12_345)
+        )
+        #expect(lines == ["GET /goods/{id} 200 code 200 · 12.3 ms · 2.1 KB · 1 try"])
+    }
+
+    @Test func `A failure is one line with the type and the reason`() {
+        let answer = response(500, bytes: 54)
+        let error = APIError(.server, reason: "no\nluck", code: 5001, response: answer)
+        let lines = observe(log(), [.answered(answer), .ended(.failure(error))], attempt: 2, lasting: .seconds(60))
+        #expect(lines == ["GET /goods/{id} 500 failed: server, code 5001, no\\nluck · 60.0 s · 54 B · 2 tries"])
+    }
+
+    @Test func `A cancelled load and an answer from the cache are shown as such`() {
+        #expect(
+            observe(log(), [.ended(.cancelled)], attempt: 0, lasting: .zero) == ["GET /goods/{id} cancelled · 0.0 ms"]
+        )
+        let cached = observe(log(), [.answeredFromCache(response()), .ended(.success)], attempt: 0, lasting: .zero)
+        #expect(cached.last == "GET /goods/{id} 200 · 0.0 ms · 2.1 KB · from the cache")
+    }
+
+    @Test func `A load whose begin was not observed has no duration, and nothing remains of an ended one`() {
+        let log = log()
+        _ = observe(log, [.answered(response()), .ended(.success)], lasting: .zero)
+        log.observe(event(.ended(.success)))
+        #expect(lines.all.last == "GET /goods/{id} · 1 try")
+    }
+
+    @Test func `The answer of the try before is not shown as that of a failure without an answer`() {
+        let kinds: [APIEvent.Kind] = [
+            .answered(response(503)), .tryingAgain, .ended(.failure(APIError(.timeout, reason: "slow"))),
+        ]
+        let lines = observe(log(), kinds, attempt: 2, lasting: .zero)
+        #expect(lines == ["GET /goods/{id} failed: timeout, slow · 0.0 ms · 2 tries"])
+    }
+
+    @Test func `The loads of a proxy are logged`() async throws {
+        let transport = ScriptedTransport { request in
+            HTTPResponse(status: request.url.path.hasSuffix("no") ? 404 : 200, body: Data("ok".utf8))
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport)
+        proxy.monitors = [log()]
+        _ = try await proxy.send(HTTPRequest(.get, URL("http://shop.test/yes?token=s3cret")))
+        _ = try await proxy.send(HTTPRequest(.put, URL("http://shop.test/no")))
+        while lines.all.count < 2 { await Task.yield() }
+        let shown = lines.all.map { $0.replacing(/\d+\.\d m?s/, with: "t") }
+        #expect(
+            shown == [
+                "GET http://shop.test/yes 200 · t · 2 B · 1 try", "PUT http://shop.test/no 404 · t · 2 B · 1 try",
+            ]
+        )
+    }
+
+    @Test func `Exchanges are logged with the ID of their load`() {
+        let request = HTTPRequest(.get, Self.url, headers: ["X-A": "s3cret"], body: .data(Data("s3cret".utf8)))
+        let error = APIError(.timeout, reason: "slow")
+        let kinds: [APIEvent.Kind] = [
+            .queued, .requestMade(request), .redirected(HTTPResponse(status: 302)), .sent, .failed(error), .tryingAgain,
+            .answered(response()), .ended(.success),
+        ]
+        let lines = observe(log(.exchanges), kinds, lasting: .zero)
+        #expect(
+            lines == [
+                "#7 GET https://shop.test/api/goods/7 · try 1", "#7 redirected 302", "#7 no answer: timeout, slow",
+                "#7 answered 200 · 0.0 ms · 2.1 KB", "#7 GET /goods/{id} 200 · 0.0 ms · 2.1 KB · 1 try",
+            ]
+        )
+    }
+
+    @Test func `Everything is every event`() {
+        let kinds: [APIEvent.Kind] = [
+            .queued, .started, .joined, .requestMade(HTTPRequest(.get, Self.url)), .sent,
+            .headReceived(status: 200, headers: [:]), .answered(response()), .renewed(.login),
+            .waiting(.retry, limit: .seconds(3)), .tryingAgain, .ended(.cancelled), .released,
+        ]
+        let lines = observe(log(.everything), kinds, lasting: .zero)
+        #expect(lines.count == kinds.count + 1)
+        #expect(lines.first == "#7 GET /goods/{id} began")
+        #expect(lines.contains("#7 GET /goods/{id} waits: retry, at most 3000.0 ms"))
+        #expect(lines.allSatisfy { $0.hasPrefix("#7 ") && !$0.contains("\n") })
+    }
+
+    @Test func `Queries, headers and bodies are shown when asked for, redacted`() {
+        var redactor = Redactor()
+        redactor.queryNames = ["page"]
+        redactor.memberNames = ["category"]
+        var request = HTTPRequest(.post, Self.url, headers: ["X-Key": "s3cret", "Content-Type": "application/json"])
+        request.body = .data(Data(#"{"category":7,"pin":"s3cret"}"#.utf8))
+        let log = log(.exchanges, showing: [.queries, .headers, .bodies], redactor: redactor)
+        _ = observe(log, [.requestMade(request), .answered(response(headers: ["ETag": "s3cret"]))], lasting: .zero)
+        #expect(
+            lines.all == [
+                """
+                #7 POST https://shop.test/api/goods/7?page=2&token=<redacted 6 bytes> · try 1
+                    X-Key: <redacted 6 bytes>
+                    Content-Type: application/json
+                    {"category":7,"pin":"<redacted 6 bytes>"}
+                """,
+                """
+                #7 answered 200 · 0.0 ms · 2.1 KB
+                    ETag: <redacted 6 bytes>
+                    <redacted 2130 bytes>
+                """,
+            ]
+        )
+    }
+
+    @Test func `Details of the answer are shown with the ending as well`() {
+        let lines = observe(
+            log(showing: [.queries, .bodies]),
+            [.answered(response()), .ended(.success)],
+            lasting: .zero
+        )
+        let url = "https://shop.test/api/goods/7?page=<redacted 1 bytes>&token=<redacted 6 bytes>"
+        #expect(lines == ["GET \(url) 200 · 0.0 ms · 2.1 KB · 1 try\n    <redacted 2130 bytes>"])
+    }
+
+    @Test(arguments: ["a\r\nGET /forged 200", "\u{1B}[2J", "\u{202E}", "\u{9B}31m", "\u{2028}x", "\0"])
+    func `Control characters cannot forge a line or control a terminal`(_ text: String) {
+        let error = APIError(.transport, reason: text)
+        var redactor = Redactor()
+        (redactor.headerNames, redactor.memberNames) = (["X-A"], ["a"])
+        let log = log(.everything, showing: [.queries, .headers, .bodies], redactor: redactor)
+        let body = (try? JSONEncoder().encode(["a": text])) ?? Data()
+        let headers: HTTPHeaders = ["X-A": text, "Content-Type": "application/json", text: "x"]
+        let response = APIResponse(HTTPResponse(status: 200, headers: headers, body: body), url: Self.url)
+        let method = HTTPMethod(rawValue: text)
+        for kind in [APIEvent.Kind.answered(response), .failed(error), .ended(.failure(error))] {
+            log.observe(APIEvent(kind, id: Self.id, method: method, path: text))
+        }
+        #expect(lines.all.count == 3)
+        for line in lines.all.flatMap({ $0.replacing("\n    ", with: "").unicodeScalars }) {
+            #expect(line.isShownAsItself, "\(line.escaped(asASCII: true))")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("Lines on standard error", .timeLimit(.minutes(10)))
+struct StandardErrorTests {
+    @Test func `Lines of several threads that are longer than a pipe accepts at once are not mixed`() async throws {
+        let pipe = Pipe()
+        let output = Task.detached { try pipe.fileHandleForReading.readToEnd() ?? Data() }
+        let descriptor = pipe.fileHandleForWriting.fileDescriptor
+        await withTaskGroup { group in
+            for letter in "abcdefgh" {
+                group.addTask {
+                    for _ in 0..<20 {
+                        StandardError.write(line: String(repeating: letter, count: 100_000), to: descriptor)
+                    }
+                }
+            }
+        }
+        try pipe.fileHandleForWriting.close()
+        let lines = String(decoding: try await output.value, as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 160)
+        #expect(lines.allSatisfy { $0.utf8.count == 100_000 && Set($0.utf8).count == 1 })
+    }
+
+    @Test func `A pipe without a reader and a closed descriptor lose the line`() throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        for _ in 0..<100 { StandardError.write(line: "lost", to: pipe.fileHandleForWriting.fileDescriptor) }
+        StandardError.write(line: "lost", to: -1)
+        var pending = sigset_t()
+        sigpending(&pending)
+        #expect(sigismember(&pending, SIGPIPE) == 0)
+    }
+}
