@@ -14,6 +14,7 @@ struct PathTemplate {
 
     /// The names of the parameters in the path.
     var names: Set<String> {
+        guard text.utf8.contains(UInt8(ascii: "{")) else { return [] }
         var names: Set<String> = []
         var rest = Substring(text)
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {

@@ -42,7 +42,7 @@ extension HTTPLink {
 
 extension HTTPLink: CustomStringConvertible, CustomReflectable {
     /// The relations and the target, without user, password, fragment and the values of its query.
-    public var description: String { "<\(Redaction.url(target))>; rel=\(relations)" }
+    public var description: String { "<\(Redactor.standard.url(target))>; rel=\(relations)" }
 
     /// A mirror with ``description`` alone, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["link": description]) }

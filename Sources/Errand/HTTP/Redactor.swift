@@ -2,35 +2,133 @@ public import Foundation
 
 /// Shows what is known to be harmless of headers, URLs and bodies, and only the size of everything else.
 ///
-/// A header, a query item or a JSON member whose name is not known to be harmless is shown as `<redacted n bytes>`. An app adds
-/// names:
+/// A header, a query or form item, or a JSON member whose name is not known to be harmless is shown as `<redacted n bytes>`. One
+/// redactor is used for the log, cURL, descriptions and errors. An app adds names:
 ///
 /// ```swift
 /// var redactor = Redactor()
+/// redactor.headerNames = ["X-Request-ID"]
+/// redactor.queryNames = ["page", "per_page"]
 /// redactor.memberNames = ["category", "page"]
 /// ```
+///
+/// Without names of the app, these are shown: headers of HTTP without credentials, validators and free text; the URLs in
+/// `Location`, `Content-Location`, `Origin` and `Referer`, redacted like any URL; of JSON, `null` and the members `errcode`, `errno`,
+/// `errorCode` and `error_code` where they are integers of at most six digits; scheme, host, port and path of a URL. A parameter
+/// in a path is shown only where the path is not known with `{name}` for its parameters, as in ``APIError/path``.
+///
+/// Names can be secrets as well, such as members that are named by an e-mail address. ``name(_:)`` describes which are shown.
 public struct Redactor: Sendable {
     /// The names of further headers whose values are harmless; case does not matter.
-    public var headerNames: Set<String> = []
-    /// The names of query and form items whose values are harmless.
+    public var headerNames: Set<String> = [] {
+        didSet { addedHeaders = Set(headerNames.map { $0.lowercased() }) }
+    }
+    /// The names of query and form items whose values are harmless, `multipart/form-data` included; decoded, case matters.
     public var queryNames: Set<String> = []
-    /// The names of JSON members whose values are harmless.
+    /// The names of JSON members whose scalars, and arrays of scalars, are harmless; case matters.
+    ///
+    /// Members of an object are shown only if their own names are harmless.
     public var memberNames: Set<String> = []
+
+    private var addedHeaders: Set<String> = []
 
     /// Creates the default redactor.
     public init() {}
 
+    /// The redactor of descriptions and errors.
+    static let standard = Redactor()
+
+    /// The most bytes of a body that are examined; of a larger body only the size is shown.
+    static let bodyLimit = 256 << 10
+
+    /// Returns the placeholder for `bytes`.
+    static func hidden(_ bytes: some Collection<UInt8>) -> String { hidden(count: bytes.count) }
+
+    /// Returns the placeholder for a number of bytes.
+    static func hidden(count: Int) -> String { "<redacted \(count) bytes>" }
+}
+
+extension Redactor {
     /// Returns the printable value of a header line.
-    public func value(ofHeader name: String, _ value: String) -> String { Redaction.value(of: name, value) }
+    ///
+    /// Of `Cookie`, `Set-Cookie`, `Content-Type` and `Content-Disposition`, names and harmless attributes are shown. The value of
+    /// a header that is known to be harmless is not shown if it is longer than 256 bytes, or has characters other than printable
+    /// ASCII or an `@`.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the header, in any case.
+    ///   - value: The value.
+    /// - Returns: The text.
+    public func value(ofHeader name: String, _ value: String) -> String {
+        let name = name.lowercased()
+        guard !addedHeaders.contains(name) else { return value.isPrintable ? value : Self.hidden(value.utf8) }
+        return HeaderRedaction(redactor: self).value(ofHeader: name, value)
+    }
+
+    /// Returns the printable value of a query item, a form item, or a part of `multipart/form-data`.
+    ///
+    /// - Parameters:
+    ///   - name: The name, decoded.
+    ///   - value: The value, decoded or not.
+    /// - Returns: The value if the name is one of ``queryNames``, else the placeholder.
+    public func value(ofItem name: String, _ value: String) -> String {
+        queryNames.contains(name) && value.isPrintable ? value : Self.hidden(value.utf8)
+    }
+
+    /// Returns the printable form of the name of a query item, a form item, a cookie or a JSON member.
+    ///
+    /// A name is shown if it is one of ``queryNames`` or ``memberNames``, or looks like a name in a program: at most 40 ASCII letters,
+    /// digits, `_`, `-`, `.`, `[` and `]`, the first of them a letter or `_`, and not like a random token, which has many digits,
+    /// capitals, or letters in a row. Others, such as e-mail addresses and telephone numbers, are shown as `<redacted n bytes>`. A
+    /// secret that is a word cannot be distinguished from a name.
+    public func name(_ name: String) -> String {
+        let isShown = NameShape.isName(name) || queryNames.contains(name) || memberNames.contains(name)
+        return isShown && name.isPrintable ? name : Self.hidden(name.utf8)
+    }
 
     /// Returns the printable form of a URL or a relative reference.
-    public func url(_ text: String) -> String { Redaction.url(text) }
+    ///
+    /// Without user, password and fragment; the query with its redacted values. The result is for readers: its placeholders have
+    /// characters that a URL may not contain.
+    public func url(_ text: String) -> String { URLRedaction(redactor: self).url(text) }
 
+    /// Returns the names and values of a query, or of a body of the type `application/x-www-form-urlencoded`, in their printable forms.
+    ///
+    /// - Parameter text: The items, encoded, with `&` between them.
+    /// - Returns: The items in their order; one without `=` has no name, unless it is one of ``queryNames``.
+    public func items(of text: String) -> [(name: String, value: String)] {
+        URLRedaction(redactor: self).items(of: text).map { ($0.name, $0.value ?? "") }
+    }
+}
+
+extension Redactor {
     /// Returns the printable form of a body.
+    ///
+    /// Of JSON, the structure, the names and the harmless values are shown, without blanks; of forms and `multipart/form-data` the names
+    /// and the harmless values. Of every other body, one that is malformed, has more than 256 KiB, or is nested more than 512
+    /// deep, only the size is shown: redact before a body is cut.
     ///
     /// - Parameters:
     ///   - body: The bytes.
     ///   - contentType: The `Content-Type`, with its parameters.
-    /// - Returns: The text.
-    public func body(_ body: Data, contentType: String?) -> String { Redaction.hidden(body) }
+    /// - Returns: The text; empty for no bytes.
+    public func body(_ body: Data, contentType: String?) -> String {
+        guard !body.isEmpty else { return "" }
+        return BodyRedaction(redactor: self, contentType: contentType).text(of: body) ?? Self.hidden(body)
+    }
+
+    /// Returns the printable form of the body of a request, whose files and streams are not read.
+    ///
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - contentType: The `Content-Type`, with its parameters.
+    /// - Returns: The text as of ``body(_:contentType:)-(Data,_)``, with `<redacted file>` for a file and `<redacted stream>` for a stream.
+    public func body(_ body: HTTPBody, contentType: String?) -> String {
+        BodyRedaction(redactor: self, contentType: contentType).text(of: body)
+    }
+}
+
+extension String {
+    /// Whether there is no control character.
+    fileprivate var isPrintable: Bool { !unicodeScalars.contains { $0.properties.generalCategory == .control } }
 }

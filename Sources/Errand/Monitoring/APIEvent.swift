@@ -88,7 +88,7 @@ public struct APIEvent: Sendable {
         self.kind = kind
         self.id = id
         self.method = method
-        self.path = Redaction.path(path)
+        self.path = URLRedaction.path(path)
         self.attempt = attempt
         self.exchange = exchange
         self.time = time

@@ -69,7 +69,7 @@ final class APICall<Value: Sendable>: Sendable {
         AdapterContext(
             id: id,
             method: draft.method,
-            path: Redaction.path(draft.path),
+            path: URLRedaction.path(draft.path),
             attempt: attempt,
             loginGeneration: generation,
             environment: service.environment,

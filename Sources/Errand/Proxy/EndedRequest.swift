@@ -19,7 +19,7 @@ public struct EndedRequest: Sendable, Identifiable {
         self.id = id
         self.requestClass = requestClass
         self.method = method
-        self.path = Redaction.path(path)
+        self.path = URLRedaction.path(path)
         self.ending = ending.withoutBody
     }
 }

@@ -162,7 +162,7 @@ struct ActiveLoad {
     }
 
     /// What an app may inspect.
-    var summary: ActiveRequest { ActiveRequest(id: id, method: method, path: Redaction.path(path)) }
+    var summary: ActiveRequest { ActiveRequest(id: id, method: method, path: URLRedaction.path(path)) }
 
     /// Stops the work of the load and delivers its ending, once its file is removed.
     func cancel() {

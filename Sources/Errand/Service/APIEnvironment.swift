@@ -93,7 +93,7 @@ extension APIEnvironment: Hashable {
 extension APIEnvironment: CustomStringConvertible, CustomReflectable {
     /// The name, and the base URL without user and password.
     public var description: String {
-        (name.isEmpty ? "" : "\(name), ") + Redaction.url(baseURL.absoluteString)
+        (name.isEmpty ? "" : "\(name), ") + Redactor.standard.url(baseURL.absoluteString)
     }
 
     /// The environment as ``description`` has it, so that `dump` prints no more.

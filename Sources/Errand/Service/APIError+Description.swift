@@ -8,10 +8,13 @@ extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringCo
     public var description: String {
         let request = path.map { path in "\(method.map { "\($0) " } ?? "")\(path)" }
         let facts = [
-            request, status.map { "HTTP \($0)" }, code.map { "code \($0)" }, reason ?? underlying?.reasonForLog,
+            request, status.map { "HTTP \($0)" }, code.map { "code \($0)" }, loggedReason,
         ]
         return ([type.rawValue] + facts.compactMap { $0 }).joined(separator: ", ")
     }
+
+    /// The reason, or what may be logged of the error below this one.
+    var loggedReason: String? { reason ?? underlying?.reasonForLog }
 
     /// The type, method and path, status, code and reason.
     public var debugDescription: String { description }

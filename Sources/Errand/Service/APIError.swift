@@ -156,7 +156,7 @@ extension APIError {
     func of(_ method: HTTPMethod, path: String) -> APIError {
         var error = self
         var details = error.details
-        (details.method, details.path) = (method, Redaction.path(path))
+        (details.method, details.path) = (method, URLRedaction.path(path))
         error.details = details
         return error
     }

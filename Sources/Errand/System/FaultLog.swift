@@ -30,21 +30,6 @@ enum FaultLog {
         #if canImport(os)
         Logger(subsystem: "errand", category: "fault").fault("\(text, privacy: .public)")
         #endif
-        // The error of a closed descriptor is of no use to the app.
-        withoutSIGPIPE { try? FileHandle.standardError.write(contentsOf: Data("errand: fault: \(text)\n".utf8)) }
-    }
-
-    /// Calls `body`, in which a pipe without a reader does not end the process.
-    private static func withoutSIGPIPE(_ body: () -> Void) {
-        #if os(Linux)
-        var (signals, former, noTime) = (sigset_t(), sigset_t(), timespec())
-        sigaddset(&signals, SIGPIPE)
-        pthread_sigmask(SIG_BLOCK, &signals, &former)
-        body()
-        sigtimedwait(&signals, nil, &noTime)
-        pthread_sigmask(SIG_SETMASK, &former, nil)
-        #else
-        body()
-        #endif
+        StandardError.write(line: "errand: fault: \(text)")
     }
 }

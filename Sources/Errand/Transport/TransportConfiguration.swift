@@ -52,7 +52,7 @@ extension TransportConfiguration.Proxy: CustomStringConvertible, CustomReflectab
     public var description: String {
         switch self {
         case .environment: "environment"
-        case .url(let url): "url(\(Redaction.url(url.absoluteString)))"
+        case .url(let url): "url(\(Redactor.standard.url(url.absoluteString)))"
         case .none: "none"
         }
     }

@@ -31,7 +31,7 @@ struct SignatureV4 {
 
     let credentials: AWSCredentials
     let scope: CredentialScope
-    let key: Data
+    let key: [UInt8]
     let path: CanonicalPath
     /// Whether the token of the session is signed; it is sent in any case.
     var signsSessionToken = true
@@ -46,7 +46,7 @@ struct SignatureV4 {
         if let token, signsSessionToken { fields.append(token) }
         let headers = CanonicalHeaders(request.fields + fields.map(Self.field))
         let (canonical, text) = try texts(of: request, query: request.query, headers: headers)
-        let signature = try HMAC.sha256(of: Data(text), key: key).hexadecimal
+        let signature = try HMAC.sha256(of: text, key: key).hexadecimal
         if let token, !signsSessionToken { fields.append(token) }
         let names = String(decoding: headers.names, as: UTF8.self)
         let authorization =
@@ -74,7 +74,7 @@ struct SignatureV4 {
         var sent = query
         if let token = credentials.sessionToken { append("X-Amz-Security-Token", token.utf8, to: &sent) }
         let (canonical, text) = try texts(of: request, query: (signsSessionToken ? sent : query)[...], headers: headers)
-        let signature = try HMAC.sha256(of: Data(text), key: key).hexadecimal
+        let signature = try HMAC.sha256(of: text, key: key).hexadecimal
         append("X-Amz-Signature", signature.utf8, to: &sent)
         return RequestSignature(
             canonicalRequest: canonical,
@@ -118,7 +118,7 @@ struct SignatureV4 {
         canonical += headers.names
         canonical.append(newline)
         canonical += request.payloadHash.utf8
-        let hash = try Digest.sha256.hash(of: Data(canonical)).hexadecimal
+        let hash = try Digest.sha256.hash(of: canonical).hexadecimal
         return (canonical, Array("\(Self.algorithm)\n\(scope.moment)\n\(scope.text)\n\(hash)".utf8))
     }
 }

@@ -7,18 +7,18 @@ final class SigningKeyCache: Sendable {
     private struct Entry: Sendable {
         let secret: String
         let scope: String
-        let key: Data
+        let key: [UInt8]
     }
 
     private let entry = Mutex<Entry?>(nil)
 
     /// Returns the key for a scope.
-    func key(for scope: CredentialScope, of signature: AWSSignature, secret: String) throws(SigningError) -> Data {
+    func key(for scope: CredentialScope, of signature: AWSSignature, secret: String) throws(SigningError) -> [UInt8] {
         let known = entry.withLock { $0 }
         if let known, known.scope == scope.text, known.secret == secret { return known.key }
-        var key = Data("AWS4\(secret)".utf8)
+        var key = Array("AWS4\(secret)".utf8)
         for text in [String(scope.day), signature.region, signature.service, "aws4_request"] {
-            key = try HMAC.sha256(of: Data(text.utf8), key: key)
+            key = try HMAC.sha256(of: Array(text.utf8), key: key)
         }
         let new = Entry(secret: secret, scope: scope.text, key: key)
         entry.take { entry in

@@ -21,7 +21,7 @@ enum Digest: Sendable, CaseIterable {
     /// Returns the digest of `data`.
     ///
     /// - Throws: `libraryUnavailable` where the platform does not have the function.
-    func hash(of data: Data) throws(SigningError) -> Data {
+    func hash(of data: some ContiguousBytes) throws(SigningError) -> [UInt8] {
         try PlatformCrypto.hash(data, with: self)
     }
 }

@@ -5,7 +5,7 @@ enum HMAC {
     /// Returns the 32 bytes of the HMAC-SHA-256 of `data`, with a key of any length, 0 included.
     ///
     /// - Throws: `libraryUnavailable` where the platform does not have the function.
-    static func sha256(of data: Data, key: Data) throws(SigningError) -> Data {
+    static func sha256(of data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
         try PlatformCrypto.hmacSHA256(data, key: key)
     }
 }
@@ -16,25 +16,25 @@ extension Data {
         guard count == other.count else { return false }
         return zip(self, other).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
     }
+}
 
+extension Array<UInt8> {
     /// Returns bytes of the system's random number generator, which is fit for keys and nonces.
-    static func random(count: Int) -> Data {
+    static func random(count: Int) -> [UInt8] {
         #if os(Linux)
-        var random = Data(count: count)
         // One call of the system, instead of one for every eight bytes.
-        let isFilled = random.withUnsafeMutableBytes { buffer in
-            buffer.baseAddress.map { getentropy($0, buffer.count) == 0 } ?? false
+        let random = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            let isFilled = buffer.baseAddress.map { getentropy($0, count) == 0 } ?? false
+            filled = isFilled ? count : 0
         }
-        if isFilled { return random }
+        if random.count == count { return random }
         #endif
         var generator = SystemRandomNumberGenerator()
-        var bytes = Data(capacity: count + 7)
-        while bytes.count < count {
-            Swift.withUnsafeBytes(of: generator.next() as UInt64) { bytes.append(contentsOf: $0) }
-        }
-        return bytes.prefix(count)
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
+}
 
+extension ContiguousBytes {
     /// The bytes as lower-case hexadecimal digits.
     var hexadecimal: String {
         withUnsafeBytes { bytes in

@@ -6,11 +6,13 @@ import Foundation
 ///
 /// Untested: no Apple platform was available.
 enum PlatformCrypto {
-    static func hash(_ data: Data, with digest: Digest) throws(SigningError) -> Data {
-        switch digest {
-        case .md5: Data(Insecure.MD5.hash(data: data))
-        case .sha1: Data(Insecure.SHA1.hash(data: data))
-        case .sha256: Data(SHA256.hash(data: data))
+    static func hash(_ data: some ContiguousBytes, with digest: Digest) throws(SigningError) -> [UInt8] {
+        data.withUnsafeBytes { bytes in
+            switch digest {
+            case .md5: Array(Insecure.MD5.hash(data: bytes))
+            case .sha1: Array(Insecure.SHA1.hash(data: bytes))
+            case .sha256: Array(SHA256.hash(data: bytes))
+            }
         }
     }
 
@@ -20,11 +22,13 @@ enum PlatformCrypto {
 
         mutating func add(_ data: Data) { state.update(data: data) }
 
-        mutating func finish() -> Data { Data(state.finalize()) }
+        mutating func finish() -> [UInt8] { Array(state.finalize()) }
     }
 
-    static func hmacSHA256(_ data: Data, key: Data) throws(SigningError) -> Data {
-        Data(CryptoKit.HMAC<SHA256>.authenticationCode(for: data, using: SymmetricKey(data: key)))
+    static func hmacSHA256(_ data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
+        data.withUnsafeBytes { bytes in
+            Array(CryptoKit.HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
+        }
     }
 
     static func seal(

@@ -6,9 +6,9 @@ import Foundation
 enum PlatformCrypto {
     private static let library = Result { try Libcrypto() }.mapError { $0 as? SigningError ?? Libcrypto.failure }
 
-    static func hash(_ data: Data, with digest: Digest) throws(SigningError) -> Data {
+    static func hash(_ data: some ContiguousBytes, with digest: Digest) throws(SigningError) -> [UInt8] {
         let library = try library.get()
-        return try output(count: digest.count, of: "\(digest)") { output in
+        return try bytes(count: digest.count, of: "\(digest)") { output in
             data.withBytes { cryptort_hash(library.pointer, digest.number, $0, output) }
         }
     }
@@ -38,16 +38,16 @@ enum PlatformCrypto {
             guard result == cryptort_success else { throw SigningError(result, of: "sha256") }
         }
 
-        mutating func finish() throws(SigningError) -> Data {
-            try PlatformCrypto.output(count: Digest.sha256.count, of: "sha256") { output in
+        mutating func finish() throws(SigningError) -> [UInt8] {
+            try PlatformCrypto.bytes(count: Digest.sha256.count, of: "sha256") { output in
                 cryptort_hash_finish(library.pointer, state, output)
             }
         }
     }
 
-    static func hmacSHA256(_ data: Data, key: Data) throws(SigningError) -> Data {
+    static func hmacSHA256(_ data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
         let library = try library.get()
-        return try output(count: Digest.sha256.count, of: "HMAC-SHA-256") { output in
+        return try bytes(count: Digest.sha256.count, of: "HMAC-SHA-256") { output in
             key.withBytes { key in data.withBytes { cryptort_hmac_sha256(library.pointer, key, $0, output) } }
         }
     }
@@ -95,6 +95,21 @@ enum PlatformCrypto {
                 }
             }
         }
+    }
+
+    /// Returns a digest that `write` has written; unlike `Data`, an array needs a single allocation.
+    private static func bytes(
+        count: Int,
+        of algorithm: @autoclosure () -> String,
+        write: (UnsafeMutablePointer<UInt8>) -> cryptort_result
+    ) throws(SigningError) -> [UInt8] {
+        var result = cryptort_success
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            result = write(buffer.baseAddress.unsafelyUnwrapped)
+            filled = result == cryptort_success ? count : 0
+        }
+        guard result == cryptort_success else { throw SigningError(result, of: algorithm()) }
+        return bytes
     }
 
     /// Returns the bytes that `write` has written.
@@ -194,7 +209,7 @@ extension SealingCipher {
     }
 }
 
-extension Data {
+extension ContiguousBytes {
     /// Calls `body` with the bytes, which are valid during the call.
     fileprivate func withBytes(_ body: (cryptort_bytes) -> cryptort_result) -> cryptort_result {
         withUnsafeBytes { buffer in

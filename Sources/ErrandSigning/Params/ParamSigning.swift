@@ -114,7 +114,7 @@ public struct ParamSigning: Sendable {
     let secret: @Sendable () async throws -> String
     let serverClock = ServerClock()
     /// Replaced by tests.
-    var makeNonce: @Sendable () -> String = { Data.random(count: 16).hexadecimal }
+    var makeNonce: @Sendable () -> String = { [UInt8].random(count: 16).hexadecimal }
 
     /// Creates a signing with a secret that does not change.
     ///

@@ -52,18 +52,17 @@ extension ParamSigning {
 
     /// Returns the signature of a text.
     func signature(of text: [UInt8], secret: String) throws(SigningError) -> String {
-        let text = Data(text)
         let digest =
             switch algorithm {
             case .md5: try Digest.md5.hash(of: text)
             case .sha1: try Digest.sha1.hash(of: text)
             case .sha256: try Digest.sha256.hash(of: text)
-            case .hmacSHA256: try HMAC.sha256(of: text, key: Data(secret.utf8))
+            case .hmacSHA256: try HMAC.sha256(of: text, key: Array(secret.utf8))
             }
         return switch encoding {
         case .hex: digest.hexadecimal
         case .upperHex: digest.hexadecimal.uppercased()
-        case .base64: digest.base64EncodedString()
+        case .base64: Data(digest).base64EncodedString()
         }
     }
 

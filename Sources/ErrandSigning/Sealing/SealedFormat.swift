@@ -80,7 +80,7 @@ extension HTTPBody {
 extension TrafficSealing {
     /// Returns a body in its sealed form, with a new nonce.
     func seal(_ body: Data, key: SessionKey, authenticating lines: SealedLines) throws(SigningError) -> Data {
-        let nonce = Data.random(count: SealingCipher.nonceCount)
+        let nonce = Data([UInt8].random(count: SealingCipher.nonceCount))
         let sealed = try cipher.seal(body, key: key.bytes, nonce: nonce, authenticating: lines.data)
         return encoding == .base64 ? sealed.base64EncodedData() : sealed
     }

@@ -28,7 +28,7 @@ import Foundation
         var service = Scripted.service
         let signing = ParamSigning(secret: "0123456789abcdef", algorithm: .hmacSHA256, into: .parameter("sign"))
         service.sign(with: signing)
-        let signer = service.paramAdapters[0]
+        let signers = service.paramAdapters
         // As a literal has them; an object is encoded once more to be signed.
         var values: [String: APIParams.Value] = [:]
         for index in 0..<16 { values["name\(index)"] = String(repeating: "x", count: Self.bytes / 16) }
@@ -36,7 +36,7 @@ import Foundation
         let send = try await AdaptedSend(service, params: params)
         return try await cost(of: calls) {
             var params = send.params
-            try await signer.adapt(&params, context: send.paramContext)
+            for signer in signers { try await signer.adapt(&params, context: send.paramContext) }
         }
     }
 
@@ -48,11 +48,12 @@ import Foundation
                 AWSCredentials(accessKeyID: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
             }
         )
-        let signer = service.requestAdapters[0]
+        // The first one prepares the query.
+        let signers = service.requestAdapters
         let send = try await AdaptedSend(service, params: Self.body)
         return try await cost(of: calls) {
             var request = send.request
-            try await signer.adapt(&request, context: send.requestContext)
+            for signer in signers { try await signer.adapt(&request, context: send.requestContext) }
         }
     }
 

@@ -49,10 +49,14 @@ struct SentinelTests {
         #expect("\(APIParams(["s3cret": "s3cret"] as [String: String]))" == "APIParams(Dictionary<String, String>)")
         #expect("\(JSONValue.object(["s3cret": .string("s3cret")]))" == "object of 1 members")
         #expect(
-            "\(HTTPBody([.data(Self.bytes), .file(URL("file:///tmp/x"))]))" == #"["6 bytes", "file file:///tmp/x"]"#
+            "\(HTTPBody([.data(Self.bytes), .file(URL("file:///tmp/x"))]))"
+                == #"["6 bytes", "file <redacted 1 bytes>"]"#
         )
         #expect("\(PagePosition.cursor("s3cret", parameter: "after"))" == "after <redacted 6 bytes>")
-        #expect("\(APIService(baseURL: Self.url))" == "APIService(https://shop.test/api?token&<redacted 6 bytes>)")
+        #expect(
+            "\(APIService(baseURL: Self.url))"
+                == "APIService(https://shop.test/api?token=<redacted 6 bytes>&<redacted 6 bytes>)"
+        )
     }
 
     @Test(.fault(85)) func `Active requests show neither user nor query`() async throws {
@@ -214,7 +218,7 @@ struct SentinelTests {
         jar.store(setCookie: "sid=s3cret", from: Self.url)
         let cause = NSError(domain: "net", code: 1, userInfo: [NSURLErrorFailingURLErrorKey: Self.url])
         return [
-            "HTTPRequest": [request], "HTTPResponse": [answer], "HTTPHeaders": [Self.headers],
+            "Redactor": [Redactor()], "HTTPRequest": [request], "HTTPResponse": [answer], "HTTPHeaders": [Self.headers],
             "HTTPField": Array(Self.headers),
             "HTTPBody": [request.body], "Piece": request.body.pieces,
             "Stream": [HTTPBody.Stream(length: 6) { AsyncStream { $0.yield(Self.bytes) } }],

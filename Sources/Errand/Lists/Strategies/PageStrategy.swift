@@ -113,8 +113,8 @@ extension PagePosition: CustomStringConvertible, CustomReflectable {
         case .start: "start"
         case .number(let number): "page \(number)"
         case .offset(let offset): "offset \(offset)"
-        case .cursor(let cursor, let parameter): "\(parameter) \(Redaction.hidden(cursor.utf8))"
-        case .link(let url): "link \(Redaction.url(url.absoluteString))"
+        case .cursor(let cursor, let parameter): "\(parameter) \(Redactor.hidden(cursor.utf8))"
+        case .link(let url): "link \(Redactor.standard.url(url.absoluteString))"
         }
     }
 

@@ -1,0 +1,137 @@
+import Foundation
+
+/// The printable forms of bodies, by their media type.
+struct BodyRedaction {
+    let redactor: Redactor
+    private let type: String
+    private let boundary: String?
+
+    init(redactor: Redactor, contentType: String?) {
+        self.redactor = redactor
+        let (type, parameters) = HeaderParameters.parse(contentType ?? "")
+        self.type = type.lowercased()
+        boundary = parameters.first { $0.name.lowercased() == "boundary" }?.value
+    }
+
+    private var isJSON: Bool { type == "application/json" || type.hasSuffix("+json") }
+    private var isForm: Bool { type == "application/x-www-form-urlencoded" }
+    private var isMultipart: Bool { type == "multipart/form-data" }
+
+    /// Returns the printable form; `nil` if only the size may be shown.
+    func text(of body: Data) -> String? {
+        guard body.count <= Redactor.bodyLimit else { return nil }
+        if isJSON { return JSONRedaction.text(of: body, redactor: redactor) }
+        if isMultipart, let boundary {
+            return MultipartRedaction(redactor: redactor, boundary: boundary).text(of: body)
+        }
+        guard isForm, let items = String(validating: body, as: UTF8.self) else { return nil }
+        return URLRedaction(redactor: redactor).text(of: items)
+    }
+
+    /// Returns the printable form of a request's body.
+    func text(of body: HTTPBody) -> String {
+        let data = body.pieces.compactMap(\.data)
+        if data.count == body.pieces.count { return redactor.body(Data(data.joined()), contentType: text) }
+        let count = data.reduce(0) { $0 + $1.count }
+        if isMultipart, let boundary, count <= Redactor.bodyLimit {
+            let multipart = MultipartRedaction(redactor: redactor, boundary: boundary)
+            if let text = multipart.text(of: body) { return text }
+        }
+        return body.pieces.map(\.placeholder).joined()
+    }
+
+    /// The type again, with its boundary.
+    private var text: String { boundary.map { "\(type); boundary=\"\($0)\"" } ?? type }
+}
+
+/// The printable form of a `multipart/form-data` body (RFC 7578).
+struct MultipartRedaction {
+    let redactor: Redactor
+    let boundary: String
+
+    /// Returns the printable form; `nil` if the body is malformed.
+    func text(of body: Data) -> String? {
+        text(of: body, contents: [:])
+    }
+
+    /// Returns the printable form of a body whose files and streams are contents of parts; `nil` if the body is malformed.
+    func text(of body: HTTPBody) -> String? {
+        let mark = "errand-\(UUID().uuidString)"
+        var (whole, contents) = (Data(), [Data: String]())
+        for (index, piece) in body.pieces.enumerated() {
+            guard let data = piece.data else {
+                let substitute = Data("\(mark)-\(index)".utf8)
+                contents[substitute] = piece.placeholder
+                whole += substitute
+                continue
+            }
+            whole += data
+        }
+        return text(of: whole, contents: contents)
+    }
+
+    private func text(of body: Data, contents: [Data: String]) -> String? {
+        let delimiter = Data("\r\n--\(boundary)".utf8)
+        guard !boundary.isEmpty else { return nil }
+        var sections = (Data("\r\n".utf8) + body).split(at: delimiter)
+        // Text before the first delimiter and after the last one is ignored by servers; here it is refused.
+        guard sections.count > 1, sections.removeFirst().isEmpty, let end = sections.popLast(), end.isEnd else {
+            return nil
+        }
+        let parts = sections.map { part($0, contents: contents) }
+        guard !parts.contains(nil) else { return nil }
+        return (parts.compactMap { $0.map { "--\(boundary)\n\($0)\n" } } + ["--\(boundary)--"]).joined()
+    }
+
+    private func part(_ section: Data, contents: [Data: String]) -> String? {
+        guard section.starts(with: Data("\r\n".utf8)) else { return nil }
+        let parts = section.split(at: Data("\r\n\r\n".utf8), maxSplits: 1)
+        guard parts.count == 2, let head = String(validating: parts[0].dropFirst(2), as: UTF8.self) else { return nil }
+        let fields = head.split(separator: "\r\n").map { line in
+            let name = String(line.prefix { $0 != ":" })
+            return (name: name, value: String(line.dropFirst(name.count + 1).drop { $0 == " " }))
+        }
+        let lines = fields.map { field in
+            let value = redactor.value(ofHeader: field.name, field.value)
+            return "\(redactor.name(field.name)): \(field.value.isEmpty ? "" : value)\n"
+        }
+        let disposition = fields.first { $0.name.lowercased() == "content-disposition" }?.value ?? ""
+        let name = HeaderParameters.parse(disposition).parameters.first { $0.name.lowercased() == "name" }?.value
+        return lines.joined() + "\n" + (contents[parts[1]] ?? content(parts[1], name: name ?? ""))
+    }
+
+    private func content(_ content: Data, name: String) -> String {
+        guard let text = String(validating: content, as: UTF8.self) else { return Redactor.hidden(content) }
+        return redactor.value(ofItem: name, text)
+    }
+}
+
+extension HTTPBody.Piece {
+    fileprivate var data: Data? {
+        guard case .data(let data) = self else { return nil }
+        return data
+    }
+
+    fileprivate var placeholder: String {
+        switch self {
+        case .data(let data): Redactor.hidden(data)
+        case .file: "<redacted file>"
+        case .stream(let stream): stream.length.map { "<redacted stream of \($0) bytes>" } ?? "<redacted stream>"
+        }
+    }
+}
+
+extension Data {
+    /// Whether this is what follows the last delimiter.
+    fileprivate var isEnd: Bool { elementsEqual("--".utf8) || elementsEqual("--\r\n".utf8) }
+
+    /// Returns the parts between occurrences of `delimiter`, each with a start index of 0.
+    fileprivate func split(at delimiter: Data, maxSplits: Int = .max) -> [Data] {
+        var (parts, rest) = ([Data](), self)
+        while parts.count < maxSplits, let range = rest.range(of: delimiter) {
+            parts.append(Data(rest[..<range.lowerBound]))
+            rest = rest[range.upperBound...]
+        }
+        return parts + [Data(rest)]
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+
+extension HTTPRequest {
+    /// Returns a command for a POSIX shell and curl 7.43 or later that sends this request.
+    ///
+    /// ```swift
+    /// print(try request.curlCommand())
+    /// print(try request.curlCommand(redactor: nil))
+    /// ```
+    ///
+    /// Redacted, as by default, the command is for readers: run, it sends placeholders or fails, and reads no file. Without a
+    /// redactor it sends the same method, URL, header lines and body as ``CurlTransport``; it contains every secret of the
+    /// request. Files are read by name. `URLSession` adds header lines that the command does not send, such as `User-Agent`.
+    ///
+    /// The command follows no redirects. Certificate authorities from memory (``TLSConfiguration/Certificates/data(_:)``) are not
+    /// part of it.
+    ///
+    /// - Parameters:
+    ///   - redactor: What is shown; `nil` for everything.
+    ///   - configuration: The configuration of the transport, for proxy, Unix socket, TLS and connect timeout.
+    /// - Returns: The command, of one or more lines, without a line feed at its end.
+    /// - Throws: ``TransportError/Kind/invalidRequest`` if the request would be refused before it is sent, or without a redactor
+    ///   for a body with a stream, which a command cannot repeat.
+    public func curlCommand(
+        redactor: Redactor? = Redactor(),
+        configuration: TransportConfiguration = TransportConfiguration()
+    ) throws(TransportError) -> String {
+        try validate()
+        guard method != .head || body.isEmpty else {
+            throw TransportError(.invalidRequest, "a HEAD request has no body")
+        }
+        return try CurlCommand(request: self, redactor: redactor, configuration: configuration).text()
+    }
+}
+
+/// A request as a command.
+private struct CurlCommand {
+    /// The longest body in an argument; Linux limits one to 128 KiB.
+    private static let argumentLimit = 65_536
+
+    let request: HTTPRequest
+    let redactor: Redactor?
+    let configuration: TransportConfiguration
+
+    private var hasBody: Bool { !request.body.isEmpty || [.post, .put, .patch].contains(request.method) }
+
+    func text() throws(TransportError) -> String {
+        let (input, body) = hasBody ? try bodyOptions() : (nil, [])
+        var lines = ["curl -q --globoff --path-as-is\(accepted == nil ? "" : " --compressed") \(methodOption)"]
+        lines[0] += "--url \(ShellText.word(url))"
+        lines += connectionOptions + headerLines.map { "--header \(ShellText.word($0))" } + body
+        return (input.map { "\($0) | " } ?? "") + lines.joined(separator: " \\\n    ")
+    }
+
+    private var url: String { redactor?.url(request.url.absoluteString) ?? request.url.absoluteString }
+
+    private var methodOption: String {
+        switch request.method {
+        case .head: "--head "
+        case .get where !hasBody: ""
+        default: "--request \(ShellText.word(request.method.rawValue)) "
+        }
+    }
+
+    // MARK: Headers
+
+    /// The value of `Accept-Encoding` that the transport sends; `nil` if it sends none.
+    private var accepted: String? {
+        #if os(Linux)
+        ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted
+        #else
+        "gzip, deflate, br"
+        #endif
+    }
+
+    /// The lines in curl's form, of which one without a value prevents curl's own.
+    private var headerLines: [[UInt8]] {
+        var lines: [[UInt8]] = []
+        if let accepted, isMissing("Accept-Encoding") { lines.append(Array("Accept-Encoding: \(accepted)".utf8)) }
+        lines += request.headers.filter { !$0.isWrittenByTransport }.map(line)
+        let unwanted = ["User-Agent"] + (hasBody ? ["Expect", "Content-Type"] : [])
+        return lines + unwanted.filter(isMissing).map { Array("\($0):".utf8) }
+    }
+
+    private func isMissing(_ name: String) -> Bool { !request.headers.contains { $0.isNamed(name) } }
+
+    private func line(_ field: HTTPField) -> [UInt8] {
+        // curl omits a header with a blank value, and sends an empty one for "Name;".
+        guard field.value.utf8.contains(where: { !$0.isSpaceOrTab }) else { return Array("\(field.name);".utf8) }
+        let value = redactor.map { Array($0.value(ofHeader: field.name, field.value).utf8) } ?? field.bytes
+        return Array("\(field.name): ".utf8) + value
+    }
+
+    // MARK: Body
+
+    /// Returns a command that writes the body, if it is piped, and the options.
+    private func bodyOptions() throws(TransportError) -> (input: String?, options: [String]) {
+        if let redactor {
+            let text = redactor.body(request.body, contentType: request.headers["Content-Type"])
+            return (nil, ["--data-raw \(ShellText.word(text))"])
+        }
+        let pieces = try joinedPieces()
+        switch pieces.first ?? .data(Data()) {
+        case .file(let file) where pieces.count == 1:
+            return (nil, ["--data-binary \(ShellText.word("@\(file.path)"))"])
+        case .data(let data) where pieces.count < 2 && data.count <= Self.argumentLimit && ShellText.isPlain(data):
+            return (nil, ["--data-raw \(ShellText.word(data))"])
+        default:
+            let commands = pieces.map(\.writingCommand)
+            let input = commands.count == 1 ? commands[0] : "{ \(commands.joined(separator: "; ")); }"
+            return (input, ["--data-binary @-"])
+        }
+    }
+
+    /// Returns the pieces, of which no two from memory follow each other.
+    private func joinedPieces() throws(TransportError) -> [HTTPBody.Piece] {
+        var joined: [HTTPBody.Piece] = []
+        for piece in request.body.pieces {
+            switch (joined.last, piece) {
+            case (_, .stream):
+                throw TransportError(.invalidRequest, "the body has a stream, which a command cannot repeat")
+            case (_, .file(let file)) where !file.isFileURL:
+                throw TransportError(.invalidRequest, "a file to send is not a file URL")
+            case (.data(let former), .data(let data)): joined[joined.count - 1] = .data(former + data)
+            default: joined.append(piece)
+            }
+        }
+        return joined
+    }
+
+    // MARK: Connection
+
+    private var connectionOptions: [String] {
+        var options: [String] = []
+        switch configuration.proxy {
+        case .environment: break
+        case .none: options.append(option("--noproxy", "*"))
+        case .url(let url):
+            options.append(option("--proxy", redactor?.url(url.absoluteString) ?? url.absoluteString))
+            options.append(option("--noproxy", ""))
+        }
+        if let path = configuration.unixSocketPath { options.append(option("--unix-socket", path)) }
+        if configuration.connectTimeout != TransportConfiguration().connectTimeout {
+            options.append(option("--connect-timeout", seconds(configuration.connectTimeout)))
+        }
+        if let deadline = request.deadline { options.append(option("--max-time", seconds(deadline))) }
+        return options + (request.url.scheme?.lowercased() == "https" ? tlsOptions : [])
+    }
+
+    private var tlsOptions: [String] {
+        let tls = configuration.tls
+        var options: [String] = []
+        if tls.minimumVersion == .v1_3 { options.append("--tlsv1.3") }
+        if case .file(let file) = tls.additionalAuthorities { options.append(option("--cacert", file.path)) }
+        if !tls.pinnedPublicKeys.isEmpty {
+            options.append(option("--pinnedpubkey", tls.pinnedPublicKeys.joined(separator: ";")))
+        }
+        guard let identity = tls.clientIdentity, identity.isAllowed(for: request.url) else { return options }
+        // In the argument of --cert, a password follows a colon.
+        let certificate = identity.certificate.path.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+        options.append(option("--cert", certificate))
+        let isPKCS12 = ["p12", "pfx"].contains(identity.certificate.pathExtension.lowercased())
+        if isPKCS12 { options.append("--cert-type P12") }
+        if let key = identity.privateKey { options.append(option("--key", key.path)) }
+        if let password = identity.password {
+            options.append(option("--pass", redactor == nil ? password : Redactor.hidden(password.utf8)))
+        }
+        return options
+    }
+
+    private func option(_ name: String, _ value: String) -> String { "\(name) \(ShellText.word(value))" }
+
+    private func seconds(_ duration: Duration) -> String {
+        "\(min(max(0.001, duration / .seconds(1)), 1_000_000))"
+    }
+}
+
+extension HTTPBody.Piece {
+    /// A command that writes the bytes.
+    fileprivate var writingCommand: String {
+        switch self {
+        case .data(let data): ShellText.printf(data)
+        case .file(let file): "cat -- \(ShellText.word(file.path))"
+        case .stream: "false"
+        }
+    }
+}

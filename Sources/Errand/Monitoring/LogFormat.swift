@@ -1,0 +1,150 @@
+import Foundation
+
+/// The text of the entries of an ``APILog``.
+struct LogFormat {
+    /// What an entry about an ending shows.
+    struct Ending {
+        let ending: APIEnding
+        let response: APIResponse?
+        let isCached: Bool
+        let duration: Duration?
+    }
+
+    let details: APILog.Details
+    let redactor: Redactor
+
+    // MARK: Endings
+
+    /// Returns the entry for an ending; the answer's URL, headers and body are not repeated with `hidesAnswer`.
+    func entry(for event: APIEvent, _ facts: Ending, hidesAnswer: Bool) -> String {
+        var line = "\(event.method.rawValue.escaped) \(path(of: event, facts.response).escaped)"
+        if let response = facts.response { line += " \(response.status)" }
+        switch facts.ending {
+        case .success: if let code = facts.response?.serverCode { line += " code \(code)" }
+        case .failure(let error): line += " failed: \(failure(error))"
+        case .cancelled: line += " cancelled"
+        }
+        if let duration = facts.duration { line += " · \(duration.shortText)" }
+        if let bytes = facts.response?.byteCount { line += " · \(Self.size(bytes))" }
+        if facts.isCached { line += " · from the cache" }
+        if event.attempt > 0 { line += event.attempt == 1 ? " · 1 try" : " · \(event.attempt) tries" }
+        guard !hidesAnswer, let response = facts.response else { return line }
+        return line + answerDetails(response)
+    }
+
+    private func path(of event: APIEvent, _ response: APIResponse?) -> String {
+        guard details.contains(.queries), let response else { return event.path }
+        return redactor.url(response.url.absoluteString)
+    }
+
+    private func failure(_ error: APIError) -> String {
+        let parts = [error.type.rawValue, error.code.map { "code \($0)" }, error.loggedReason?.escaped]
+        return parts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    // MARK: Other events
+
+    /// Returns the entry for an event other than an ending; `nil` for one without.
+    func entry(for event: APIEvent, isEverything: Bool) -> String? {
+        switch event.kind {
+        case .requestMade(let request): self.request(request, of: event)
+        case .redirected(let response): "redirected \(response.status)" + headers(response.headers)
+        case .answered(let response): "answered \(answer(response))"
+        case .answeredFromCache(let response): "answered from the cache \(answer(response))"
+        case .failed(let error): "no answer: \(failure(error))"
+        case .ended: nil
+        default: isEverything ? "\(event.method.rawValue.escaped) \(event.path.escaped) \(state(event.kind))" : nil
+        }
+    }
+
+    private func request(_ request: HTTPRequest, of event: APIEvent) -> String {
+        let url = request.url.absoluteString
+        let shown = details.contains(.queries) ? redactor.url(url) : URLRedaction.path(url)
+        let line = "\(request.method.rawValue.escaped) \(shown.escaped) · try \(event.attempt)"
+        guard details.contains(.bodies) else { return line + headers(request.headers) }
+        let body = redactor.body(request.body, contentType: request.headers["Content-Type"])
+        return line + headers(request.headers) + lines(of: body)
+    }
+
+    private func answer(_ response: APIResponse) -> String {
+        let size = response.byteCount.map { " · \(Self.size($0))" } ?? ""
+        return "\(response.status) · \(response.duration.shortText)\(size)\(answerDetails(response))"
+    }
+
+    private func answerDetails(_ response: APIResponse) -> String {
+        guard details.contains(.bodies) else { return headers(response.headers) }
+        let body = redactor.body(response.body, contentType: response.headers["Content-Type"])
+        return headers(response.headers) + lines(of: body)
+    }
+
+    private func state(_ kind: APIEvent.Kind) -> String {
+        switch kind {
+        case .began: "began"
+        case .queued: "waits in the queue"
+        case .started: "started"
+        case .joined: "shares an exchange"
+        case .sent: "sent"
+        case .headReceived(let status, let headers): "status \(status)" + self.headers(headers)
+        case .renewed(let renewal): "renewed the \(renewal)"
+        case .waiting(let reason, let limit):
+            "waits: \(reason)" + (limit.map { ", at most \($0.shortText)" } ?? "")
+        case .tryingAgain: "is tried again"
+        case .released: "has no request object any more"
+        default: ""
+        }
+    }
+
+    // MARK: Parts
+
+    private func headers(_ headers: HTTPHeaders) -> String {
+        guard details.contains(.headers) else { return "" }
+        return headers.map { field in
+            "\n    \(field.name.escaped): \(redactor.value(ofHeader: field.name, field.value).escaped)"
+        }.joined()
+    }
+
+    private func lines(of body: String) -> String {
+        guard !body.isEmpty else { return "" }
+        return body.split(separator: "\n", omittingEmptySubsequences: false).map { "\n    \($0.escaped)" }.joined()
+    }
+
+    private static func size(_ bytes: Int64) -> String {
+        switch bytes {
+        case ..<1_000: "\(bytes) B"
+        case ..<1_000_000: "\(tenths(bytes / 100)) KB"
+        default: "\(tenths(bytes / 100_000)) MB"
+        }
+    }
+
+    /// Returns a number of tenths as a decimal.
+    fileprivate static func tenths(_ count: Int64) -> String { "\(count / 10).\(count % 10)" }
+}
+
+extension APIResponse {
+    /// The bytes of the body on the wire, if measured; `nil` for a file that was not measured.
+    fileprivate var byteCount: Int64? {
+        timings?.receivedBodyBytes ?? (file == nil ? Int64(body.count) : nil)
+    }
+}
+
+extension Duration {
+    /// Milliseconds, or seconds from ten seconds on, with one decimal.
+    fileprivate var shortText: String {
+        let microseconds =
+            max(0, components.seconds.multipliedReportingOverflow(by: 1_000_000).partialValue)
+            + components.attoseconds / 1_000_000_000_000
+        guard components.seconds >= 10 else { return "\(LogFormat.tenths(max(0, microseconds / 100))) ms" }
+        return "\(LogFormat.tenths(microseconds / 100_000)) s"
+    }
+}
+
+extension StringProtocol {
+    /// The text with escapes for everything that a terminal or a reader of lines interprets.
+    fileprivate var escaped: String {
+        guard !utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return String(self) }
+        return unicodeScalars.reduce(into: "") { text, scalar in
+            guard !scalar.isShownAsItself else { return text.unicodeScalars.append(scalar) }
+            text += scalar.escaped(asASCII: true)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+
+/// Text and bytes as words of a POSIX shell, which executes nothing of them.
+enum ShellText {
+    /// Returns a word with exactly these bytes, which contain no NUL.
+    static func word(_ bytes: some Collection<UInt8>) -> String {
+        // A command substitution would remove line feeds from the end.
+        guard !isPlain(bytes), Array(bytes).last != UInt8(ascii: "\n") else {
+            return quoted(String(decoding: bytes, as: UTF8.self))
+        }
+        return "\"$(\(printf(bytes)))\""
+    }
+
+    /// Returns a word with exactly this text, which contains no NUL.
+    static func word(_ text: String) -> String { word(text.utf8) }
+
+    /// Returns a command that writes exactly these bytes.
+    static func printf(_ bytes: some Collection<UInt8>) -> String {
+        var format: [UInt8] = []
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "\n"): format += "\\n".utf8
+            case UInt8(ascii: "%"): format += "%%".utf8
+            case UInt8(ascii: "\\"): format += "\\\\".utf8
+            case UInt8(ascii: "-") where format.isEmpty, UInt8(ascii: "'"), 0..<0x20, 0x7F...: format += octal(byte)
+            default: format.append(byte)
+            }
+        }
+        return "printf '\(String(decoding: format, as: UTF8.self))'"
+    }
+
+    /// Returns whether the bytes can be shown as they are: printable text in UTF-8, and line feeds.
+    static func isPlain(_ bytes: some Collection<UInt8>) -> Bool {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return false }
+        return text.unicodeScalars.allSatisfy { $0 == "\n" || $0.isShownAsItself }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "'\(text.replacing("'", with: #"'\''"#))'"
+    }
+
+    private static func octal(_ byte: UInt8) -> [UInt8] {
+        [UInt8(ascii: "\\")] + [byte >> 6, byte >> 3 & 7, byte & 7].map { UInt8(ascii: "0") + $0 }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a terminal shows the character and is not controlled by it, nor is the direction of other text.
+    var isShownAsItself: Bool {
+        if isASCII { return value >= 0x20 && value != 0x7F }
+        return switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Synchronization
+
+/// Writes lines to standard error, each complete before the next one.
+///
+/// Called on any thread. A closed standard error, or a pipe without a reader, loses the lines and does not end the process.
+enum StandardError {
+    // Held for a system call, so that lines longer than a pipe accepts at once are not mixed.
+    private static let turn = Mutex<Void>(())
+
+    /// Writes a line, to which a line feed is added.
+    static func write(line: String) {
+        var text = line
+        text.append("\n")
+        text.withUTF8 { bytes in
+            withoutSIGPIPE { turn.withLock { _ in writeAll(UnsafeRawBufferPointer(bytes)) } }
+        }
+    }
+
+    /// Returns whether all bytes were written.
+    private static func writeAll(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = writeSome(rest)
+            guard count > 0 || errno == EINTR else { return false }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(0, count)))
+        }
+        return true
+    }
+
+    /// Calls `body`, in which a pipe without a reader does not end the process.
+    private static func withoutSIGPIPE(_ body: () -> Bool) {
+        #if os(Linux)
+        var (signals, former, noTime) = (sigset_t(), sigset_t(), timespec())
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, &former)
+        if !body() { sigtimedwait(&signals, nil, &noTime) }
+        pthread_sigmask(SIG_SETMASK, &former, nil)
+        #else
+        _ = body()
+        #endif
+    }
+}
+
+/// Writes as many bytes as possible at once; returns their number, or -1.
+private func writeSome(_ bytes: UnsafeRawBufferPointer) -> Int {
+    write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+}

@@ -1,0 +1,144 @@
+import Errand
+package import Foundation
+
+/// Requests and answers with secrets wherever an app or a server may put them, for tests of what is printed.
+///
+/// Equal for equal seeds.
+package struct PlantedSecrets: Sendable {
+    /// A request that can be sent, and its answer.
+    package struct Exchange: Sendable {
+        /// The request, with secrets in its query, fragment, headers and body.
+        package let request: HTTPRequest
+        /// The answer, with secrets in its headers and body.
+        package let response: HTTPResponse
+        /// The URL of the request with a user and a password, with which no request is sent.
+        package let urlWithUser: URL
+    }
+
+    /// All secrets.
+    package private(set) var secrets: [String] = []
+    /// The exchanges, until all secrets are planted.
+    package private(set) var exchanges: [Exchange] = []
+    private var random: SecretSource
+    private var finder = SecretFinder()
+
+    /// Plants at least this many secrets.
+    package init(count: Int = 10_000, seed: UInt64 = 1) {
+        random = SecretSource(seed: seed)
+        while secrets.count < count {
+            let (url, urlWithUser) = urls()
+            let request = HTTPRequest(exchanges.count.isMultiple(of: 2) ? .post : .put, url, headers: requestHeaders())
+            exchanges.append(
+                Exchange(
+                    request: having(body: exchanges.count % 5, request),
+                    response: answer(),
+                    urlWithUser: urlWithUser
+                )
+            )
+        }
+    }
+
+    /// Returns the secrets that `text` contains: as they are, percent-encoded, or in Base64, at least half of each.
+    package func leaks(in text: String) -> Set<String> { finder.leaks(in: Array(text.utf8)) }
+
+    /// Returns the secrets that a file contains, such as a HAR file.
+    package func leaks(in data: Data) -> Set<String> { finder.leaks(in: Array(data)) }
+
+    // MARK: Secrets
+
+    private mutating func value() -> String { planted(random.secret()) }
+
+    /// A secret in the place of a name; no name in a program looks like it.
+    private mutating func name() -> String { planted(random.secretName()) }
+
+    private mutating func encoded() -> String {
+        value().addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    }
+
+    private mutating func planted(_ secret: String) -> String {
+        secrets.append(secret)
+        finder.add(secret)
+        return secret
+    }
+
+    // MARK: Requests
+
+    private mutating func urls() -> (URL, URL) {
+        let encodedName = name().addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        let rest =
+            "shop.test/api/goods;id=\(encoded())/7?token=\(encoded())&\(encodedName)=1&\(encoded())&a#\(encoded())"
+        let (user, password) = (encoded(), encoded())
+        return (Self.url("https://\(rest)"), Self.url("https://\(user):\(password)@\(rest)"))
+    }
+
+    private mutating func requestHeaders() -> HTTPHeaders {
+        let login = Data("user:\(value())".utf8).base64EncodedString()
+        return [
+            "Authorization": "Basic \(login)", "X-Api-Key": value(), "X-\(random.word())": value(),
+            "Cookie": "sid=\(encoded()); \(encoded()); \(name().replacing("@", with: "%40"))=1",
+            "Referer": "https://\(encoded()):\(encoded())@shop.test/?q=\(encoded())#\(encoded())",
+            "If-None-Match": "\"\(encoded())\"", "Accept": "application/json", "Accept-Language": "de",
+        ]
+    }
+
+    private mutating func having(body kind: Int, _ request: HTTPRequest) -> HTTPRequest {
+        var request = request
+        let (type, body): (String, HTTPBody) =
+            switch kind {
+            case 0: ("application/json; charset=utf-8", .data(json()))
+            case 1: ("application/x-www-form-urlencoded", .data(form()))
+            case 2: ("multipart/form-data; boundary=xyz", multipart())
+            case 3: ("text/plain; name=\"\(encoded())\"", .data(Data(value().utf8)))
+            default: ("application/vnd.shop+json", .data(Data(json().dropLast())))
+            }
+        request.headers["Content-Type"] = type
+        request.body = body
+        return request
+    }
+
+    private mutating func json() -> Data {
+        let members: [String: JSONValue] = [
+            "errcode": 200, "msg": .string(value()), "password": .string(value()), name(): 1, "page": .string(value()),
+            "data": .array([
+                .object(["token": .string(value()), name(): .object(["a": .string(value())])]), .string(value()),
+                .array([.string(value())]),
+            ]),
+        ]
+        return (try? JSONEncoder().encode(JSONValue.object(members))) ?? Data()
+    }
+
+    private mutating func form() -> Data {
+        let encodedName = name().addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        return Data("password=\(encoded())&\(encodedName)=1&\(encoded())&page=\(encoded())".utf8)
+    }
+
+    private mutating func multipart() -> HTTPBody {
+        let file = URL(fileURLWithPath: "/tmp/\(encoded())")
+        let head = "--xyz\r\nContent-Disposition: form-data; name="
+        let heads = [
+            "\(head)\"password\"\r\n\r\n\(value())\r\n",
+            "\(head)\"\(name())\"; filename=\"\(encoded());\(encoded())\"\r\nX-Key: \(encoded())\r\n\r\n\(value())\r\n",
+            "\(head)\"file\"; filename=\"\(encoded())\"\r\nContent-Type: a/b; x=\(encoded())\r\n\r\n",
+        ]
+        return HTTPBody([.data(Data(heads.joined().utf8)), .file(file), .data(Data("\r\n--xyz--\r\n".utf8))])
+    }
+
+    // MARK: Answers
+
+    private mutating func answer() -> HTTPResponse {
+        let isError = exchanges.count.isMultiple(of: 3)
+        let headers: HTTPHeaders = [
+            "Location": "https://\(encoded()):\(encoded())@shop.test/x?code=\(encoded())#access_token=\(encoded())",
+            "Set-Cookie": "sid=\(encoded()); Path=/; \(encoded())=1", "ETag": "\"\(encoded())\"",
+            "Content-Disposition": "attachment; filename=\"\(encoded())\"; filename*=UTF-8''\(encoded())",
+            "Link": "</x?cursor=\(encoded())>; rel=next", "X-Token": value(), "Refresh": "1; url=/?t=\(encoded())",
+            "Content-Type": isError ? "application/problem+json" : "application/json",
+        ]
+        return HTTPResponse(status: isError ? 500 : 200, headers: headers, body: json())
+    }
+
+    private static func url(_ text: String) -> URL {
+        guard let url = URL(string: text) else { preconditionFailure("not a URL: \(text)") }
+        return url
+    }
+}
