@@ -24,6 +24,9 @@ struct Printer {
     /// Returns the value of a header line.
     func value(of name: String, _ value: String) -> String { redactor?.value(ofHeader: name, value) ?? value }
 
+    /// Returns the name of a cookie.
+    func cookieName(_ name: String) -> String { redactor?.name(name) ?? name }
+
     /// Returns the value of a cookie; never shown by a redactor, because it is a secret under any name.
     func cookieValue(_ value: String) -> String { isRedacting ? "<redacted \(value.utf8.count) bytes>" : value }
 

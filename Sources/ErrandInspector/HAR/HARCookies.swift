@@ -43,7 +43,7 @@ extension HARValue {
 
     private static func pair(_ text: Substring, _ printer: Printer) -> [(name: String, value: HARValue?)] {
         let (name, value) = halves(text)
-        return [("name", .string(name ?? "")), ("value", .string(printer.cookieValue(value)))]
+        return [("name", .string(name.map(printer.cookieName) ?? "")), ("value", .string(printer.cookieValue(value)))]
     }
 
     /// A pair without `=` is a value without a name.

@@ -1,5 +1,4 @@
 import Errand
-import ErrandInspector
 import FixtureServer
 import Foundation
 
@@ -10,8 +9,6 @@ import Foundation
 
     /// The server's URL; `nil` starts a server.
     let baseURL: URL?
-    /// Where the report is written; `nil` writes none.
-    let report: URL?
 
     /// Walks until the end or an interruption, and returns the exit status.
     func run() async throws -> Int32 {
@@ -45,17 +42,6 @@ import Foundation
         let app = App(baseURL: baseURL, cookieFile: folder.file("cookies.txt"))
         // Otherwise the jar would create the folder again when it writes its file.
         defer { try? app.proxy.cookies.flush() }
-        let walk = Walk(app: app, backstage: Backstage(baseURL: baseURL), folder: folder)
-        guard let report else { return try await walk.run() }
-        let recorder = HARRecorder()
-        app.proxy.monitors.append(recorder)
-        do {
-            try await walk.run()
-        } catch {
-            try recorder.writeReport(to: report)
-            throw error
-        }
-        try recorder.writeReport(to: report)
-        app.terminal.write("The report is \(report.path).")
+        try await Walk(app: app, backstage: Backstage(baseURL: baseURL), folder: folder).run()
     }
 }

@@ -56,9 +56,13 @@ struct FileTests {
     }
 
     #if os(Linux)
-    @Test("A full disk is an error with advice, and leaves the old file", .enabled(if: Program.canMount, "cannot mount"))
+    @Test(
+        "A full disk is an error with advice, and leaves the old file",
+        .enabled(if: Program.canMount, "cannot mount")
+    )
     func fullDisk() async throws {
-        let script = #"mount -t tmpfs -o size=64k none "$0" && echo old > "$0/f" && "$1" archive "$0/f"; ls -A "$0"; cat "$0/f""#
+        let script =
+            #"mount -t tmpfs -o size=64k none "$0" && echo old > "$0/f" && "$1" archive "$0/f"; ls -A "$0"; cat "$0/f""#
         let probe = Program.built("cookie-probe")
         let ending = try await Program.run(["unshare", "-m", "sh", "-c", script, folder.url.path, probe])
         let lines = ending.output.split(separator: "\n").map(String.init)

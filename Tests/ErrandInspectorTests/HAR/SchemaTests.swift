@@ -37,9 +37,12 @@ struct SchemaTests {
         #expect(session.recorder.count == 14)
         #expect(check.haralyzer == 14)
         #expect(check.hario == 14)
-        #expect(check.haralyzerRequests.sorted() == (try session.recorder.entries()).map { entry in
-            "\(entry.request.method) \(entry.response.status)"
-        }.sorted())
+        #expect(
+            check.haralyzerRequests.sorted()
+                == (try session.recorder.entries()).map { entry in
+                    "\(entry.request.method) \(entry.response.status)"
+                }.sorted()
+        )
     }
 
     @Test("An archive without exchanges fulfils the schema")

@@ -21,17 +21,24 @@ struct SecretTests {
             ("application/json", .data(Data(#"{"password":"\#(secret)","nested":{"list":["\#(secret)"]}}"#.utf8))),
             ("application/x-www-form-urlencoded", .data(Data("password=\(secret)&\(secret)".utf8))),
             ("text/plain", .data(Data(secret.utf8))),
-            ("multipart/form-data; boundary=x", HTTPBody([
-                .data(Data("--x\r\nContent-Disposition: form-data; name=a; filename=\(secret)\r\n\r\n\(secret)".utf8)),
-                .file(URL(filePath: "/tmp/\(secret)")),
-            ])),
+            (
+                "multipart/form-data; boundary=x",
+                HTTPBody([
+                    .data(
+                        Data("--x\r\nContent-Disposition: form-data; name=a; filename=\(secret)\r\n\r\n\(secret)".utf8)
+                    ),
+                    .file(URL(filePath: "/tmp/\(secret)")),
+                ])
+            ),
         ]
         for (number, (type, body)) in bodies.enumerated() {
             let load = UInt64(number + 1)
             var request = HTTPRequest(.post, url, headers: headers, body: body)
             request.headers["Content-Type"] = type
             var answer = HTTPResponse(status: 302, body: Data(#"{"token":"\#(secret)"}"#.utf8))
-            answer.headers = ["Set-Cookie": "sid=\(secret); Path=/", "Location": "/next?code=\(secret)", "X-Token": secret]
+            answer.headers = [
+                "Set-Cookie": "sid=\(secret); Path=/", "Location": "/next?code=\(secret)", "X-Token": secret,
+            ]
             session.answer(request, answer, load: load)
             session.send(.ended(.failure(APIError(.server, response: APIResponse(answer, url: url)))), load: load)
         }
@@ -54,7 +61,9 @@ struct SecretTests {
     func included() throws {
         let recorder = HARRecorder(secrets: .included)
         record(in: recorder)
-        for (data, note) in [(recorder.data(), "Secrets are included."), (recorder.report(), "This report contains secrets")] {
+        for (data, note) in [
+            (recorder.data(), "Secrets are included."), (recorder.report(), "This report contains secrets"),
+        ] {
             let text = String(decoding: data, as: UTF8.self)
             #expect(text.contains("Bearer \(Self.secret)"))
             #expect(text.contains(note))

@@ -9,8 +9,10 @@ enum HostileStrings {
         "</script><script>document.hacked=1</script>", "<img src=x onerror=document.hacked=1>",
         "\"><svg onload=document.hacked=1>", "' autofocus onfocus='document.hacked=1", "--><script>document.hacked=1//",
         "]]><script>document.hacked=1</script>", "</title></style></pre><script>document.hacked=1</script>",
-        "line\u{2028}paragraph\u{2029}end", "\u{1B}[31mred\u{1B}]0;title\u{07}", "a\u{0}b\u{7F}\u{85}c", "\u{202E}reversed",
-        "javascript:document.hacked=1", "&lt;b&gt;&amp;&#0;", "${document.hacked=1}`", "\\u003cscript\\u003e", "\r\n\r\n",
+        "line\u{2028}paragraph\u{2029}end", "\u{1B}[31mred\u{1B}]0;title\u{07}", "a\u{0}b\u{7F}\u{85}c",
+        "\u{202E}reversed",
+        "javascript:document.hacked=1", "&lt;b&gt;&amp;&#0;", "${document.hacked=1}`", "\\u003cscript\\u003e",
+        "\r\n\r\n",
         "\u{FEFF}\u{FFFE}\u{10FFFF}", "😀👩‍👩‍👧‍👦é",
     ]
 }

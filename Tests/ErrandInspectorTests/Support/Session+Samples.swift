@@ -9,9 +9,26 @@ extension Session {
         let connection = timings(at: 0, connect: true, wait: 46, body: 3)
         answer("POST", "/account/login", 200, [:], #"{"errcode":200,"msg":"ok","data":{"name":"Lin"}}"#, 1, connection)
         answer("POST", "/mall/shopList?category=7&page=1", 200, [:], goods, 2, timings(at: 90, wait: 31, body: 9))
-        answer("GET", "/orders?page=1&pageSize=20", 503, ["Retry-After": "1"], "busy", 3, timings(at: 96, wait: 12, body: 1))
+        answer(
+            "GET",
+            "/orders?page=1&pageSize=20",
+            503,
+            ["Retry-After": "1"],
+            "busy",
+            3,
+            timings(at: 96, wait: 12, body: 1)
+        )
         send(.waiting(.retry, limit: .seconds(1)), load: 3)
-        answer("GET", "/orders?page=1&pageSize=20", 200, [:], goods, 3, timings(at: 141, wait: 22, body: 14), attempt: 2)
+        answer(
+            "GET",
+            "/orders?page=1&pageSize=20",
+            200,
+            [:],
+            goods,
+            3,
+            timings(at: 141, wait: 22, body: 14),
+            attempt: 2
+        )
         redirect()
         answer("GET", "/profile", 401, [:], #"{"errcode":11010}"#, 5, timings(at: 250, wait: 8, body: 1))
         answer("POST", "/account/login", 200, [:], #"{"errcode":200}"#, 6, timings(at: 262, wait: 30, body: 1))
@@ -53,7 +70,8 @@ extension Session {
         var cause = TransportError(.timeout, "no byte for 0.2 s")
         cause.timings = timings(at: 420, wait: 0, body: 0)
         cause.timings?.total = .milliseconds(200)
-        (cause.timings?.firstByte, cause.timings?.body) = (nil, nil)
+        cause.timings?.firstByte = nil
+        cause.timings?.body = nil
         let slow = begin(HTTPRequest(.get, .shop("/slow")), load: 9)
         send(.failed(APIError(.timeout, reason: cause.reason, underlying: cause)), load: 9, exchange: slow)
         answer("GET", "/broken", 500, [:], "<h1>Internal error</h1>", 10, timings(at: 640, wait: 18, body: 1))

@@ -15,7 +15,8 @@ enum SharedData: String {
     static func strings() throws -> [String] {
         guard naughtyStrings.exists else { return [] }
         return try JSONDecoder().decode(
-            [String].self, from: Data(contentsOf: naughtyStrings.folder.appending(path: "blns.json"))
+            [String].self,
+            from: Data(contentsOf: naughtyStrings.folder.appending(path: "blns.json"))
         )
     }
 }
