@@ -83,12 +83,13 @@ struct ReportDetails {
         page.markup("<section class=\"loads\"><h2>Loads</h2><ul>\n")
         for load in exchange.recorded.loads {
             page.element("<li>load ", "\(load)", "")
-            for index in row.exchangesOfLoad[load] ?? [] {
-                if index == row.index {
-                    page.element(" <b aria-current=\"true\">#", "\(index + 1)", "</b>")
+            for reference in row.exchangesOfLoad[load] ?? [] {
+                let name = "#\(reference.index + 1) \(reference.outcome)"
+                if reference.index == row.index {
+                    page.element(" <b aria-current=\"true\">", name, "</b>")
                 } else {
-                    page.element(" <a href=\"#x", "\(index + 1)", "\">")
-                    page.element("#", "\(index + 1)", "</a>")
+                    page.element(" <a href=\"#x", "\(reference.index + 1)", "\">")
+                    page.element("", name, "</a>")
                 }
             }
             page.markup("</li>\n")
@@ -126,7 +127,7 @@ struct ReportDetails {
         guard let text = body.text else { return }
         let isLong = text.utf8.count > Self.longestText
         if body.isBase64 { page.markup("<p class=\"quiet\">Base64</p>\n") }
-        page.markup("<pre tabindex=\"0\" role=\"group\" aria-label=\"Body\"><bdi>\n")
+        page.markup("<pre tabindex=\"0\" role=\"group\" aria-label=\"Body\"><bdi>")
         page.value(isLong ? String(decoding: text.utf8.prefix(Self.longestText), as: UTF8.self) : text)
         page.markup("</bdi></pre>\n")
         if isLong { page.markup("<p class=\"quiet\">The beginning of the body; the archive has the rest.</p>\n") }

@@ -17,9 +17,10 @@ struct ReportPage {
         self.removed = removed
         isRedacted = printer.isRedacting
         // The exchanges of a load refer to each other.
-        var exchangesOfLoad: [RequestID: [Int]] = [:]
+        var exchangesOfLoad: [RequestID: [ReportRow.Reference]] = [:]
         for (index, exchange) in printed.enumerated() {
-            for load in exchange.recorded.loads { exchangesOfLoad[load, default: []].append(index) }
+            let reference = ReportRow.Reference(index: index, outcome: exchange.outcome)
+            for load in exchange.recorded.loads { exchangesOfLoad[load, default: []].append(reference) }
         }
         let first = printed.first?.start ?? Date()
         rows = printed.enumerated().map { index, exchange in
@@ -106,7 +107,7 @@ struct ReportPage {
         guard let first = rows.first?.exchange.start else { return "" }
         let end = rows.map { $0.exchange.start + Double($0.exchange.phases.total) / 1_000_000 }.max() ?? first
         let received = rows.reduce(Int64(0)) { $0 + ($1.exchange.transferredBytes ?? 0) }
-        let failed = rows.count { $0.kind == "failed" }
+        let failed = rows.count { $0.kinds.contains("failed") }
         let parts = [
             ReportFormat.count(rows.count, "exchange", "exchanges"), failed > 0 ? "\(failed) failed" : nil,
             ReportFormat.bytes(received) + " received",

@@ -3,12 +3,18 @@ import Foundation
 
 /// One exchange in the list: a line with its waterfall, and the details below it.
 struct ReportRow {
+    /// A mention of an exchange in the details of another one.
+    struct Reference {
+        let index: Int
+        let outcome: String
+    }
+
     let index: Int
     let exchange: PrintedExchange
     /// When the first exchange has begun.
     let first: Date
     let axis: TimeAxis
-    let exchangesOfLoad: [RequestID: [Int]]
+    let exchangesOfLoad: [RequestID: [Reference]]
 
     /// `failed`, or the first digit of the status.
     var kind: String {
@@ -61,7 +67,7 @@ struct ReportRow {
     }
 
     private func writeStatus(to page: inout HTMLText) {
-        page.element("<span class=\"status\"><b class=\"k", kind, "\">")
+        page.element("<span class=\"status\"><b class=\"k", kinds.contains("failed") ? "failed" : kind, "\">")
         page.value(exchange.outcome)
         page.markup("</b></span>")
     }
@@ -106,7 +112,7 @@ extension PrintedExchange {
         case .open: "in flight"
         case .cached: "\(status) stored"
         case .redirected: "\(status)"
-        case .answered: error == nil ? "\(status)" : "\(status) !"
+        case .answered: error == nil ? "\(status)" : "\(status) failed"
         }
     }
 

@@ -59,6 +59,7 @@ enum ReportStyle {
           grid-template-columns: 4.6rem 3.9rem minmax(9rem, 2fr) 6.6rem 4.4rem 4.8rem minmax(8rem, 2fr); }
         .columns { position: sticky; top: var(--top); z-index: 1; background: var(--page); color: var(--quiet);
           font-size: .8rem; font-weight: 600; border-bottom: 1px solid var(--line); padding: .3rem 1rem; }
+        .columns .method { font-size: inherit; } .columns .bar { background: none !important; }
         summary { cursor: pointer; list-style: none; }
         summary::-webkit-details-marker { display: none; }
         summary:hover, details[open] > summary { background: var(--hover); }
@@ -66,8 +67,11 @@ enum ReportStyle {
         .at, .size, .time { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
         .at, .host { color: var(--quiet); }
         .method { font-weight: 600; font-size: .85rem; overflow: hidden; text-overflow: ellipsis; }
-        .url { min-width: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-        .host { font-size: .8rem; margin-left: .3rem; }
+        .url { min-width: 0; white-space: nowrap; display: flex; align-items: baseline; gap: .45rem; }
+        .path, .host { min-width: 0; overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; }
+        .host { flex-shrink: 100; }
+        .note { flex: none; }
+        .host { font-size: .8rem; }
         .note { font-size: .75rem; border: 1px solid currentColor; border-radius: 4px; padding: 0 .35rem; color: var(--warn);
           background: var(--warn-back); }
         .status b { display: inline-block; font-size: .82rem; font-weight: 600; border-radius: 4px; padding: .02rem .45rem;
@@ -118,7 +122,7 @@ enum ReportStyle {
           .row { grid-template-columns: 1fr auto auto auto; grid-template-areas: "url url url url"
             "method status size time" "bar bar bar bar"; gap: .25rem .7rem; padding: .6rem .8rem; }
           .at { display: none; }
-          .url { grid-area: url; white-space: normal; overflow-wrap: anywhere; }
+          .url { grid-area: url; white-space: normal; overflow-wrap: anywhere; flex-wrap: wrap; gap: 0 .45rem; }
           .method { grid-area: method; } .status { grid-area: status; } .size { grid-area: size; }
           .time { grid-area: time; } .bar { grid-area: bar; }
           .columns2 { grid-template-columns: minmax(0, 1fr); }
