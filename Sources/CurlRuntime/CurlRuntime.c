@@ -222,25 +222,35 @@ int curlrt_easy_set_prereq(curlrt_easy *easy, int option, curlrt_prereq_function
 
 int curlrt_easy_resume(curlrt_easy *easy) { return curl.easy_pause(easy, pause_cont); }
 
+/// Returns the nanoseconds of the monotonic clock.
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
 static int open_socket(void *context, int purpose, socket_address *wanted) {
     (void)purpose;
-    uint8_t *connecting = context;
-    if (*connecting == curlrt_connecting_abandoned) return -1;
-    *connecting = curlrt_connecting_socket;
+    curlrt_connecting *connecting = context;
+    if (connecting->step == curlrt_connecting_abandoned) return -1;
+    connecting->step = curlrt_connecting_socket;
+    if (connecting->socket_opened == 0) connecting->socket_opened = now();
     return socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol);
 }
 
 static int start_resolver(void *resolver, void *reserved, void *context) {
     (void)resolver;
     (void)reserved;
-    uint8_t *connecting = context;
-    if (*connecting == curlrt_connecting_abandoned) return 1;
+    curlrt_connecting *connecting = context;
+    if (connecting->step == curlrt_connecting_abandoned) return 1;
     // Over a SOCKS connection, libcurl looks up the target after it has opened the socket.
-    if (*connecting != curlrt_connecting_socket) *connecting = curlrt_connecting_lookup;
+    if (connecting->step == curlrt_connecting_socket) return 0;
+    connecting->step = curlrt_connecting_lookup;
+    connecting->lookup_began = now();
     return 0;
 }
 
-void curlrt_easy_observe_connecting(curlrt_easy *easy, uint8_t *connecting) {
+void curlrt_easy_observe_connecting(curlrt_easy *easy, curlrt_connecting *connecting) {
     curl.easy_setopt(easy, option_opensocketdata, connecting);
     curl.easy_setopt(easy, option_opensocketfunction, open_socket);
     curl.easy_setopt(easy, option_resolver_start_data, connecting);
@@ -250,6 +260,16 @@ void curlrt_easy_observe_connecting(curlrt_easy *easy, uint8_t *connecting) {
 long curlrt_easy_number(curlrt_easy *easy, int info) {
     long value = 0;
     return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
+}
+
+int64_t curlrt_easy_size(curlrt_easy *easy, int info) {
+    int64_t value = -1;
+    return curl.easy_getinfo(easy, info, &value) == 0 ? value : -1;
+}
+
+const char *curlrt_easy_text(curlrt_easy *easy, int info) {
+    const char *text = NULL;
+    return curl.easy_getinfo(easy, info, &text) == 0 ? text : NULL;
 }
 
 void *curlrt_easy_private(curlrt_easy *easy) {

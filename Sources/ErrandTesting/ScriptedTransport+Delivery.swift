@@ -33,7 +33,9 @@ extension HTTPResponse {
         } catch {
             throw TransportError(.storage, "\(file.lastPathComponent) cannot be written", underlying: error)
         }
-        return HTTPResponse(status: status, headers: headers, file: file)
+        var answer = self
+        (answer.body, answer.file) = (Data(), file)
+        return answer
     }
 }
 

@@ -71,13 +71,30 @@ enum {
     curlrt_connecting_abandoned = 3,
 };
 
-/// Sets `*connecting` whenever `easy` starts a name lookup or opens a socket, and makes its sockets close-on-exec.
+/// The steps of a transfer to connect, with their instants in nanoseconds of the monotonic clock; 0 for those before.
+typedef struct curlrt_connecting {
+    /// The last step.
+    uint8_t step;
+    /// The start of the last name lookup.
+    int64_t lookup_began;
+    /// The first socket.
+    int64_t socket_opened;
+} curlrt_connecting;
+
+/// Changes `*connecting` whenever `easy` starts a name lookup or opens a socket, and makes its sockets close-on-exec.
 ///
 /// `connecting` must stay valid until `easy` is freed.
-void curlrt_easy_observe_connecting(curlrt_easy *easy, uint8_t *connecting);
+void curlrt_easy_observe_connecting(curlrt_easy *easy, curlrt_connecting *connecting);
 
 /// Returns a number that libcurl reports for a transfer (`CURLINFO`); 0 when it does not.
 long curlrt_easy_number(curlrt_easy *easy, int info);
+
+/// Returns a time in microseconds, a number of bytes or an identifier that libcurl reports for a transfer (`CURLINFO` of the type
+/// `curl_off_t`); -1 when it does not.
+int64_t curlrt_easy_size(curlrt_easy *easy, int info);
+
+/// Returns text that libcurl reports for a transfer, valid until its end; `NULL` when it does not.
+const char *curlrt_easy_text(curlrt_easy *easy, int info);
 
 /// Returns the value of `CURLOPT_PRIVATE`.
 void *curlrt_easy_private(curlrt_easy *easy);

@@ -3,7 +3,12 @@ public import Foundation
 /// When the phases of one request and its answer began and ended, and how many bytes were transferred.
 ///
 /// Each phase is `nil` where it did not occur, as the name lookup on a connection that is reused, and where the transport cannot
-/// measure it. Redirects and retries have timings of their own. The sum of the phases is at most ``total``.
+/// measure it: on Linux, `URLSession` measures only ``body`` and ``total``, and libcurl before 8.10 measures ``request`` only for a
+/// body that is sent in parts; otherwise it is a part of ``firstByte``. A phase in which the exchange failed ends with the failure.
+/// Redirects and retries have timings of their own. The sum of the phases is at most ``total``.
+///
+/// libcurl sends an idempotent request again when a connection that was used before is lost before an answer began. The timings
+/// of both are then added, and the bytes are those of the last one.
 public struct ExchangeTimings: Sendable {
     private struct Contents: Sendable {
         var startedAt: Date
@@ -37,6 +42,8 @@ public struct ExchangeTimings: Sendable {
         set { contents.startedAt = newValue }
     }
     /// The time in the queue of the proxy, before ``startedAt``; no part of ``total``.
+    ///
+    /// Only of the first try of a load with monitors.
     public var queue: Duration? {
         get { contents.queue }
         set { contents.queue = newValue }
@@ -56,7 +63,7 @@ public struct ExchangeTimings: Sendable {
         get { contents.tls }
         set { contents.tls = newValue }
     }
-    /// The transfer of the request, headers and body.
+    /// The transfer of the request, headers and body, at most until the first byte of the answer.
     public var request: Duration? {
         get { contents.request }
         set { contents.request = newValue }
@@ -81,7 +88,8 @@ public struct ExchangeTimings: Sendable {
         get { contents.attempt }
         set { contents.attempt = newValue }
     }
-    /// The bytes of the request line and the header lines that were sent, with the empty line at their end.
+    /// The bytes of the request line and the header lines that were sent, with the empty line at their end; `nil` over HTTP/2 on
+    /// Linux, where they are compressed.
     public var sentHeaderBytes: Int64? {
         get { contents.sentHeaderBytes }
         set { contents.sentHeaderBytes = newValue }
@@ -91,7 +99,8 @@ public struct ExchangeTimings: Sendable {
         get { contents.sentBodyBytes }
         set { contents.sentBodyBytes = newValue }
     }
-    /// The bytes of the status line and the header lines that were received, with the empty line at their end.
+    /// The bytes of the status line and the header lines of the final (not 1xx) answer, with the empty line at their end; `nil` over
+    /// HTTP/2 on Linux, where they are compressed.
     public var receivedHeaderBytes: Int64? {
         get { contents.receivedHeaderBytes }
         set { contents.receivedHeaderBytes = newValue }
@@ -121,12 +130,12 @@ public struct ExchangeTimings: Sendable {
         get { contents.remotePort }
         set { contents.remotePort = newValue }
     }
-    /// Distinguishes the connection from the others of the transport.
+    /// Distinguishes the connection from the others that the transport has at the time.
     public var connectionID: String? {
         get { contents.connectionID }
         set { contents.connectionID = newValue }
     }
-    /// Whether the connection was used before.
+    /// Whether the connection was opened for an earlier request.
     public var isReused: Bool? {
         get { contents.isReused }
         set { contents.isReused = newValue }
@@ -137,6 +146,14 @@ public struct ExchangeTimings: Sendable {
         contents = Contents(startedAt: startedAt, total: total)
     }
 
+    /// These timings with the number of their try, and for the first one with the time in the queue.
+    func counted(attempt: Int, queue: Duration?) -> ExchangeTimings {
+        var timings = self
+        timings.attempt = max(1, attempt)
+        if attempt <= 1, let queue { timings.queue = queue }
+        return timings
+    }
+
     /// The phases of ``total`` that are known, in the order in which they occur.
     public var phases: [(name: String, duration: Duration)] {
         let all = [
@@ -145,4 +162,30 @@ public struct ExchangeTimings: Sendable {
         ]
         return all.compactMap { name, duration in duration.map { (name, $0) } }
     }
+}
+
+extension ExchangeTimings: CustomStringConvertible, CustomReflectable {
+    /// One line, in milliseconds, for example
+    /// `12.3 ms: connect 1.2, request 0.1, first byte 10.0, body 1.0; http/1.1 127.0.0.1:8080, reused`.
+    public var description: String {
+        let names = ["nameLookup": "name lookup", "tls": "TLS", "firstByte": "first byte"]
+        let phases = phases.map { "\(names[$0.name] ?? $0.name) \($0.duration.milliseconds)" }
+        let peer = [protocolName, remoteText].compactMap(\.self).joined(separator: " ")
+        let connection = [peer, isReused == true ? "reused" : ""].filter { !$0.isEmpty }.joined(separator: ", ")
+        let measured = phases.isEmpty ? "" : ": " + phases.joined(separator: ", ")
+        return "\(total.milliseconds) ms\(measured)\(connection.isEmpty ? "" : "; " + connection)"
+    }
+
+    /// The timings as in ``description``.
+    public var customMirror: Mirror { Mirror(self, children: ["timings": description]) }
+
+    private var remoteText: String? {
+        guard let remoteAddress, let remotePort else { return remoteAddress }
+        return remoteAddress.contains(":") ? "[\(remoteAddress)]:\(remotePort)" : "\(remoteAddress):\(remotePort)"
+    }
+}
+
+extension Duration {
+    /// The milliseconds with one decimal.
+    fileprivate var milliseconds: String { String(format: "%.1f", self / .milliseconds(1)) }
 }

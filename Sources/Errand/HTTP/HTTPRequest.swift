@@ -78,8 +78,8 @@ public struct HTTPRequest: Sendable {
 
     /// Receives the events of the exchange; `nil` by default.
     ///
-    /// Called on any thread, in order, and not after the transport has returned. Must not block. A transport that cannot report
-    /// an event does not.
+    /// Called on any thread, in order, each event at most once, and not after the transport has returned. Must not block. A
+    /// transport that cannot report an event does not.
     public var observer: (@Sendable (TransportEvent) -> Void)? {
         get { contents.observer }
         set { contents.observer = newValue }
@@ -93,7 +93,10 @@ public struct HTTPRequest: Sendable {
 
 /// What a transport reports of an exchange before its answer is complete.
 public enum TransportEvent: Sendable {
-    /// The last byte of the request has been sent.
+    /// The last byte of the request has been handed to the system.
+    ///
+    /// Not reported when the head of the answer is complete before that, as with a 413, nor when libcurl sends the request again.
+    /// `URLSession` reports it for a request without a body together with ``head(status:headers:)``.
     case sent
     /// Status and headers of the final (not 1xx) answer have been received.
     case head(status: Int, headers: HTTPHeaders)

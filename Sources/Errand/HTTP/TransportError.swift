@@ -49,6 +49,13 @@ public struct TransportError: Error, Sendable {
 }
 
 extension TransportError {
+    /// This error with another kind and reason.
+    func having(_ kind: Kind, _ reason: String) -> TransportError {
+        var error = TransportError(kind, reason, underlying: underlying)
+        error.timings = timings
+        return error
+    }
+
     /// The reason when the name of a request's host has no address.
     static func noAddress(of request: HTTPRequest) -> String {
         "no address for the host \(request.url.host(percentEncoded: false) ?? "")"

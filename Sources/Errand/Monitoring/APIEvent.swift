@@ -1,6 +1,27 @@
 /// One event of a load or a plain call, for an ``APIMonitor``.
 ///
-/// The events of one ID are in a legal order: `began` is the first one and `ended` the last, except for ``Kind/released``.
+/// The events of one ID are in this order:
+///
+/// | event | after | how often |
+/// | --- | --- | --- |
+/// | `began` | | once, the first event |
+/// | `queued` | `began` | at most once, before `started`; only if the load has to wait for its first turn |
+/// | `started` | `began` | at most once, before the first `requestMade` |
+/// | `waiting` | `began` | before each wait outside the queue |
+/// | `renewed` | `waiting` for the same | when the load continues with the new login or key |
+/// | `tryingAgain` | a try | before each try but the first; then ``attempt`` is the number of the new try |
+/// | `joined` | `began` | for each try that shares the exchange of another load |
+/// | `requestMade` | `started` | once for each request on the wire, with a number of its own in ``exchange`` |
+/// | `sent` | `requestMade` | at most once for each number |
+/// | `headReceived` | `requestMade` | at most once for each number; may be without `sent`, which may then not follow |
+/// | `redirected` | `requestMade` | ends a number; the next `requestMade` follows, unless the load ends |
+/// | `answered`, `failed` | `requestMade` | ends a number |
+/// | `released` | `began` | at most once |
+/// | `ended` | `began` | once, the last event |
+///
+/// A load that joins an exchange receives what follows of it, and so may have no `requestMade` for its number. A load may end
+/// at any point; no event of an exchange that is under way then follows. Transports of the app report neither `sent` nor
+/// `headReceived`, unless they call ``HTTPRequest/observer``.
 public struct APIEvent: Sendable {
     /// What has happened.
     public enum Kind: Sendable {
@@ -12,7 +33,9 @@ public struct APIEvent: Sendable {
         case started
         /// The load shares the exchange of another one with an identical request.
         case joined
-        /// The request is complete: headers, cookies and body as they are sent. Once for each redirect that is followed.
+        /// The request is complete: headers, cookies and body as they are sent.
+        ///
+        /// Once more for each redirect that is followed.
         case requestMade(HTTPRequest)
         /// The request has been sent.
         case sent
@@ -20,7 +43,7 @@ public struct APIEvent: Sendable {
         case headReceived(status: Int, headers: HTTPHeaders)
         /// The answer is a redirect that is followed.
         case redirected(HTTPResponse)
-        /// The exchange has its answer, whatever its status.
+        /// The exchange has its answer, whatever its status, before response adapters change it.
         case answered(APIResponse)
         /// The answer was stored, and nothing was sent.
         case answeredFromCache(APIResponse)
@@ -30,11 +53,11 @@ public struct APIEvent: Sendable {
         case renewed(Renewal)
         /// The load waits before it is sent, or sent again; for at most this long, if that is known.
         case waiting(Reason, limit: Duration?)
-        /// The load is sent again.
+        /// The load is sent again, after a relogin, a delay or a request of an adapter, or because the server has changed a list.
         case tryingAgain
         /// The load has ended; the only event of this kind for its ID, and the last one.
         case ended(APIEnding)
-        /// The request object was released while the load was active and its delegate still exists; debug builds only.
+        /// The request object was released while the load was active and its delegate existed; debug builds only.
         case released
     }
 
@@ -68,7 +91,9 @@ public struct APIEvent: Sendable {
     public let path: String
     /// The number of the try, 1 for the first one; 0 before it.
     public let attempt: Int
-    /// The number of the exchange, which all loads that share it have; `nil` for events outside an exchange.
+    /// The number of the request on the wire, unique in the process; `nil` for events outside an exchange.
+    ///
+    /// Each try and each redirect that is followed has another number; loads that share an exchange have the same one.
     public let exchange: UInt64?
     /// When it happened.
     public let time: ContinuousClock.Instant
@@ -85,12 +110,68 @@ public struct APIEvent: Sendable {
         exchange: UInt64? = nil,
         time: ContinuousClock.Instant = .now
     ) {
-        self.kind = kind
-        self.id = id
-        self.method = method
-        self.path = URLRedaction.path(path)
-        self.attempt = attempt
-        self.exchange = exchange
-        self.time = time
+        let path = URLRedaction.path(path)
+        self.init(kind, id: id, method: method, redactedPath: path, attempt: attempt, exchange: exchange, time: time)
+    }
+
+    init(
+        _ kind: Kind,
+        id: RequestID,
+        method: HTTPMethod,
+        redactedPath path: String,
+        attempt: Int,
+        exchange: UInt64?,
+        time: ContinuousClock.Instant
+    ) {
+        (self.kind, self.id, self.method, self.path) = (kind, id, method, path)
+        (self.attempt, self.exchange, self.time) = (attempt, exchange, time)
+    }
+}
+
+extension APIEvent: CustomStringConvertible, CustomReflectable {
+    /// The load, the try and what has happened, without headers, bodies and queries.
+    public var description: String {
+        let exchange = exchange.map { ", exchange \($0)" } ?? ""
+        return "\(method) \(path) (load \(id), try \(attempt)\(exchange)): \(kind)"
+    }
+
+    /// The description alone, so that `dump` prints no more than `print`.
+    public var customMirror: Mirror { Mirror(self, children: ["event": description]) }
+}
+
+extension APIEvent.Kind: CustomStringConvertible, CustomReflectable {
+    /// What has happened, without headers, bodies and queries.
+    public var description: String {
+        switch self {
+        case .began: "began"
+        case .queued: "queued"
+        case .started: "started"
+        case .joined: "joined"
+        case .requestMade: "request made"
+        case .sent: "sent"
+        case .headReceived(let status, _): "head received, HTTP \(status)"
+        case .redirected(let response): "redirected, HTTP \(response.status)"
+        case .answered(let response): "answered, \(response)"
+        case .answeredFromCache(let response): "answered from the cache, \(response)"
+        case .failed(let error): "failed, \(error.type)"
+        case .renewed(let renewal): "\(renewal) renewed"
+        case .waiting(let reason, let limit): "waiting, \(reason)" + (limit.map { ", at most \($0)" } ?? "")
+        case .tryingAgain: "trying again"
+        case .ended(let ending): "ended, \(ending.name)"
+        case .released: "released"
+        }
+    }
+
+    /// The description alone, so that `dump` prints no more than `print`.
+    public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
+}
+
+extension APIEnding {
+    fileprivate var name: String {
+        switch self {
+        case .success: "success"
+        case .failure(let error): error.type.rawValue
+        case .cancelled: "cancelled"
+        }
     }
 }

@@ -56,6 +56,20 @@ final class APICall<Value: Sendable>: Sendable {
 
     var loginRole: LoginRole { options.loginRole }
 
+    /// Delivers the events of the load; `nil` without monitors.
+    var trace: LoadTrace? { options.trace }
+
+    /// Signals that the load has its turn.
+    @inline(never) func begin() {
+        turn?.open()
+        trace?.didStart()
+    }
+
+    /// Reports that the load waits for a relogin that runs or is due.
+    @inline(never) func willWaitForLogin() {
+        trace?.willWaitForLogin(after: service.login.generation, limit: service.reloginTimeout)
+    }
+
     var retryPolicy: RetryPolicy { options.retryPolicy ?? service.retryPolicy }
 
     /// How long the load may take from its turn to its ending.
@@ -74,7 +88,8 @@ final class APICall<Value: Sendable>: Sendable {
             loginGeneration: generation,
             environment: service.environment,
             clock: clock,
-            startedAt: .now
+            startedAt: .now,
+            trace: trace
         )
     }
 
@@ -102,8 +117,11 @@ struct LoadOptions: Sendable {
         var deadline: Duration?
         /// What is a success besides 2xx.
         var acceptedStatuses: Set<Int> = []
+        var trace: LoadTrace?
 
-        fileprivate var isEmpty: Bool { retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty }
+        fileprivate var isEmpty: Bool {
+            retryPolicy == nil && deadline == nil && acceptedStatuses.isEmpty && trace == nil
+        }
     }
 
     let priority: RequestPriority
@@ -120,6 +138,7 @@ struct LoadOptions: Sendable {
 
     var retryPolicy: RetryPolicy? { extras?.wrappedValue.retryPolicy }
     var deadline: Duration? { extras?.wrappedValue.deadline }
+    var trace: LoadTrace? { extras?.wrappedValue.trace }
     var acceptedStatuses: Set<Int> { extras?.wrappedValue.acceptedStatuses ?? [] }
 }
 

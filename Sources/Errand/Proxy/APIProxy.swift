@@ -33,13 +33,15 @@ public final class APIProxy: Sendable {
     ///   - queueLimits: How many requests may be on the wire at a time.
     ///   - reachability: The state of the network path; the system's by default.
     ///   - clock: The time of deadlines, back-off and cookies; the machine's by default.
+    ///   - monitors: Observe the loads; see ``monitors``.
     public init(
         service: APIService? = nil,
         transport: (any HTTPTransport)? = nil,
         cookies: CookieJar = CookieJar(),
         queueLimits: QueueLimits = QueueLimits(),
         reachability: Reachability = .system,
-        clock: any APIClock = SystemClock()
+        clock: any APIClock = SystemClock(),
+        monitors: [any APIMonitor] = []
     ) {
         state = Mutex(State(service: service, cookies: cookies))
         let transport = transport ?? DefaultTransport.make()
@@ -47,7 +49,8 @@ public final class APIProxy: Sendable {
             queue: RequestQueue(limits: queueLimits, capacity: transport.capacity),
             transport: transport,
             reachability: reachability,
-            clock: clock
+            clock: clock,
+            monitors: MonitorList(monitors)
         )
         self.reachability = reachability
         cookies.attach(to: self)
@@ -59,6 +62,21 @@ public final class APIProxy: Sendable {
     public var defaultService: APIService? {
         get { state.withLock(\.service) }
         set { state.take { exchange(&$0.service, with: newValue) } }
+    }
+
+    /// Observe all loads and plain calls that begin from now on, before the ``APIService/monitors`` of their services; none by
+    /// default.
+    ///
+    /// ```swift
+    /// #if DEBUG
+    /// APIProxy.shared.monitors.append(WireMonitor())
+    /// #endif
+    /// ```
+    ///
+    /// Retained. Each load has the monitors that are set when it begins.
+    public var monitors: [any APIMonitor] {
+        get { context.monitors.all }
+        set { context.monitors.all = newValue }
     }
 
     /// The loads that have begun and not ended, oldest first.

@@ -8,13 +8,15 @@ public struct APIProxyConfiguration: Sendable {
     public var queueLimits = QueueLimits()
     /// The time of deadlines, back-off and cookies; the machine's by default.
     public var clock: any APIClock = SystemClock()
+    /// Observe the loads, as ``APIProxy/monitors`` of the proxy describes; none by default.
+    public var monitors: [any APIMonitor] = []
 
     /// Creates the default configuration.
     public init() {}
 }
 
 extension APIProxyConfiguration: CustomReflectable {
-    /// A mirror without the clock, which is an object of the app.
+    /// A mirror without clock and monitors, which are objects of the app.
     public var customMirror: Mirror { Mirror(self, children: ["transport": transport, "queueLimits": queueLimits]) }
 }
 
@@ -68,6 +70,7 @@ final class SharedProxyConfiguration: Sendable {
         let transport: any HTTPTransport
         let queueLimits: QueueLimits
         let clock: any APIClock
+        let monitors: [any APIMonitor]
     }
 
     private struct State {
@@ -88,7 +91,12 @@ final class SharedProxyConfiguration: Sendable {
         } catch {
             throw .transport(error)
         }
-        let parts = Parts(transport: transport, queueLimits: configuration.queueLimits, clock: configuration.clock)
+        let parts = Parts(
+            transport: transport,
+            queueLimits: configuration.queueLimits,
+            clock: configuration.clock,
+            monitors: configuration.monitors
+        )
         let obstacle = state.withLock { state in
             let obstacle = Self.obstacle(in: state)
             if obstacle == nil { (state.parts, state.isConfigured) = (parts, true) }
@@ -109,8 +117,13 @@ final class SharedProxyConfiguration: Sendable {
     func makeProxy() -> APIProxy {
         let jar = CookieJar(file: CookieJar.defaultFile)
         guard let parts = use() else { return APIProxy(cookies: jar) }
-        let (limits, clock) = (parts.queueLimits, parts.clock)
-        return APIProxy(transport: parts.transport, cookies: jar, queueLimits: limits, clock: clock)
+        return APIProxy(
+            transport: parts.transport,
+            cookies: jar,
+            queueLimits: parts.queueLimits,
+            clock: parts.clock,
+            monitors: parts.monitors
+        )
     }
 
     private static func obstacle(in state: State) -> APIProxyConfigurationError? {

@@ -12,13 +12,23 @@ final class Exchange: Sendable {
     /// The host in whose lane it has queued; `nil` for a login request.
     let host: String?
     let context: LoadContext
+    /// Emits its events; `nil` without monitors.
+    let trace: ExchangeTrace?
 
-    init(id: RequestID?, messages: ErrorMessages?, cookies: CookieJar, host: String?, context: LoadContext) {
+    init(
+        id: RequestID?,
+        messages: ErrorMessages?,
+        cookies: CookieJar,
+        host: String?,
+        context: LoadContext,
+        trace: ExchangeTrace?
+    ) {
         self.id = id
         self.messages = messages
         self.cookies = cookies
         self.host = host
         self.context = context
+        self.trace = trace
     }
 
     /// Sends a request, follows its redirects with the cookies for each of them, and returns the answer.

@@ -10,20 +10,33 @@ final class LoadContext: Sendable {
     let reachability: Reachability
     let clock: any APIClock
     let endings = EndingPublisher()
+    let monitors: MonitorList
     /// The `ErrorPresenter` of the proxy, whose type is of a higher layer.
     @MainActor weak var errorPresenter: AnyObject?
 
-    init(queue: RequestQueue, transport: any HTTPTransport, reachability: Reachability, clock: any APIClock) {
+    init(
+        queue: RequestQueue,
+        transport: any HTTPTransport,
+        reachability: Reachability,
+        clock: any APIClock,
+        monitors: MonitorList
+    ) {
         self.queue = queue
         self.transport = transport
         self.reachability = reachability
         self.clock = clock
+        self.monitors = monitors
     }
 
     /// Begins the work of a load when it is admitted, away from the caller's actor, unless the load was cancelled.
     ///
     /// The work has the admission and must release it.
-    func start(_ id: RequestID, in lane: QueueLane?, _ work: @escaping @Sendable (QueueSlot) async -> Void) {
+    func start(
+        _ id: RequestID,
+        in lane: QueueLane?,
+        _ trace: LoadTrace?,
+        _ work: @escaping @Sendable (QueueSlot) async -> Void
+    ) {
         // Those of this load, not of the one whose end admits it.
         let (priority, scope) = (Task.currentPriority, ReloginScope.current)
         let begin: @Sendable () -> Void = { [self] in
@@ -34,23 +47,28 @@ final class LoadContext: Sendable {
         }
         guard let lane, let sequence = queue.enter(lane, start: begin) else { return begin() }
         if !loads.setWaiting(sequence, in: lane, of: id) { queue.remove(sequence, from: lane) }
+        trace?.didQueue()
     }
 
     /// Ends loads that were removed from the table.
     ///
     /// All are out of the table and of the queue before the first of them is cancelled, so that none is started in its place.
-    func cancel(_ cancelled: [ActiveLoad]) {
+    /// `isMistake` is whether their request object was released while its delegate existed.
+    func cancel(_ cancelled: [ActiveLoad], isMistake: Bool = false) {
         for case let (sequence, lane)? in cancelled.map(\.waiting) { queue.remove(sequence, from: lane) }
-        for load in cancelled { load.cancel() }
+        for load in cancelled { load.cancel(isMistake: isMistake) }
     }
 
     /// Cancels those of `ids` whose loads end with the object that began them.
     ///
+    /// - Parameters:
+    ///   - ids: The loads that the object has begun.
+    ///   - isMistake: Whether its delegate exists.
     /// - Returns: The loads that this call has cancelled, oldest first.
-    func ownerIsReleased(_ ids: [RequestID]) -> [ActiveRequest] {
+    func ownerIsReleased(_ ids: [RequestID], isMistake: Bool) -> [ActiveRequest] {
         guard !ids.isEmpty else { return [] }
         let loads = loads.claim(ids) { $0.endsWithOwner }
-        cancel(loads)
+        cancel(loads, isMistake: isMistake)
         return loads.map(\.summary)
     }
 }
@@ -61,7 +79,7 @@ extension LoadContext {
         _ call: APICall<Value>,
         ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
     ) {
-        start(call.id, in: call.lane) { [self] slot in
+        start(call.id, in: call.lane, call.trace) { [self] slot in
             let result = await result(of: call, slot)
             delivery.deliver { ended(result) }
         }
@@ -70,7 +88,7 @@ extension LoadContext {
     /// Returns the outcome of a load that has its first place in the queue.
     func result<Value>(of call: APICall<Value>, _ slot: QueueSlot) async -> Result<APIAnswer<Value>, APIError> {
         // A load that may share an exchange has its turn with that.
-        if !call.isCoalescing { call.turn?.open() }
+        if !call.isCoalescing { call.begin() }
         do throws(APIError) {
             return .success(
                 try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {

@@ -35,12 +35,14 @@ final class LoadRecovery<Value: Sendable> {
     }
 
     private func renewLogin(after generation: Int, _ refusal: APIError) async throws(APIError) {
+        call.willWaitForLogin()
         do {
             try await call.service.login.renew(call.id, after: generation, for: call.service, clock: context.clock)
         } catch {
             // Each waiter keeps its own answer; what they share is why the relogin failed.
             throw error.type == .loginExpired ? refusal.caused(by: error) : error
         }
+        call.trace?.emit(.renewed(.login))
     }
 
     /// Waits until the load is to be sent again, as an adapter asks for it.
@@ -48,6 +50,7 @@ final class LoadRecovery<Value: Sendable> {
         guard context.loads.setSentAgain(call.id) else {
             throw error.caused(by: APIError(error.type, reason: error.reason, underlying: retry))
         }
+        call.trace?.willWait(for: .adapter, limit: retry.delay)
         try await sleep(for: retry.delay)
     }
 
@@ -78,10 +81,12 @@ final class LoadRecovery<Value: Sendable> {
         guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
         let delay = max(policy.delay(before: retryCount), serverDelay ?? .zero)
         retryCount += 1
+        call.trace?.willWait(for: .retry, limit: delay)
         return delay
     }
 
     private func waitForNetwork(after error: APIError, limit: Duration) async throws(APIError) {
+        call.trace?.willWait(for: .network, limit: limit)
         let isReachable = await withTaskGroup { [reachability = context.reachability, clock = context.clock] group in
             group.addTask { await reachability.waitWhileUnreachable() }
             group.addTask {

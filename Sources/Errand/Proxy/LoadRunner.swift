@@ -7,6 +7,8 @@ final class LoadRunner<Value: Sendable> {
     private let call: APICall<Value>
     private let context: LoadContext
     private var slot: QueueSlot
+    /// The number of tries.
+    private var tries = 0
     /// What adapters know of the current send; boxed, because most loads have none.
     private var send: Boxed<AdapterContext>?
     private lazy var recovery = LoadRecovery(call, context)
@@ -24,9 +26,10 @@ final class LoadRunner<Value: Sendable> {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         call.service.retryBudget.countRequest(at: context.clock.uptime)
         while true {
+            beginTry()
             let generation = try await loginGeneration()
             do throws(APIError) {
-                let response = try await response(in: generation)
+                let response = counted(try await response(in: generation))
                 let isAdapted = call.service.adapters.adaptsAnswers
                 let answer = isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
                 if call.loginRole == .signIn { didSignIn(answer.response) }
@@ -39,6 +42,21 @@ final class LoadRunner<Value: Sendable> {
 
     // What is inlined into an asynchronous function increases the memory of each load in progress.
 
+    @inline(never) private func beginTry() {
+        tries += 1
+        call.trace?.beginTry()
+    }
+
+    @inline(never) private func counted(_ response: APIResponse) -> APIResponse {
+        if let trace = call.trace { return trace.counted(response) }
+        return tries == 1 ? response : response.counted(attempt: tries)
+    }
+
+    private func counted(_ error: APIError) -> APIError {
+        if let trace = call.trace { return trace.counted(error) }
+        return tries == 1 ? error : error.counted(attempt: tries)
+    }
+
     @inline(never) private func didSignIn(_ response: APIResponse) {
         if response.isSuccess { call.service.login.didSignIn() }
     }
@@ -46,7 +64,7 @@ final class LoadRunner<Value: Sendable> {
     /// Returns the error of a send as that of the load, whose file is discarded.
     @inline(never) private func failure(_ error: APIError) -> APIError {
         context.loads.discardFile(of: call.id)
-        return error.withoutFile.of(call.draft.method, path: call.draft.path)
+        return counted(error).withoutFile.of(call.draft.method, path: call.draft.path)
     }
 
     /// Returns the generation of the login to send with, when no relogin runs or is due; a load that waits for one releases its
@@ -56,7 +74,10 @@ final class LoadRunner<Value: Sendable> {
         guard call.renewsLogin else { return login.generation }
         if let generation = login.currentGeneration(by: context.clock) { return generation }
         slot.release()
-        return try await login.ready(call.id, for: call.service, clock: context.clock)
+        call.willWaitForLogin()
+        let newest = try await login.ready(call.id, for: call.service, clock: context.clock)
+        call.trace?.didWaitForLogin(of: newest)
+        return newest
     }
 
     // MARK: One attempt
@@ -76,24 +97,30 @@ final class LoadRunner<Value: Sendable> {
             return try await context.shared.response(to: request, of: call, in: generation, context)
         }
         slot = QueueSlot(context.queue, lane: call.exchangeLane)
+        if !slot.acquireAtOnce() { call.trace?.didQueue() }
         try await slot.acquire()
-        call.turn?.open()
+        call.begin()
         defer { slot.release() }
         return try await exchange(request)
     }
 
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> APIResponse {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        let exchange = Exchange(
+        let exchange = makeExchange()
+        // Other serializers read such an answer in memory.
+        let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
+        return try await exchange.send(request, storing: stored, progress: call.progress)
+    }
+
+    @inline(never) private func makeExchange() -> Exchange {
+        Exchange(
             id: call.id,
             messages: call.service.errorMessages,
             cookies: call.cookies,
             host: slot.host,
-            context: context
+            context: context,
+            trace: call.trace.map(ExchangeTrace.init(of:))
         )
-        // Other serializers read such an answer in memory.
-        let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
-        return try await exchange.send(request, storing: stored, progress: call.progress)
     }
 
     /// Returns what is sent for the load, except for its cookies.

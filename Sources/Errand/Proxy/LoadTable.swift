@@ -136,8 +136,8 @@ struct ActiveLoad {
     fileprivate(set) var hasBeenSentAgain = false
     /// How often it has been sent; counted only where there are adapters.
     fileprivate(set) var sends: Int32 = 0
-    /// Delivers the ending of a cancelled load.
-    private let cancelled: @Sendable () -> Void
+    /// Delivers the ending of a cancelled load; its argument is whether its request object was released by mistake.
+    private let cancelled: @Sendable (Bool) -> Void
     fileprivate(set) var waiting: (sequence: UInt64, lane: QueueLane)?
     fileprivate(set) var task: Task<Void, Never>?
     /// The file of a download.
@@ -150,7 +150,7 @@ struct ActiveLoad {
         endsWithOwner: Bool = true,
         login: LoginSession? = nil,
         loginRole: LoginRole,
-        cancelled: @escaping @Sendable () -> Void
+        cancelled: @escaping @Sendable (_ isMistake: Bool) -> Void
     ) {
         self.id = id
         self.method = method
@@ -165,13 +165,15 @@ struct ActiveLoad {
     var summary: ActiveRequest { ActiveRequest(id: id, method: method, path: URLRedaction.path(path)) }
 
     /// Stops the work of the load and delivers its ending, once its file is removed.
-    func cancel() {
+    ///
+    /// - Parameter isMistake: Whether its request object was released while its delegate exists.
+    func cancel(isMistake: Bool) {
         task?.cancel()
-        guard let file else { return cancelled() }
+        guard let file else { return cancelled(isMistake) }
         // On another thread, because the disk may be slow, and before the ending, when nothing may be left.
         DispatchQueue(label: "errand.file").async { [cancelled] in
             file.remove()
-            cancelled()
+            cancelled(isMistake)
         }
     }
 }

@@ -47,8 +47,10 @@ struct PlainCall: Sendable {
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
     ) {
         let (method, path) = (request.method, request.url.absoluteString)
+        let trace = context.monitors.trace(of: id, method, path: path, for: service)
         let ended = { @Sendable (result: Result<APIResponse, APIError>) in
             let result = result.mapError { $0.of(method, path: request.url.path(percentEncoded: true)) }
+            trace?.end(result.ending)
             context.endings.publish {
                 EndedRequest(id: id, requestClass: nil, method: method, path: path, ending: result.ending)
             }
@@ -56,20 +58,21 @@ struct PlainCall: Sendable {
         }
         let role = self.role
         context.loads.insert(
-            ActiveLoad(id: id, method: request.method, path: path, login: service?.login, loginRole: role) {
+            ActiveLoad(id: id, method: request.method, path: path, login: service?.login, loginRole: role) { _ in
                 ended(.failure(APIError(.cancelled)))
             }
         )
+        trace?.begin()
         // Not before it ends with its session: an account that is changed after this changes nothing about the call.
         let cookies = proxy.jar(for: service ?? proxy.defaultService)
         let host = service?.queueHost ?? request.url.queueHost
-        context.start(id, in: role.isLoginRequest ? nil : QueueLane(host: host, priority: .normal)) { slot in
+        context.start(id, in: role.isLoginRequest ? nil : QueueLane(host: host, priority: .normal), trace) { slot in
             let progress = progress.map(whileActive)
             let result =
                 if let service {
-                    await result(from: service, cookies, role, slot, progress)
+                    await result(from: service, cookies, role, slot, progress, trace)
                 } else {
-                    await result(cookies, slot, progress)
+                    await result(cookies, slot, progress, trace)
                 }
             guard let load = context.loads.claim(id) else { return }
             ended(load.file?.end(with: result, messages: messages) ?? result)
@@ -79,7 +82,8 @@ struct PlainCall: Sendable {
     private func result(
         _ cookies: CookieJar,
         _ slot: QueueSlot,
-        _ progress: TransferProgress.Handler?
+        _ progress: TransferProgress.Handler?,
+        _ trace: LoadTrace?
     ) async -> Result<APIResponse, APIError> {
         do throws(APIError) {
             let deadline = request.deadline
@@ -89,14 +93,27 @@ struct PlainCall: Sendable {
                     defer { slot.release() }
                     try await slot.acquire()
                     guard context.loads.contains(id) else { throw APIError(.cancelled) }
-                    let host = slot.host
-                    let exchange = Exchange(id: id, messages: messages, cookies: cookies, host: host, context: context)
-                    return try await exchange.send(request, progress: progress)
+                    let exchange = makeExchange(cookies, host: slot.host, trace)
+                    let answer = try await exchange.send(request, progress: progress)
+                    return trace?.counted(answer) ?? answer
                 }
             )
         } catch {
-            return .failure(error)
+            return .failure(trace?.counted(error) ?? error)
         }
+    }
+
+    private func makeExchange(_ cookies: CookieJar, host: String?, _ trace: LoadTrace?) -> Exchange {
+        trace?.didStart()
+        trace?.beginTry()
+        return Exchange(
+            id: id,
+            messages: messages,
+            cookies: cookies,
+            host: host,
+            context: context,
+            trace: trace.map(ExchangeTrace.init(of:))
+        )
     }
 
     /// Carries the call as a load whose value is the answer, whatever its status.
@@ -105,7 +122,8 @@ struct PlainCall: Sendable {
         _ cookies: CookieJar,
         _ role: LoginRole,
         _ slot: QueueSlot,
-        _ progress: TransferProgress.Handler?
+        _ progress: TransferProgress.Handler?,
+        _ trace: LoadTrace?
     ) async -> Result<APIResponse, APIError> {
         // Not before the call is in the table: it ends with its session.
         if service.reloginHandler != nil, !role.isLoginRequest { await service.login.readRenewalDate(for: service) }
@@ -120,7 +138,7 @@ struct PlainCall: Sendable {
                 priority: .normal,
                 loginRole: role,
                 coalescesIdentical: false,
-                extras: LoadOptions.Extras(deadline: request.deadline)
+                extras: LoadOptions.Extras(deadline: request.deadline, trace: trace)
             ),
             progress: progress
         )

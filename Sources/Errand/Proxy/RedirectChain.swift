@@ -8,6 +8,7 @@ struct RedirectChain {
     private let first: HTTPRequest
     private let session: CookieSession
     private let context: LoadContext
+    private let trace: ExchangeTrace?
     /// The host in whose lane the exchange has queued; `nil` for a login request.
     private let host: String?
     private let start: Duration
@@ -19,6 +20,7 @@ struct RedirectChain {
         current = request
         session = CookieSession(exchange.cookies)
         context = exchange.context
+        trace = exchange.trace
         host = exchange.host
         start = context.clock.uptime
     }
@@ -27,13 +29,11 @@ struct RedirectChain {
     @inline(never) func request() throws(TransportError) -> HTTPRequest {
         try current.validate()
         guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
-        guard current.headers["Cookie"] == nil, let cookie = session.field(for: current.url, at: context.clock.date)
-        else {
-            return current
-        }
         var request = current
-        request.headers.append(cookie)
-        return request
+        if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: context.clock.date) {
+            request.headers.append(cookie)
+        }
+        return trace?.requestMade(request) ?? request
     }
 
     /// Stores the cookies of an answer, and returns it unless it is a redirect, whose request is the current one then.
@@ -42,26 +42,31 @@ struct RedirectChain {
         if let host, redirects.isEmpty { context.queue.record(isMultiplexed: response.isMultiplexed, of: host) }
         let elapsed = context.clock.uptime - start
         guard let next = try current.redirected(by: response) else {
-            return APIResponse(response, url: current.url, redirects: redirects, duration: elapsed)
+            let answer = APIResponse(response, url: current.url, redirects: redirects, duration: elapsed)
+            trace?.ended(with: .success(answer))
+            return answer
         }
         redirects.append(current.url)
         guard redirects.count <= first.redirectPolicy.limit else {
             throw TransportError(.badResponse, "more than \(first.redirectPolicy.limit) redirects")
         }
         current = try next.within(first.deadline, after: elapsed)
+        trace?.redirected(response)
         return nil
     }
 
     /// Returns an error of the current request as that of the exchange.
     @inline(never) func failure(_ error: TransportError, messages: ErrorMessages?) -> APIError {
-        APIError(explained(redirects.isEmpty ? error : error.afterRedirect), messages: messages)
+        let failure = APIError(explained(redirects.isEmpty ? error : error.afterRedirect), messages: messages)
+        trace?.ended(with: .failure(failure))
+        return failure
     }
 
     /// Returns `noNetwork` for a name without an address while the network is known to be unreachable, which explains it;
     /// otherwise the name may be wrong.
     private func explained(_ error: TransportError) -> TransportError {
         guard error.kind == .hostNotFound, context.reachability.status == .unreachable else { return error }
-        return TransportError(.noNetwork, error.reason, underlying: error.underlying)
+        return error.having(.noNetwork, error.reason)
     }
 }
 
@@ -69,7 +74,7 @@ extension TransportError {
     /// This error when a server has had the request before, so that it is no longer true that nothing was sent.
     fileprivate var afterRedirect: TransportError {
         guard [.noNetwork, .hostNotFound, .cannotConnect].contains(kind) else { return self }
-        return TransportError(.connectionLost, "after a redirect: \(reason)", underlying: underlying)
+        return having(.connectionLost, "after a redirect: \(reason)")
     }
 }
 

@@ -31,6 +31,9 @@ final class RequestQueue: Sendable {
         _ = state.take { $0.remove(sequence, from: lane) }
     }
 
+    /// Admits a request, unless it has to wait.
+    func admitAtOnce(_ lane: QueueLane) -> Bool { state.withLock { $0.admit(lane) } }
+
     /// Waits until a request is admitted.
     ///
     /// - Returns: Whether it is; `false` when the task was cancelled.
@@ -93,6 +96,14 @@ struct QueueSlot: Sendable {
         guard !isHeld, let lane else { return }
         isHeld = await queue.admission(to: lane)
         guard isHeld else { throw APIError(.cancelled) }
+    }
+
+    /// Takes the admission, unless there is none now.
+    ///
+    /// - Returns: Whether it is held.
+    mutating func acquireAtOnce() -> Bool {
+        if !isHeld, let lane { isHeld = queue.admitAtOnce(lane) }
+        return isHeld || lane == nil
     }
 
     /// Ends the admission, if it is held.

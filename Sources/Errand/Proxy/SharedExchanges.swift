@@ -21,13 +21,14 @@ final class SharedExchanges: Sendable {
         let key = SharedExchange.Key(request, of: call, in: generation)
         let id = call.id
         let outcome = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
-            if join(key, as: id, SharedExchange.Member(waiter: waiter, progress: call.progress, turn: call.turn)) {
+            if let trace = join(key, SharedExchange.Member(of: call, waiter: waiter)) {
                 let exchange = Exchange(
                     id: nil,
                     messages: call.service.errorMessages,
                     cookies: call.cookies,
                     host: call.exchangeLane?.host,
-                    context: context
+                    context: context,
+                    trace: trace
                 )
                 begin(key, number: id, QueueSlot(context.queue, lane: call.exchangeLane)) { progress throws(APIError) in
                     try await exchange.send(request, progress: progress)
@@ -53,6 +54,7 @@ final class SharedExchanges: Sendable {
             var slot = slot
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
+                if !slot.acquireAtOnce() { didQueue(key, number) }
                 try await slot.acquire()
                 defer { slot.release() }
                 admit(key, number)
@@ -61,7 +63,7 @@ final class SharedExchanges: Sendable {
             } catch {
                 outcome = .failure(error)
             }
-            remove(key, number)?.resumeAll(returning: outcome)
+            remove(key, number)?.end(with: outcome)
         }
         let isCurrent = exchanges.withLock { $0[key]?.setTask(task, of: number) }
         if isCurrent != true { task.cancel() }
@@ -69,27 +71,51 @@ final class SharedExchanges: Sendable {
 
     /// Adds a load.
     ///
-    /// - Returns: Whether it is the first and has to begin the exchange.
-    private func join(_ key: SharedExchange.Key, as id: RequestID, _ member: SharedExchange.Member) -> Bool {
-        let (isFirst, isAdmitted) = exchanges.withLock { exchanges in
+    /// - Returns: The trace of the exchange if the load is the first, which has to begin it.
+    private func join(_ key: SharedExchange.Key, _ member: SharedExchange.Member) -> ExchangeTrace? {
+        // Events of the exchange may follow before it is known whether the load has joined it.
+        member.trace?.reserve()
+        let (isFirst, stage, trace, exchange) = exchanges.withLock { exchanges in
             let isFirst = exchanges[key] == nil
-            var shared = exchanges.removeValue(forKey: key) ?? SharedExchange(number: id)
-            shared.members[id] = member
+            var shared = exchanges.removeValue(forKey: key) ?? first(member.id, key)
+            shared.members[member.id] = member
             exchanges[key] = shared
-            return (isFirst, shared.isAdmitted)
+            return (isFirst, shared.stage, shared.trace, shared.trace.number)
         }
-        if isAdmitted { member.turn?.open() }
-        return isFirst
+        member.trace?.fillReserved(with: isFirst ? nil : .joined, exchange: exchange)
+        switch stage {
+        case .begun: break
+        case .queued: member.trace?.didQueue()
+        case .admitted: member.begin()
+        }
+        return isFirst ? trace : nil
+    }
+
+    private func first(_ number: RequestID, _ key: SharedExchange.Key) -> SharedExchange {
+        let trace = ExchangeTrace { [self] in members(of: key, number).compactMap(\.trace) }
+        return SharedExchange(number: number, trace)
+    }
+
+    /// Reports that all loads that share an exchange wait, and those that join it until it is admitted.
+    private func didQueue(_ key: SharedExchange.Key, _ number: RequestID) {
+        for member in setStage(.queued, of: key, number) { member.trace?.didQueue() }
     }
 
     /// Signals the turn of all loads that share an exchange, and of those that join it later.
     private func admit(_ key: SharedExchange.Key, _ number: RequestID) {
-        let turns = exchanges.take { exchanges -> [TurnSignal] in
+        for member in setStage(.admitted, of: key, number) { member.begin() }
+    }
+
+    private func setStage(
+        _ stage: SharedExchange.Stage,
+        of key: SharedExchange.Key,
+        _ number: RequestID
+    ) -> [SharedExchange.Member] {
+        exchanges.take { exchanges in
             guard exchanges[key]?.number == number else { return [] }
-            exchanges[key]?.isAdmitted = true
-            return exchanges[key]?.members.values.compactMap(\.turn) ?? []
+            exchanges[key]?.stage = stage
+            return exchanges[key].map { Array($0.members.values) } ?? []
         }
-        for turn in turns { turn.open() }
     }
 
     /// Removes an exchange all of whose loads have been cancelled, so that no load joins it.
@@ -101,7 +127,8 @@ final class SharedExchanges: Sendable {
         _ isActive: (Set<RequestID>) -> Bool
     ) -> Bool {
         while true {
-            guard let members = members(of: key, number) else { return true }
+            let members = Set(members(of: key, number).map(\.id))
+            guard !members.isEmpty else { return true }
             if isActive(members) { return false }
             let shared = exchanges.take { exchanges -> SharedExchange? in
                 // A load that has joined meanwhile may be active.
@@ -116,17 +143,14 @@ final class SharedExchanges: Sendable {
         }
     }
 
-    private func members(of key: SharedExchange.Key, _ number: RequestID) -> Set<RequestID>? {
-        exchanges.withLock { exchanges in
-            guard let shared = exchanges[key], shared.number == number else { return nil }
-            return Set(shared.members.keys)
-        }
+    private func members(of key: SharedExchange.Key, _ number: RequestID) -> [SharedExchange.Member] {
+        let shared = exchanges.take { $0[key] }
+        guard let shared, shared.number == number else { return [] }
+        return Array(shared.members.values)
     }
 
     private func report(_ progress: TransferProgress, _ key: SharedExchange.Key, _ number: RequestID) {
-        let shared = exchanges.take { $0[key] }
-        guard let shared, shared.number == number else { return }
-        for member in shared.members.values { member.progress?(progress) }
+        for member in members(of: key, number) { member.progress?(progress) }
     }
 
     private func remove(_ key: SharedExchange.Key, _ number: RequestID) -> SharedExchange? {
@@ -187,9 +211,23 @@ private struct SharedExchange {
 
     /// One load that takes part.
     struct Member {
+        let id: RequestID
         let waiter: Waiter
         let progress: TransferProgress.Handler?
-        let turn: TurnSignal?
+        let trace: LoadTrace?
+        /// Signals that the load has its turn.
+        let begin: @Sendable () -> Void
+
+        init<Value>(of call: APICall<Value>, waiter: Waiter) {
+            (id, progress, trace) = (call.id, call.progress, call.trace)
+            self.waiter = waiter
+            begin = call.begin
+        }
+    }
+
+    /// How far the exchange is.
+    enum Stage {
+        case begun, queued, admitted
     }
 
     /// Distinguishes it from a later exchange for the same.
@@ -197,16 +235,25 @@ private struct SharedExchange {
     var members: [RequestID: Member] = [:]
     var task: Task<Void, Never>?
     /// Whether it has left the queue.
-    var isAdmitted = false
+    var stage = Stage.begun
+    /// Emits the events of the exchange.
+    let trace: ExchangeTrace
 
-    init(number: RequestID) {
+    init(number: RequestID, _ trace: ExchangeTrace) {
         self.number = number
+        self.trace = trace
     }
 
     mutating func setTask(_ task: Task<Void, Never>, of number: RequestID) -> Bool {
         guard self.number == number else { return false }
         self.task = task
         return true
+    }
+
+    /// Emits the outcome, and returns it to the loads, which no other load can join any more.
+    func end(with outcome: Outcome) {
+        trace.end(with: outcome, of: members.values.compactMap(\.trace))
+        resumeAll(returning: outcome)
     }
 
     func resumeAll(returning outcome: Outcome) {

@@ -83,8 +83,9 @@ public import Observation
     }
 
     deinit {
-        let cancelled = proxy.context.ownerIsReleased(_loads)
-        guard let path = cancelled.first?.path, weakDelegate != nil else { return }
+        let isMistake = weakDelegate != nil
+        let cancelled = proxy.context.ownerIsReleased(_loads, isMistake: isMistake)
+        guard let path = cancelled.first?.path, isMistake else { return }
         FaultLog.reportRelease(of: type(of: self), path: path)
     }
 

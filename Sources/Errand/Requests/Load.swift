@@ -4,7 +4,9 @@ import Foundation
 @MainActor final class Load<Manager: APIManager> {
     typealias Answer = APIAnswer<Manager.Response>
 
-    let id = RequestID.next()
+    let id: RequestID
+    /// Delivers the events of the load; `nil` without monitors.
+    let trace: LoadTrace?
     let params: LoadParams
     let loginRole: LoginRole
     private let method: HTTPMethod
@@ -25,9 +27,13 @@ import Foundation
         of manager: Manager,
         draft: RequestDraft,
         params: LoadParams,
+        service: APIService?,
         role: LoginRole,
         indicator: (any LoadingIndicator)?
     ) {
+        id = .next()
+        let monitors = manager.proxy.context.monitors
+        trace = monitors.trace(of: id, draft.method, path: draft.path, for: service)
         self.manager = manager
         self.params = params
         loginRole = role
@@ -45,7 +51,8 @@ import Foundation
             endsWithOwner: releasePolicy == .cancel,
             login: login,
             loginRole: loginRole
-        ) { [proxy] in
+        ) { [proxy] isMistake in
+            self.trace?.didCancel(isMistake: isMistake)
             proxy.deliver { self.inScope { self.wasCancelled() } }
         }
     }
@@ -97,6 +104,7 @@ import Foundation
             outcome = file.end(with: outcome, messages: messages).mapError { $0.of(method, path: path) }
             response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
         }
+        trace?.end(outcome.ending)
         publish(outcome.ending)
         guard let manager else {
             removeTemporaryFile()

@@ -26,7 +26,7 @@ extension APIManager {
         case .concurrent: break
         }
         let params = params ?? pager?.params(of: part) ?? .paramSource
-        let load = Load(of: self, draft: draft, params: params, role: role, indicator: indicator)
+        let load = Load(of: self, draft: draft, params: params, service: service, role: role, indicator: indicator)
         (load.progress, load.presentsErrors) = (progress, presentsErrors)
         loads.append(load.id)
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
@@ -36,6 +36,7 @@ extension APIManager {
         let page = Result { () throws(APIError) in
             try pager?.loadWillBegin(load.id, of: part, params: params, from: service)
         }
+        load.trace?.begin()
         if self.progress != nil { self.progress = nil }
         indicator?.showLoading(message)
         send(load, draft, page, to: service)
@@ -82,7 +83,7 @@ extension APIManager {
         if draft.destination != destination { load.temporaryFile = draft.destination.file }
         if let page = try page.get() { draft.add(page) }
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
-        let options = LoadOptions(of: self, load.loginRole)
+        let options = LoadOptions(of: self, load.loginRole, load.trace)
         load.notifiesDelegateOfProgress = reportsProgress
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         try validate(draft.params, prepared.errorMessages)
@@ -174,7 +175,7 @@ extension LoginRole {
 
 extension LoadOptions {
     /// What `request` asks for.
-    @MainActor fileprivate init(of request: BaseAPIRequest, _ loginRole: LoginRole) {
+    @MainActor fileprivate init(of request: BaseAPIRequest, _ loginRole: LoginRole, _ trace: LoadTrace?) {
         self.init(
             priority: request.priority,
             loginRole: loginRole,
@@ -182,7 +183,8 @@ extension LoadOptions {
             extras: Extras(
                 retryPolicy: request.retryPolicy,
                 deadline: request.deadline,
-                acceptedStatuses: request.acceptedStatuses
+                acceptedStatuses: request.acceptedStatuses,
+                trace: trace
             )
         )
     }

@@ -175,6 +175,16 @@ extension APIError {
         return error
     }
 
+    /// This error with the number of its try, and for the first one its time in the queue, in its timings, if it has any.
+    func counted(attempt: Int, queue: Duration? = nil) -> APIError {
+        var error = self
+        if let response { error.details.response = response.counted(attempt: attempt, queue: queue) }
+        guard var cause = underlying as? TransportError, let timings = cause.timings else { return error }
+        cause.timings = timings.counted(attempt: attempt, queue: queue)
+        error.details.underlying = cause
+        return error
+    }
+
     /// This error, with what is known of `cause`.
     func caused(by cause: APIError) -> APIError {
         var error = self

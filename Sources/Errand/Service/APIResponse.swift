@@ -84,6 +84,14 @@ public struct APIResponse: Sendable {
     /// This answer with the code and message of `other`.
     func having(statementOf other: APIResponse) -> APIResponse { having(other.contents.statement) }
 
+    /// This answer with the number of its try, and for the first one its time in the queue, in its timings, if it has any.
+    func counted(attempt: Int, queue: Duration? = nil) -> APIResponse {
+        guard let timings else { return self }
+        var response = self
+        response.contents.timings = timings.counted(attempt: attempt, queue: queue)
+        return response
+    }
+
     /// This answer with its body elsewhere.
     func having(body: Data = Data(), file: URL? = nil) -> APIResponse {
         var answer = HTTPResponse(status: status, headers: headers, body: body, file: file)

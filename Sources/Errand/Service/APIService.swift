@@ -20,6 +20,7 @@ public struct APIService: Sendable {
         var commonHeaders: (@Sendable () async throws -> HTTPHeaders)?
         var commonParams: (@Sendable () async throws -> APIParams?)?
         var adapters = AdapterLists()
+        var monitors: [any APIMonitor] = []
         var envelope: Envelope? = Envelope()
         var failureReader: FailureReader? = .problemDetails
         var timeout: Duration = .seconds(60)
@@ -98,6 +99,14 @@ public struct APIService: Sendable {
         get { contents.adapters }
         set { contents.adapters = newValue }
     }
+    /// Observe the loads and plain calls of this service, after the ``APIProxy/monitors`` of the proxy; none by default.
+    ///
+    /// Retained. Each load has the monitors that are set when it begins.
+    public var monitors: [any APIMonitor] {
+        get { contents.monitors }
+        set { contents.monitors = newValue }
+    }
+
     /// The wrapper of every answer; `nil` decodes answers as a whole.
     ///
     /// A request's value takes precedence.

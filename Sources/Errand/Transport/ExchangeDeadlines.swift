@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Synchronization
 
 /// The monotonic clock, which changes of the date do not affect.
@@ -8,6 +9,19 @@ enum MonotonicClock {
 
     /// The current instant.
     static var now: Instant { Int64(DispatchTime.now().uptimeNanoseconds) }
+}
+
+/// When an exchange began, by both clocks.
+struct ExchangeClock: Sendable {
+    /// By the clock of the machine.
+    let date = Date()
+    /// By the monotonic clock.
+    let instant = MonotonicClock.now
+
+    /// Returns timings without phases of an exchange that ended at `end`.
+    func timings(until end: MonotonicClock.Instant = MonotonicClock.now) -> ExchangeTimings {
+        ExchangeTimings(startedAt: date, total: .nanoseconds(max(0, end - instant)))
+    }
 }
 
 extension Duration {

@@ -21,8 +21,10 @@ final class KeySession: Sendable {
     struct Exchange: Sendable {
         let sealing: TrafficSealing
         let service: APIService
-        let environment: APIEnvironment
-        let clock: any APIClock
+        /// The send that needs the key.
+        let context: AdapterContext
+        var environment: APIEnvironment { context.environment }
+        var clock: any APIClock { context.clock }
     }
 
     private let state = Mutex(KeyState())
@@ -81,12 +83,11 @@ final class KeySession: Sendable {
     }
 
     private func outcome(_ id: RequestID, of step: KeyState.Step, _ exchange: Exchange) async -> Outcome {
-        switch step {
-        case .done(let outcome): return outcome
-        case .start(let run): start(run, exchange)
-        case .wait: break
-        }
-        return await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
+        if case .done(let outcome) = step { return outcome }
+        exchange.context.willWait(for: .key, limit: exchange.sealing.exchangeTimeout)
+        if case .start(let run) = step { start(run, exchange) }
+        let cancelled = Outcome.failure(APIError(.cancelled))
+        let outcome = await withCancellableContinuation(ifCancelled: cancelled) { waiter in
             state.withLock { state in
                 guard state.isRunning else { return state.outcome }
                 state.waiters[id] = waiter
@@ -95,6 +96,8 @@ final class KeySession: Sendable {
         } remove: {
             state.take { $0.waiters.removeValue(forKey: id) }
         }
+        if case .key = outcome { exchange.context.didRenew(.key) }
+        return outcome
     }
 
     // MARK: One exchange

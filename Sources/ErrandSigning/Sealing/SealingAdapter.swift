@@ -13,7 +13,7 @@ struct SealingAdapter: Sendable {
     }
 
     private func exchange(in context: AdapterContext) -> KeySession.Exchange {
-        KeySession.Exchange(sealing: sealing, service: service, environment: context.environment, clock: context.clock)
+        KeySession.Exchange(sealing: sealing, service: service, context: context)
     }
 }
 

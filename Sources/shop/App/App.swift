@@ -6,15 +6,22 @@ import Foundation
     let baseURL: URL
     let proxy: APIProxy
     let account: Account
+    let transport: any HTTPTransport = DefaultTransport.make()
     let wire = Wire()
+    let line = StartingLine()
     let terminal = Terminal()
 
     /// Starts the app for the shop at `baseURL`; the cookies in `cookieFile` are all that remains of an earlier start.
     init(baseURL: URL, cookieFile: URL) {
         self.baseURL = baseURL
-        proxy = APIProxy(transport: wire, cookies: CookieJar(file: cookieFile))
+        proxy = APIProxy(transport: transport, cookies: CookieJar(file: cookieFile), monitors: [wire])
         account = Account(proxy: proxy)
-        proxy.defaultService = .shop(at: baseURL, account: account)
+        proxy.defaultService = .shop(at: baseURL, account: account, line)
+    }
+
+    /// Returns another proxy on the same connections.
+    func proxy(for service: APIService? = nil, clock: any APIClock = SystemClock()) -> APIProxy {
+        APIProxy(service: service, transport: transport, clock: clock, monitors: [wire])
     }
 
     /// Shows the exchanges in the log.

@@ -12,7 +12,7 @@ extension Walk {
         try expect(!app.proxy.cancelRequest(id), "it could be cancelled twice")
         guard case .cancelled = try await screen.update() else { throw StepFailure("the screen heard no cancel") }
         let exchange = try await app.wire.exchange { $0.path.contains("/slow?") }
-        try expect(exchange.error?.kind == .cancelled, "the exchange was not cut off")
+        try expect(exchange.error?.type == .cancelled, "the exchange was not cut off")
         try expect(app.proxy.activeRequests.isEmpty, "the proxy still knows an active request")
     }
 }

@@ -5,7 +5,7 @@ extension Walk {
         let start = try await backstage.log()
         let home = HomeScreen(app)
         // Without this line a request may start late, wait for the relogin of the others, and need no replay.
-        app.wire.gather(home.paths.count)
+        app.line.expect(home.paths.count)
         home.appear()
         try await home.content()
         let log = try await backstage.log().since(start)

@@ -22,7 +22,7 @@ extension Walk {
 
     private func stockScreen(clock: any APIClock = SystemClock(), correctsClock: Bool = false) -> StockScreen {
         let service = APIService.partner(at: app.baseURL, correctsClock: correctsClock)
-        let screen = StockScreen(app, proxy: APIProxy(service: service, transport: app.wire, clock: clock))
+        let screen = StockScreen(app, proxy: app.proxy(for: service, clock: clock))
         screen.appear()
         return screen
     }
@@ -30,7 +30,7 @@ extension Walk {
     /// Sends the last request again, as an attacker would who has recorded it.
     private func expectRefusalOfCopy() async throws {
         guard let request = app.wire.exchanges.last?.request else { throw StepFailure("no request was sent") }
-        _ = try await APIProxy(transport: app.wire).send(request)
+        _ = try await app.proxy().send(request)
         try expect(app.wire.exchanges.last?.code == 40_003, "a copy of a request was accepted")
     }
 }

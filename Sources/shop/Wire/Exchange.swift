@@ -3,39 +3,53 @@ import Foundation
 
 /// One request and its answer, as sent and received.
 struct Exchange: Sendable {
+    /// How it has ended.
+    enum Outcome {
+        case answer(status: Int, body: Data)
+        case failure(APIError)
+    }
+
     let request: HTTPRequest
     /// The path and the query.
     let path: String
     /// The kinds of credentials in the request's headers.
     let credentials: String
-    let result: Result<HTTPResponse, TransportError>
+    let outcome: Outcome
     let duration: Duration
 
-    init(_ request: HTTPRequest, _ result: Result<HTTPResponse, TransportError>, _ duration: Duration) {
+    init(_ request: HTTPRequest, _ outcome: Outcome, _ duration: Duration) {
         self.request = request
         path = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
         let kinds = [("Cookie", "cookie"), ("X-Token", "token"), ("X-Key-ID", "key")]
         let shown = kinds.filter { request.headers[$0.0] != nil }
         credentials = shown.map(\.1).joined(separator: ", ")
-        self.result = result
+        self.outcome = outcome
         self.duration = duration
     }
 }
 
 extension Exchange {
     /// The HTTP status; `nil` without an answer.
-    var status: Int? { try? result.get().status }
+    var status: Int? {
+        guard case .answer(let status, _) = outcome else { return nil }
+        return status
+    }
+
+    /// The body of the answer; `nil` without one.
+    var body: Data? {
+        guard case .answer(_, let body) = outcome else { return nil }
+        return body
+    }
 
     /// The error of the exchange; `nil` with an answer.
-    var error: TransportError? {
-        guard case .failure(let error) = result else { return nil }
+    var error: APIError? {
+        guard case .failure(let error) = outcome else { return nil }
         return error
     }
 
     /// The `errcode` of an answer in an envelope.
     var code: Int? {
-        guard let body = try? result.get().body else { return nil }
-        return (try? JSONDecoder().decode(Code.self, from: body))?.errcode
+        body.flatMap { try? JSONDecoder().decode(Code.self, from: $0) }?.errcode
     }
 
     private struct Code: Decodable {
@@ -63,9 +77,9 @@ extension Table {
             exchange.request.method.rawValue,
             exchange.shownPath,
             exchange.credentials,
-            exchange.outcome,
+            exchange.shownOutcome,
             exchange.code.map(String.init) ?? "",
-            (try? exchange.result.get()).map { String($0.body.count) } ?? "",
+            exchange.body.map { String($0.count) } ?? "",
             String(Int(exchange.duration / .milliseconds(1)))
         )
     }
@@ -75,10 +89,10 @@ extension Exchange {
     /// The beginning of a long path.
     fileprivate var shownPath: String { path.count > 50 ? path.prefix(49) + "…" : path }
 
-    fileprivate var outcome: String {
-        switch result {
-        case .success(let response): String(response.status)
-        case .failure(let error): "\(error.kind)"
+    fileprivate var shownOutcome: String {
+        switch outcome {
+        case .answer(let status, _): String(status)
+        case .failure(let error): (error.underlying as? TransportError).map { "\($0.kind)" } ?? "\(error.type)"
         }
     }
 }

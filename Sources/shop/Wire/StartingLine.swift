@@ -1,8 +1,8 @@
 import Errand
 import Synchronization
 
-/// A barrier that releases requests together when the expected number of them waits.
-final class StartingLine: Sendable {
+/// A barrier that releases requests together when the expected number of them waits; the last adapter of a service.
+final class StartingLine: RequestAdapter {
     private struct State {
         var expected = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -15,8 +15,12 @@ final class StartingLine: Sendable {
         state.withLock { $0.expected = count }
     }
 
+    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+        await cross()
+    }
+
     /// Waits for the expected requests; returns at once when none is expected, or when a waiting one is cancelled.
-    func cross() async {
+    private func cross() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOpen = state.withLock { state in

@@ -1,25 +1,23 @@
 import Errand
 import Synchronization
 
-/// The proxy's transport: records every exchange, and sends requests with the default transport.
-final class Wire: HTTPTransport {
-    private let network: any HTTPTransport = DefaultTransport.make()
-    var capacity: TransportCapacity { network.capacity }
-    private let line = StartingLine()
-    private let log = Mutex<[Exchange]>([])
+/// Records every exchange of the proxies that it monitors.
+final class Wire: APIMonitor {
+    private struct State {
+        /// The exchanges under way, by load.
+        var open: [RequestID: (request: HTTPRequest, start: ContinuousClock.Instant)] = [:]
+        var ended: [Exchange] = []
+    }
+
+    private let state = Mutex(State())
     private let (endings, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// The exchanges that have ended since the log was cleared, in the order of their endings.
-    var exchanges: [Exchange] { log.withLock { $0 } }
+    var exchanges: [Exchange] { state.withLock(\.ended) }
 
     /// Clears the log.
     func forget() {
-        log.withLock { $0 = [] }
-    }
-
-    /// Sends the next `count` requests together, when all of them are ready.
-    func gather(_ count: Int) {
-        line.expect(count)
+        state.withLock { $0.ended = [] }
     }
 
     /// Waits for an exchange that satisfies the condition, and returns the first one.
@@ -31,26 +29,24 @@ final class Wire: HTTPTransport {
         throw CancellationError()
     }
 
-    func send(
-        _ request: HTTPRequest,
-        progress: TransferProgress.Handler?
-    ) async throws(TransportError) -> HTTPResponse {
-        await line.cross()
-        let start = ContinuousClock.now
-        let result = await result(of: request, progress)
-        log.withLock { $0.append(Exchange(request, result, start.duration(to: .now))) }
-        news.yield()
-        return try result.get()
+    func observe(_ event: APIEvent) {
+        switch event.kind {
+        case .requestMade(let request): state.withLock { $0.open[event.id] = (request, event.time) }
+        case .redirected(let response): end(event, with: .answer(status: response.status, body: response.body))
+        case .answered(let response): end(event, with: .answer(status: response.status, body: response.body))
+        case .failed(let error): end(event, with: .failure(error))
+        // The exchange of a load that is cancelled does not end before the load.
+        case .ended: end(event, with: .failure(APIError(.cancelled)))
+        default: break
+        }
     }
 
-    private func result(
-        of request: HTTPRequest,
-        _ progress: TransferProgress.Handler?
-    ) async -> Result<HTTPResponse, TransportError> {
-        do throws(TransportError) {
-            return .success(try await network.send(request, progress: progress))
-        } catch {
-            return .failure(error)
+    private func end(_ event: APIEvent, with outcome: Exchange.Outcome) {
+        let isOpen = state.withLock { state in
+            guard let (request, start) = state.open.removeValue(forKey: event.id) else { return false }
+            state.ended.append(Exchange(request, outcome, start.duration(to: event.time)))
+            return true
         }
+        if isOpen { news.yield() }
     }
 }

@@ -12,8 +12,10 @@ struct CurlAnswer: ~Copyable {
     private var readBytes = 0
     private var writer: HTTPBodyWriter?
     private var file: URL?
-    private var receivedBytes: Int64 = 0
-    private var decodedBytes: Int64 = 0
+    /// The bytes of the body as received, without the framing of chunks.
+    private(set) var receivedBytes: Int64 = 0
+    /// The bytes of the decoded body.
+    private(set) var decodedBytes: Int64 = 0
 
     init(to request: HTTPRequest, progress: TransferProgress.Handler?) {
         self.request = request
@@ -25,6 +27,18 @@ struct CurlAnswer: ~Copyable {
         guard block.isComplete, block.isHTTP2, decoder?.isBusy != true else { return false }
         return !hasBody || layout.contentLength == receivedBytes
     }
+
+    /// Whether a line of the answer, or of a 1xx answer before it, has been received.
+    var hasBegun: Bool { block.receivedBytes > 0 }
+
+    /// Whether status and headers are complete.
+    var hasHead: Bool { block.isComplete }
+
+    /// The bytes of the head; see ``CurlHeaderBlock/headBytes``.
+    var headBytes: Int { block.headBytes }
+
+    /// Returns status and headers, when they are complete.
+    func head() -> TransportEvent { .head(status: block.status, headers: block.headers()) }
 
     private var hasBody: Bool { request.method.isAnsweredWithBody(block.status) }
 
@@ -75,8 +89,8 @@ struct CurlAnswer: ~Copyable {
         }
         let unread = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(readBytes))
         var rest = unread
+        defer { receivedBytes += Int64(unread.count - rest.count) }
         let isDecoded = try decoder.decode(&rest, within: &budget) { part throws(TransportError) in try append(part) }
-        receivedBytes += Int64(unread.count - rest.count)
         readBytes = isDecoded ? max(0, readBytes - bytes.count) : readBytes + unread.count - rest.count
         return isDecoded
     }

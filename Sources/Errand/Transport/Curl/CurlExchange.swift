@@ -18,29 +18,25 @@ final class CurlExchange: @unchecked Sendable {
     var stage = Stage.new
     /// The host, once the exchange has started.
     var host: CurlHost?
-    /// Whether the answer was sent over HTTP/2.
-    var isMultiplexed = false
     /// The index among the running exchanges.
     var index = 0
     /// Resumed once, by ``complete()``.
     var continuation: UnsafeContinuation<Void, Never>?
     private(set) var upload: CurlUpload
     private(set) var attempts = 0
+    private(set) var answer: CurlAnswer
+    private(set) var marks = CurlMarks()
 
-    private var answer: CurlAnswer
+    private var timings: ExchangeTimings?
+    private var isMultiplexed = false
+    private var reported: ReportedEvents
     private var failure: TransportError?
-    private var deadlines: ExchangeDeadlines
-    private var alarm: CurlAlarm?
+    private var deadlines: CurlDeadlines
     private var backlog: CurlBacklog?
     /// Resumes an upload that waits for the bytes of a stream; `nil` for a body without streams.
     private var loop: CurlLoop?
-    private var budget = DecodingBudget()
-    /// The loop's turn in which ``budget`` is valid.
-    private var budgetTurn = 0
-    private var hasEarlyAnswer = false
+    private var budget = CurlBudget()
     private let isComplete = Atomic(false)
-    /// The timeout, in nanoseconds, of an upload whose complete answer has been received before the body was sent.
-    private static let earlyAnswerTimeout: Int64 = 500_000_000
 
     /// Creates an exchange for `request`, which has passed its validation, and starts its deadlines.
     ///
@@ -54,7 +50,8 @@ final class CurlExchange: @unchecked Sendable {
         upload = try CurlUpload(request, progress: progress)
         headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)
         answer = CurlAnswer(to: request, progress: progress)
-        deadlines = ExchangeDeadlines(request)
+        deadlines = CurlDeadlines(request)
+        reported = ReportedEvents(request)
     }
 
     /// The handle, while the exchange runs.
@@ -63,14 +60,32 @@ final class CurlExchange: @unchecked Sendable {
         return handle
     }
 
+    /// Reports that the request has been sent, once it has.
+    func reportSent() {
+        guard reported.awaitsSent, let handle, isSent(on: handle.easy), reported.addSent() else { return }
+        request.observer?(.sent)
+    }
+
+    /// Returns whether libcurl has sent the last byte of the request.
+    func isSent(on easy: CurlEasy) -> Bool {
+        guard easy.number(.requestSize) > marks.earlierRequestBytes else { return false }
+        return upload.isComplete(after: easy.size(.sizeUpload) ?? 0)
+    }
+
     /// The next instant at which a deadline can pass.
     var nextDeadline: MonotonicClock.Instant { deadlines.next }
 
     /// Called when the loop starts the exchange, with the parts of the loop that the exchange changes.
     func begin(alarm: CurlAlarm, backlog: CurlBacklog, on loop: CurlLoop) {
-        (self.alarm, self.backlog) = (alarm, backlog)
+        self.backlog = backlog
         if request.body.isStreamed { self.loop = loop }
-        alarm.set(deadlines.next)
+        deadlines.begin(with: alarm)
+        beginTransfer()
+    }
+
+    /// Called when the loop gives the transfer to libcurl, for which it may be started again.
+    func beginTransfer() {
+        marks.transferBegan = deadlines.now
     }
 
     // MARK: Callbacks of libcurl
@@ -79,6 +94,7 @@ final class CurlExchange: @unchecked Sendable {
     func beginAttempt() -> Bool {
         perform { exchange throws(TransportError) in
             exchange.attempts += 1
+            exchange.marks.beginRequest(of: exchange)
             guard exchange.attempts <= exchange.allowedAttempts else {
                 throw TransportError(.connectionLost, "the connection ended before an answer began")
             }
@@ -97,7 +113,15 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Receives one header line; `false` ends the exchange.
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
-        perform { exchange throws(TransportError) in try exchange.answer.receive(headerLine: line) }
+        perform { exchange throws(TransportError) in
+            try exchange.answer.receive(headerLine: line)
+            if exchange.reported.awaitsHead, exchange.answer.hasHead { exchange.reportHead() }
+        }
+    }
+
+    @inline(never) private func reportHead() {
+        reportSent()
+        if reported.addHead() { request.observer?(answer.head()) }
     }
 
     /// Receives bytes of the answer's body; `nil` ends the exchange.
@@ -105,12 +129,10 @@ final class CurlExchange: @unchecked Sendable {
     /// - Returns: Whether all of them are decoded. If not, the loop resumes the transfer in its next turn, and libcurl passes
     ///   the same bytes again.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool? {
-        if let backlog, backlog.turn != budgetTurn {
-            (budget, budgetTurn) = (DecodingBudget(), backlog.turn)
-        }
+        if let backlog { budget.renew(in: backlog.turn) }
         var isDecoded = false
         let isSuccess = perform { exchange throws(TransportError) in
-            isDecoded = try exchange.answer.receive(body: bytes, within: &exchange.budget)
+            isDecoded = try exchange.answer.receive(body: bytes, within: &exchange.budget.decoding)
         }
         if isSuccess, !isDecoded { backlog?.add(self) }
         return isSuccess ? isDecoded : nil
@@ -139,24 +161,15 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Performs one step of the exchange; `false` when it failed.
     private func perform(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {
-        if let alarm { deadlines.restartTimeout(at: alarm.now) }
+        deadlines.restartTimeout()
         do throws(TransportError) {
             try step(self)
-            checkForEarlyAnswer()
+            if upload.isIncomplete, answer.isWholeOverHTTP2 { deadlines.limitUpload() }
             return true
         } catch {
             fail(error)
             return false
         }
-    }
-
-    /// Limits the timeout when the answer is complete before the request: libcurl 7.88 waits forever for an HTTP/2 server that
-    /// has answered and does not receive the rest of the body.
-    private func checkForEarlyAnswer() {
-        guard !hasEarlyAnswer, upload.isIncomplete, answer.isWholeOverHTTP2 else { return }
-        hasEarlyAnswer = true
-        deadlines.limitTimeout(to: Self.earlyAnswerTimeout)
-        alarm?.set(deadlines.next)
     }
 
     // MARK: The end
@@ -171,7 +184,7 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Called when a deadline has passed at `now`.
     func expire(at now: MonotonicClock.Instant) {
-        guard !hasEarlyAnswer else { return succeed() }
+        guard !deadlines.hasEarlyAnswer else { return succeed() }
         if let error = deadlines.error(at: now) { fail(error) }
     }
 
@@ -180,10 +193,19 @@ final class CurlExchange: @unchecked Sendable {
         _ = perform { exchange throws(TransportError) in try exchange.answer.end() }
     }
 
+    /// Reads what libcurl has measured, before the transfer ends on `handle`.
+    func measure(on handle: CurlHandle) {
+        let version = handle.easy.number(.httpVersion)
+        isMultiplexed = version >= CurlValue.httpVersion2_0
+        if version > 0 { host?.isMultiplexed = isMultiplexed }
+        timings = CurlTimings(of: self, on: handle, version: version).timings()
+    }
+
     /// Returns the exchange to its caller; the loop does not use it any more.
     func complete() {
         upload.stop()
         loop = nil
+        timings = timings ?? marks.clock.timings()
         guard case .file = request.destination else { return resume() }
         // Waiting for the disk would block the loop or a thread of the concurrency pool.
         DispatchQueue(label: "errand.file").async { [self] in
@@ -214,9 +236,12 @@ final class CurlExchange: @unchecked Sendable {
     /// - Throws: The error with which the exchange ended.
     func response() throws(TransportError) -> HTTPResponse {
         precondition(isComplete.load(ordering: .acquiring), "the answer was requested before the exchange was complete")
-        if let failure { throw failure }
+        if var failure {
+            failure.timings = timings
+            throw failure
+        }
         var response = try answer.response()
-        response.isMultiplexed = isMultiplexed
+        (response.isMultiplexed, response.timings) = (isMultiplexed, timings)
         return response
     }
 }

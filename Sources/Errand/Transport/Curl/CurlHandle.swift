@@ -9,7 +9,7 @@ final class CurlHandle {
     /// The current exchange.
     private(set) var exchange: CurlExchange?
     private let errorText: UnsafeMutablePointer<CChar>
-    private let connecting: UnsafeMutablePointer<UInt8>
+    private let connection: UnsafeMutablePointer<CurlConnecting>
     /// Whether libcurl reports a connection before it sends a request on it (7.80).
     private let supportsPrereq: Bool
     private let proxy: TransportConfiguration.Proxy
@@ -38,9 +38,9 @@ final class CurlHandle {
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         proxy = configuration.proxy
-        connecting = .allocate(capacity: 1)
-        connecting.initialize(to: 0)
-        easy.observeConnecting(connecting)
+        connection = .allocate(capacity: 1)
+        connection.initialize(to: CurlConnecting())
+        easy.observeConnecting(connection)
         supportsPrereq = easy.setCallbacks()
         try easy.apply(configuration, caBundle: caBundle)
         easy.setCallbackContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
@@ -49,14 +49,14 @@ final class CurlHandle {
     deinit {
         easy.free()
         errorText.deallocate()
-        connecting.deallocate()
+        connection.deallocate()
     }
 
     /// Prepares the transfer of `exchange`.
     func begin(_ exchange: CurlExchange) {
         self.exchange = exchange
         errorText.pointee = 0
-        connecting.pointee = 0
+        connection.pointee = CurlConnecting()
         easy.apply(exchange)
         easy.set(.httpVersion, to: httpVersion(for: exchange))
         let target = requestTarget(of: exchange)
@@ -91,7 +91,7 @@ final class CurlHandle {
     /// Called before the request is sent on a connection; `false` ends the exchange.
     func beginAttempt() -> Bool {
         guard let exchange, exchange.beginAttempt() else { return false }
-        connecting.pointee = 0
+        connection.pointee.step = 0
         // The environment may exclude the host from the proxy. Before 8.7, libcurl does not report that, and keeps the path.
         if awaitsTarget, easy.number(.usedProxy) == 0 { easy.set(.requestTarget, to: exchange.url.target) }
         return true
@@ -106,7 +106,7 @@ final class CurlHandle {
 
     /// Whether the exchange waits for a connection that another exchange opens.
     var isWaitingForConnection: Bool {
-        connectionWaitEnd != .max && exchange?.attempts == 0 && connecting.pointee == 0
+        connectionWaitEnd != .max && exchange?.attempts == 0 && connection.pointee.step == 0
     }
 
     /// Sets the end of the wait; `.max` when there is nothing to wait for.
@@ -117,6 +117,7 @@ final class CurlHandle {
     /// Ends the wait: libcurl opens a connection for the exchange when it is started the next time.
     func stopWaitingForConnection() {
         connectionWaitEnd = .max
+        exchange?.beginTransfer()
         easy.set(.pipeWait, to: 0)
     }
 
@@ -128,11 +129,15 @@ final class CurlHandle {
     }
 
     /// Whether the transfer looks up a name.
-    var isLookingUp: Bool { connecting.pointee == CurlConnecting.lookup }
+    var isLookingUp: Bool { connection.pointee.step == CurlConnecting.lookup }
+
+    /// The steps to connect of the current transfer.
+    var connecting: CurlConnecting { connection.pointee }
 
     /// Removes the exchange; the transfer ends, without a connection, when its lookup does.
     func abandon() {
-        connecting.pointee = CurlConnecting.abandoned
+        exchange?.measure(on: self)
+        connection.pointee.step = CurlConnecting.abandoned
         easy.set(.connectTimeoutMS, to: Int(Int32.max))
         end()
     }

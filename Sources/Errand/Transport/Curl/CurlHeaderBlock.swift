@@ -15,6 +15,8 @@ struct CurlHeaderBlock {
     private var lastField: Int?
     /// The bytes of all received lines, those of 1xx answers and trailers included.
     private(set) var receivedBytes = 0
+    /// The bytes of the last status line and its header lines, with the empty line at their end.
+    private(set) var headBytes = 0
 
     /// Whether the final answer's block is complete.
     var isComplete: Bool { part == .trailers }
@@ -31,6 +33,7 @@ struct CurlHeaderBlock {
     mutating func append(_ line: UnsafeRawBufferPointer) throws(TransportError) {
         receivedBytes += line.count
         guard part != .trailers else { return }
+        headBytes = part == .statusLine ? line.count : headBytes + line.count
         let text = line.withoutEndOfLine
         // RFC 9110 section 5.5: a bare CR is dangerous, because some recipients end the line there.
         guard text.before(Byte.carriageReturn).count == text.count else { throw Self.malformed }

@@ -17,6 +17,9 @@ enum CurlLibrary {
     /// Whether ``CurlInfo/usedProxy`` is known.
     static let reportsUsedProxy = versionNumber >= 0x08_0700
 
+    /// Whether ``CurlInfo/requestSize`` counts all bytes of bodies; otherwise only those that are sent with the header lines.
+    static let countsBodiesOfRequests = versionNumber >= 0x08_0700
+
     /// Returns libcurl's number of an option; -1 when it has no option of that name.
     static func optionNumber(named name: String) -> Int32 {
         curlrt_option_number(name)
@@ -123,6 +126,17 @@ struct CurlEasy: Equatable {
         curlrt_easy_number(pointer, info.number)
     }
 
+    /// Returns a size, an identifier or a time that libcurl reports for the transfer; `nil` when it does not know it.
+    func size(_ info: CurlSizeInfo) -> Int64? {
+        let value = curlrt_easy_size(pointer, info.number)
+        return value >= 0 ? value : nil
+    }
+
+    /// Returns text that libcurl reports for the transfer; empty when there is none.
+    func text(_ info: CurlInfo) -> String {
+        curlrt_easy_text(pointer, info.number).map { String(cString: $0) } ?? ""
+    }
+
     /// Sets a number.
     ///
     /// - Returns: Whether this libcurl has the option and accepts the number.
@@ -172,10 +186,10 @@ struct CurlEasy: Equatable {
         CurlCode(rawValue: curlrt_easy_resume(pointer))
     }
 
-    /// Sets `connecting` to a ``CurlConnecting`` whenever the transfer starts a name lookup or opens a socket, and makes its
-    /// sockets close-on-exec.
-    func observeConnecting(_ connecting: UnsafeMutablePointer<UInt8>) {
-        curlrt_easy_observe_connecting(pointer, connecting)
+    /// Changes `connecting` whenever the transfer starts a name lookup or opens a socket, and makes its sockets close-on-exec.
+    func observeConnecting(_ connecting: UnsafeMutablePointer<CurlConnecting>) {
+        let steps = UnsafeMutableRawPointer(connecting).assumingMemoryBound(to: curlrt_connecting.self)
+        curlrt_easy_observe_connecting(pointer, steps)
     }
 }
 

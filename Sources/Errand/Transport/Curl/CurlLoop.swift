@@ -17,6 +17,7 @@ final class CurlLoop: @unchecked Sendable {
     private var abandoned: [CurlHandle] = []
     private let alarm = CurlAlarm()
     private let backlog = CurlBacklog()
+    private var hasObservers = false
 
     /// Starts the loop's thread; `nil` when libcurl has no memory or no descriptor for it.
     init?(_ configuration: TransportConfiguration, caBundle: CurlCABundle) {
@@ -88,6 +89,7 @@ final class CurlLoop: @unchecked Sendable {
             let postponed = backlog.beginTurn()
             multi.perform()
             postponed.forEach(resume)
+            if hasObservers { running.forEach { $0.reportSent() } }
             collectFinished()
             checkDeadlines()
         }
@@ -121,6 +123,7 @@ final class CurlLoop: @unchecked Sendable {
         exchange.host = hosts[exchange.url.origin]
         exchange.begin(alarm: alarm, backlog: backlog, on: self)
         handle.begin(exchange)
+        hasObservers = hasObservers || exchange.request.observer != nil
         exchange.stage = .running(handle)
         exchange.index = running.count
         running.append(exchange)
@@ -143,8 +146,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private func collectFinished() {
         while let (easy, code) = multi.nextFinished() {
-            guard let context = easy.privatePointer else { continue }
-            let handle = Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
+            guard let handle = CurlHandle.at(easy.privatePointer) else { continue }
             guard let exchange = handle.exchange else {
                 multi.remove(easy)
                 abandoned.removeAll { $0 === handle }
@@ -201,9 +203,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func remove(_ exchange: CurlExchange, from handle: CurlHandle) {
-        let version = handle.easy.number(.httpVersion)
-        exchange.isMultiplexed = version >= CurlValue.httpVersion2_0
-        if version > 0 { exchange.host?.isMultiplexed = exchange.isMultiplexed }
+        exchange.measure(on: handle)
         multi.remove(handle.easy)
         handle.end()
         if handle.isReusable(after: exchange) { idle.append(handle) }

@@ -59,6 +59,18 @@ final class CurlAlarm {
     }
 }
 
+/// How much one exchange may decode in the current turn of its loop.
+struct CurlBudget {
+    var decoding = DecodingBudget()
+    private var turn = 0
+
+    /// Renews the budget if another turn has started.
+    mutating func renew(in turn: Int) {
+        guard turn != self.turn else { return }
+        (decoding, self.turn) = (DecodingBudget(), turn)
+    }
+}
+
 /// The exchanges whose received bytes are not all decoded; used only on the loop's thread.
 ///
 /// In each turn of the loop, an exchange decodes a limited amount, so that the other exchanges, deadlines and cancellations

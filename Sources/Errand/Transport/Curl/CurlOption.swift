@@ -96,10 +96,14 @@ extension CurlOption where Value == CurlPrereqFunction {
 enum CurlValue {
     /// `CURLPROTO_HTTP | CURLPROTO_HTTPS`.
     static let protocolsHTTPAndHTTPS = 1 | 2
+    /// `CURL_HTTP_VERSION_1_0`.
+    static let httpVersion1_0 = 1
     /// `CURL_HTTP_VERSION_1_1`.
     static let httpVersion1_1 = 2
     /// `CURL_HTTP_VERSION_2_0`, as ``CurlInfo/httpVersion`` reports HTTP/2.
     static let httpVersion2_0 = 3
+    /// `CURL_HTTP_VERSION_3`.
+    static let httpVersion3 = 30
     /// `CURL_HTTP_VERSION_2TLS`: HTTP/2 over TLS where the server supports it, HTTP/1.1 otherwise.
     static let httpVersion2TLS = 4
     /// `CURL_SSLVERSION_TLSv1_2`, the oldest version.
@@ -116,22 +120,17 @@ enum CurlMultiOption: Int32 {
     case resolveThreadsMax = 20
 }
 
-/// The last step of a transfer to connect, as `curlrt_easy_observe_connecting` reports it; 0 before the first one.
-enum CurlConnecting {
+/// The steps of a transfer to connect, in the layout of `curlrt_connecting`; instants are 0 for steps that did not occur.
+struct CurlConnecting {
     static let lookup: UInt8 = 1
     /// Set for a transfer that may not continue to connect.
     static let abandoned: UInt8 = 3
-}
 
-/// A number that libcurl reports for a transfer (`CURLINFO`), by its number in libcurl's ABI.
-struct CurlInfo {
-    let number: Int32
-
-    /// The `errno` of the last failed connect (`CURLINFO_OS_ERRNO`).
-    static let osErrno = CurlInfo(number: 0x20_0000 + 25)
-    /// The HTTP version of the answer, 0 for none (`CURLINFO_HTTP_VERSION`).
-    static let httpVersion = CurlInfo(number: 0x20_0000 + 46)
-    /// 1 if the connection leads to a proxy server, since 8.7 (`CURLINFO_USED_PROXY`).
-    static let usedProxy = CurlInfo(number: 0x20_0000 + 66)
+    /// The last step; 0 before the first one.
+    var step: UInt8 = 0
+    /// The start of the last name lookup.
+    var lookupBegan: MonotonicClock.Instant = 0
+    /// The first socket.
+    var socketOpened: MonotonicClock.Instant = 0
 }
 #endif

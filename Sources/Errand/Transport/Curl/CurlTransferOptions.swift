@@ -154,15 +154,18 @@ private let seekFunction: CurlSeekFunction = { context, offset, origin in
 
 /// Called before the request is sent on a connection.
 private let prereqFunction: CurlPrereqFunction = { context, _, _, _, _ in
-    handle(context)?.beginAttempt() == true ? 0 : 1
+    CurlHandle.at(context)?.beginAttempt() == true ? 0 : 1
 }
 
 private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
-    handle(context)?.exchange
+    CurlHandle.at(context)?.exchange
 }
 
-private func handle(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
-    guard let context else { return nil }
-    return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
+extension CurlHandle {
+    /// The handle at the address that is the context of its transfer.
+    static func at(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
+        guard let context else { return nil }
+        return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()
+    }
 }
 #endif

@@ -22,7 +22,10 @@ struct CurlUpload: ~Copyable {
     let memory: UnsafeRawBufferPointer?
     private var reader: HTTPBodyReader
     private let progress: TransferProgress.Handler?
-    private var sentBytes: Int64 = 0
+    /// The bytes that libcurl has read, of a body that is sent in parts.
+    private(set) var sentBytes: Int64 = 0
+    /// When libcurl read the last byte, of a body that is sent in parts.
+    private(set) var endedAt: MonotonicClock.Instant?
     private var isAtEnd = false
 
     /// Whether there is a body, possibly without bytes.
@@ -30,6 +33,9 @@ struct CurlUpload: ~Copyable {
 
     /// Whether some of the bytes have not been sent, of a body that is sent in parts.
     var isIncomplete: Bool { memory == nil && totalBytes.map { sentBytes < $0 } ?? !isAtEnd }
+
+    /// Returns whether the body is sent when libcurl has sent `bytes` of it.
+    func isComplete(after bytes: Int64) -> Bool { totalBytes.map { bytes >= $0 } ?? isAtEnd }
 
     /// Measures the body of `request`, and reads it when it is small.
     ///
@@ -61,6 +67,7 @@ struct CurlUpload: ~Copyable {
         guard let count = try reader.read(into: buffer, ready: ready()) else { return nil }
         sentBytes += Int64(count)
         isAtEnd = count == 0
+        if !isIncomplete { endedAt = endedAt ?? MonotonicClock.now }
         if count > 0 {
             progress?(TransferProgress(.upload, completedBytes: sentBytes, totalBytes: totalBytes))
         }
@@ -76,7 +83,7 @@ struct CurlUpload: ~Copyable {
     mutating func rewind(isRepeatable: Bool) -> Bool {
         guard isRepeatable || sentBytes == 0 else { return false }
         reader.rewind()
-        (sentBytes, isAtEnd) = (0, false)
+        (sentBytes, isAtEnd, endedAt) = (0, false, nil)
         return true
     }
 

@@ -24,7 +24,8 @@ final class URLSessionExchange: Sendable {
     private let progress: TransferProgress.Handler?
     private let queues: URLSessionQueues
     private let timer: ExchangeTimer
-    private let state = Mutex(URLSessionExchangeState())
+    private let clock: ExchangeClock
+    private let state: Mutex<URLSessionExchangeState>
 
     /// Measures the body and starts the deadlines.
     ///
@@ -32,8 +33,11 @@ final class URLSessionExchange: Sendable {
     init(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler?,
-        queues: URLSessionQueues
+        queues: URLSessionQueues,
+        clock: ExchangeClock
     ) throws(TransportError) {
+        self.clock = clock
+        state = Mutex(URLSessionExchangeState(request, clock))
         self.request = request
         self.progress = progress
         self.queues = queues
@@ -65,6 +69,7 @@ final class URLSessionExchange: Sendable {
             try state.receive(status: status, headers: headers, for: request)
             return nil
         }
+        reportEvents()
     }
 
     /// Receives decoded bytes of the answer's body.
@@ -76,9 +81,11 @@ final class URLSessionExchange: Sendable {
     /// Receives the number of bytes of the request's body that have been sent, in all attempts.
     func didSend(_ bytes: Int64) {
         timer.restartTimeout()
-        advance { [bodyBytes] _ in
-            TransferProgress(.upload, completedBytes: min(bytes, bodyBytes), totalBytes: bodyBytes)
+        advance { [bodyBytes] state in
+            state.receive(sentBytes: bytes)
+            return TransferProgress(.upload, completedBytes: min(bytes, bodyBytes), totalBytes: bodyBytes)
         }
+        reportEvents()
     }
 
     /// Whether the exchange has neither received a head nor ended.
@@ -92,9 +99,11 @@ final class URLSessionExchange: Sendable {
     }
 
     #if !canImport(FoundationNetworking)
-    /// Receives the name of the protocol of the connection (RFC 7301), such as `h2`.
-    func receive(protocolName: String?) {
-        state.withLock { $0.receive(protocolName: protocolName) }
+    /// Receives what the session has measured of the last transaction.
+    func receive(_ metrics: URLSessionTaskTransactionMetrics) {
+        var measured = clock.timings()
+        measured.add(metrics)
+        state.withLock { [measured] in $0.receive(measured) }
     }
     #endif
 
@@ -119,6 +128,12 @@ final class URLSessionExchange: Sendable {
         } catch {
             fail(error)
         }
+    }
+
+    /// Reports new events to the request's observer; called on the queue of the callbacks, as for progress.
+    private func reportEvents() {
+        guard let observer = request.observer else { return }
+        state.withLock { [bodyBytes] in $0.events(bodyBytes: bodyBytes) }.forEach(observer)
     }
 
     private func end(

@@ -25,6 +25,17 @@ struct URLSessionExchangeState: ~Copyable {
     private var writer: HTTPBodyWriter?
     private var receivedBytes: Int64 = 0
     private var expectedBytes: Int64?
+    private let clock: ExchangeClock
+    private var headAt: MonotonicClock.Instant?
+    private var measured: ExchangeTimings?
+    private var sentBytes: Int64 = 0
+    private var reported: ReportedEvents
+
+    /// Creates the state of an exchange of `request`, which began as `clock` shows.
+    init(_ request: HTTPRequest, _ clock: ExchangeClock) {
+        self.clock = clock
+        reported = ReportedEvents(request)
+    }
 
     /// Stores the caller; returns the outcome instead if the exchange has ended.
     mutating func begin(_ continuation: Continuation) -> Outcome? {
@@ -53,7 +64,24 @@ struct URLSessionExchangeState: ~Copyable {
         (head.status, head.headers) = (status, headers)
         expectedBytes = try Self.decodedLength(headers, hasBody: request.method.isAnsweredWithBody(status))
         writer = try HTTPBodyWriter(request, status: status, expected: expectedBytes)
-        phase = .receiving
+        (phase, headAt) = (.receiving, MonotonicClock.now)
+    }
+
+    /// Receives the number of bytes of the request's body that have been sent.
+    mutating func receive(sentBytes: Int64) {
+        self.sentBytes = sentBytes
+    }
+
+    /// Returns the events to report now, of a request whose body has so many bytes.
+    ///
+    /// `URLSession` does not report the end of a request without a body: it is reported with the head.
+    mutating func events(bodyBytes: Int64) -> [TransportEvent] {
+        guard phase != .ended else { return [] }
+        var events: [TransportEvent] = []
+        let isSent = bodyBytes > 0 ? sentBytes >= bodyBytes : phase == .receiving
+        if isSent, reported.addSent() { events.append(.sent) }
+        if phase == .receiving, reported.addHead() { events.append(.head(status: head.status, headers: head.headers)) }
+        return events
     }
 
     /// Returns the number of bytes of the decoded body; `nil` when unknown.
@@ -67,9 +95,10 @@ struct URLSessionExchangeState: ~Copyable {
     }
 
     #if !canImport(FoundationNetworking)
-    /// Receives the name of the protocol of the connection (RFC 7301), such as `h2`.
-    mutating func receive(protocolName: String?) {
-        head.isMultiplexed = protocolName == "h2" || protocolName == "h3"
+    /// Receives what the session has measured.
+    mutating func receive(_ measured: ExchangeTimings) {
+        head.isMultiplexed = measured.protocolName == "h2" || measured.protocolName == "h3"
+        self.measured = measured
     }
     #endif
 
@@ -90,12 +119,26 @@ struct URLSessionExchangeState: ~Copyable {
     /// Ends the exchange with the outcome that `outcome` returns; `nil` if it has ended already.
     mutating func end(outcome decide: (inout URLSessionExchangeState) -> Outcome) -> Ending? {
         guard phase != .ended else { return nil }
-        let outcome = decide(&self)
+        let outcome = decide(&self).having(timings())
         let ending = Ending(outcome: outcome, continuation: continuation, cancelTask: cancelTask)
         phase = .ended
         (self.outcome, continuation, cancelTask) = (outcome, nil, nil)
         writer = nil
         return ending
+    }
+
+    private func timings() -> ExchangeTimings {
+        let now = MonotonicClock.now
+        var timings = clock.timings(until: now)
+        if var measured {
+            measured.total = timings.total
+            timings = measured
+        }
+        guard let headAt else { return timings }
+        // Where the session measures nothing, the body begins when its head is complete.
+        if measured == nil { timings.body = .nanoseconds(now - headAt) }
+        timings.decodedBodyBytes = receivedBytes
+        return timings
     }
 
     private mutating func answer() -> Outcome {
@@ -105,6 +148,20 @@ struct URLSessionExchangeState: ~Copyable {
             head.body = writer?.body ?? Data()
             return .success(head)
         } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension Result<HTTPResponse, TransportError> {
+    /// This outcome with `timings`.
+    fileprivate func having(_ timings: ExchangeTimings) -> Self {
+        switch self {
+        case .success(var answer):
+            answer.timings = timings
+            return .success(answer)
+        case .failure(var error):
+            error.timings = timings
             return .failure(error)
         }
     }

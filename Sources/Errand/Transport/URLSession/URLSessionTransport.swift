@@ -52,9 +52,18 @@ public final class URLSessionTransport: HTTPTransport {
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {
+        let clock = ExchangeClock()
         try request.validate()
-        guard !request.body.isStreamed else { return try await sendFiles(of: request, progress) }
-        let exchange = try URLSessionExchange(request, progress: progress, queues: queues)
+        guard request.body.isStreamed else { return try await send(request, progress, clock) }
+        return try await sendFiles(of: request, progress, clock)
+    }
+
+    private func send(
+        _ request: HTTPRequest,
+        _ progress: TransferProgress.Handler?,
+        _ clock: ExchangeClock
+    ) async throws(TransportError) -> HTTPResponse {
+        let exchange = try URLSessionExchange(request, progress: progress, queues: queues, clock: clock)
         let urlRequest = try URLRequest(exchange)
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -69,16 +78,16 @@ public final class URLSessionTransport: HTTPTransport {
     /// Sends a request with its streams in temporary files.
     private func sendFiles(
         of request: HTTPRequest,
-        _ progress: TransferProgress.Handler?
+        _ progress: TransferProgress.Handler?,
+        _ clock: ExchangeClock
     ) async throws(TransportError) -> HTTPResponse {
-        let start = MonotonicClock.now
         let body = try await StoredBody.make(of: request)
         defer { withExtendedLifetime(body) {} }
         var request = request
         // The deadline is that of both steps.
-        request.deadline = request.deadline.map { $0 - .nanoseconds(MonotonicClock.now - start) }
+        request.deadline = request.deadline.map { $0 - clock.timings().total }
         request.body = HTTPBody(body.pieces)
-        return try await send(request, progress: progress)
+        return try await send(request, progress, clock)
     }
 
     private func start(_ urlRequest: URLRequest, for exchange: URLSessionExchange) {
@@ -197,7 +206,7 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         task: URLSessionTask,
         didFinishCollecting metrics: URLSessionTaskMetrics
     ) {
-        exchange(of: task)?.receive(protocolName: metrics.transactionMetrics.last?.networkProtocolName)
+        if let metrics = metrics.transactionMetrics.last { exchange(of: task)?.receive(metrics) }
     }
     #endif
 }

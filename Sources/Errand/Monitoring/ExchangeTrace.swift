@@ -1,0 +1,99 @@
+import Synchronization
+
+/// Emits the events of one exchange to the loads that share it, usually one.
+final class ExchangeTrace: Sendable {
+    /// How far the current request is, in this order.
+    private enum Phase: UInt8 {
+        case made, sent, headReceived, ended
+    }
+
+    private static let lastNumber = Atomic<UInt64>(0)
+
+    private let loads: @Sendable () -> [LoadTrace]
+    /// Whether ``end(with:of:)`` is called when no load can join the exchange any more.
+    private let isShared: Bool
+    private let current = Atomic<UInt64>(0)
+    private let phase = Atomic<UInt8>(Phase.ended.rawValue)
+
+    /// Creates the trace of an exchange of one load.
+    init(of load: LoadTrace) {
+        loads = { [load] }
+        isShared = false
+    }
+
+    /// Creates the trace of an exchange of several loads.
+    ///
+    /// - Parameter loads: Returns the loads that share the exchange now and have monitors.
+    init(ofLoads loads: @escaping @Sendable () -> [LoadTrace]) {
+        self.loads = loads
+        isShared = true
+    }
+
+    /// The number of the current request; `nil` when none is under way.
+    var number: UInt64? {
+        isEnded ? nil : current.load(ordering: .acquiring)
+    }
+
+    private var isEnded: Bool { phase.load(ordering: .acquiring) == Phase.ended.rawValue }
+
+    /// Emits that a request is complete, and returns it as it is to be given to the transport.
+    @inline(never) func requestMade(_ request: HTTPRequest) -> HTTPRequest {
+        let number = Self.lastNumber.add(1, ordering: .relaxed).newValue
+        current.store(number, ordering: .releasing)
+        phase.store(Phase.made.rawValue, ordering: .releasing)
+        let loads = loads()
+        guard !loads.isEmpty else { return request }
+        for load in loads { load.emit(.requestMade(request), exchange: number) }
+        // Not in the event: what keeps that would keep the monitors.
+        var observed = request
+        let former = request.observer
+        observed.observer = { [self] event in
+            former?(event)
+            didReceive(event, of: number)
+        }
+        return observed
+    }
+
+    /// Emits that the answer is a redirect that is followed.
+    @inline(never) func redirected(_ response: HTTPResponse) {
+        guard let number else { return }
+        phase.store(Phase.ended.rawValue, ordering: .releasing)
+        emit(.redirected(response), of: number)
+    }
+
+    /// Emits the outcome of the exchange, unless it is shared.
+    @inline(never) func ended(with outcome: Result<APIResponse, APIError>) {
+        if !isShared { end(with: outcome, of: loads()) }
+    }
+
+    /// Emits the outcome of the exchange, if it was sent.
+    func end(with outcome: Result<APIResponse, APIError>, of loads: [LoadTrace]) {
+        guard let number else { return }
+        phase.store(Phase.ended.rawValue, ordering: .releasing)
+        for load in loads {
+            switch outcome {
+            case .success(let response): load.emit(.answered(load.counted(response)), exchange: number)
+            case .failure(let error): load.emit(.failed(load.ofLoad(error)), exchange: number)
+            }
+        }
+    }
+
+    private func emit(_ kind: APIEvent.Kind, of number: UInt64) {
+        for load in loads() { load.emit(kind, exchange: number) }
+    }
+
+    /// Emits an event of the transport; once, because the transport may send a request again on another connection.
+    private func didReceive(_ event: TransportEvent, of number: UInt64) {
+        guard current.load(ordering: .acquiring) == number else { return }
+        switch event {
+        case .sent:
+            if advance(to: .sent) { emit(.sent, of: number) }
+        case .head(let status, let headers):
+            if advance(to: .headReceived) { emit(.headReceived(status: status, headers: headers), of: number) }
+        }
+    }
+
+    private func advance(to newPhase: Phase) -> Bool {
+        phase.max(newPhase.rawValue, ordering: .acquiringAndReleasing).oldValue < newPhase.rawValue
+    }
+}

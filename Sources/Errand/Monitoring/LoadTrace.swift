@@ -1,0 +1,222 @@
+import Synchronization
+
+/// Delivers the events of one load to its monitors: in order, one at a time, and none after its ending.
+///
+/// Events are delivered by the call that emits them, or by one that already delivers; no lock is held meanwhile, so that a monitor
+/// may do anything. Only loads with monitors have one.
+///
+/// What asynchronous functions call is not inlined, because that increases the memory of each load in progress.
+final class LoadTrace: Sendable {
+    private enum Item: Sendable {
+        case event(APIEvent)
+        /// The place of events that are not known yet.
+        case reserved(ContinuousClock.Instant)
+    }
+
+    private struct State {
+        /// The events to deliver.
+        var items: [Item] = []
+        var isDelivering = false
+        var attempt = 0
+        var hasQueued = false
+        var hasStarted = false
+        var hasEnded = false
+        let began = ContinuousClock.now
+        var queueTime: Duration?
+        /// The generation of the login when the load began to wait for the next one.
+        var loginGeneration: Int?
+
+        /// The reserved place.
+        var reservation: (index: Int, time: ContinuousClock.Instant)? {
+            for (index, item) in items.enumerated() {
+                if case .reserved(let time) = item { return (index, time) }
+            }
+            return nil
+        }
+
+        /// Takes the next event to deliver; without one, the delivery ends.
+        mutating func next() -> APIEvent? {
+            guard case .event(let event)? = items.first else {
+                isDelivering = false
+                return nil
+            }
+            items.removeFirst()
+            return event
+        }
+
+        /// Begins the delivery, unless it runs or there is no event.
+        mutating func beginDelivery() -> APIEvent? {
+            guard !isDelivering else { return nil }
+            isDelivering = true
+            return next()
+        }
+    }
+
+    private let id: RequestID
+    private let method: HTTPMethod
+    private let path: String
+    private let monitors: [any APIMonitor]
+    private let state = Mutex(State())
+
+    /// Creates the trace of a load, whose first event is delivered by ``begin()``.
+    init(id: RequestID, method: HTTPMethod, path: String, monitors: [any APIMonitor]) {
+        (self.id, self.method, self.path, self.monitors) = (id, method, URLRedaction.path(path), monitors)
+        state.withLock { $0.items = [.event(makeEvent(.began, at: $0.began, attempt: 0))] }
+    }
+
+    /// Delivers the first event, and those that were emitted before.
+    @inline(never) func begin() {
+        deliver(state.withLock { $0.beginDelivery() })
+    }
+
+    /// Emits an event, unless the load has ended.
+    @inline(never) func emit(_ kind: APIEvent.Kind, exchange: UInt64? = nil) {
+        emit(kind, exchange: exchange) { _, _ in true }
+    }
+
+    // MARK: Steps of the load
+
+    /// Emits that the load waits in the queue, unless it had its turn meanwhile.
+    @inline(never) func didQueue() {
+        emit(.queued) { state, _ in
+            guard !state.hasQueued, !state.hasStarted else { return false }
+            state.hasQueued = true
+            return true
+        }
+    }
+
+    /// Emits that the load has its turn; once.
+    @inline(never) func didStart() {
+        emit(.started) { state, time in
+            guard !state.hasStarted else { return false }
+            state.hasStarted = true
+            state.queueTime = state.began.duration(to: time)
+            return true
+        }
+    }
+
+    /// Counts a try, and emits that the load is sent again if it is not the first one.
+    @inline(never) func beginTry() {
+        let attempt = state.withLock { state in
+            state.attempt += 1
+            return state.attempt
+        }
+        if attempt > 1 { emit(.tryingAgain) }
+    }
+
+    /// Emits why the load waits.
+    @inline(never) func willWait(for reason: APIEvent.Reason, limit: Duration?) {
+        emit(.waiting(reason, limit: limit))
+    }
+
+    /// Emits that the load waits for a login after one of this generation.
+    @inline(never) func willWaitForLogin(after generation: Int, limit: Duration) {
+        emit(.waiting(.login, limit: limit)) { state, _ in
+            state.loginGeneration = generation
+            return true
+        }
+    }
+
+    /// Emits that the load has a new login, if that has another generation than the former one.
+    @inline(never) func didWaitForLogin(of generation: Int) {
+        emit(.renewed(.login)) { state, _ in state.loginGeneration != generation }
+    }
+
+    /// Emits that the load was cancelled.
+    ///
+    /// - Parameter isMistake: Whether it was cancelled because the request object was released while its delegate existed.
+    @inline(never) func didCancel(isMistake: Bool) {
+        #if DEBUG
+        if isMistake { emit(.released) }
+        #endif
+        end(.cancelled)
+    }
+
+    /// Emits the ending, after which nothing is emitted.
+    @inline(never) func end(_ ending: APIEnding) {
+        emit(.ended(ending)) { state, _ in
+            state.hasEnded = true
+            return true
+        }
+    }
+
+    // MARK: Reserved places
+
+    /// Reserves the place of an event that depends on something that other threads change; later events wait for it.
+    func reserve() {
+        state.withLock { state in
+            if !state.hasEnded { state.items.append(.reserved(.now)) }
+        }
+    }
+
+    /// Emits an event in the reserved place, or none.
+    func fillReserved(with kind: APIEvent.Kind?, exchange: UInt64?) {
+        let first = state.withLock { state -> APIEvent? in
+            guard let (index, time) = state.reservation else { return nil }
+            let event = kind.map { makeEvent($0, at: time, attempt: state.attempt, exchange: exchange) }
+            state.items.replaceSubrange(index...index, with: event.map { [.event($0)] } ?? [])
+            return state.beginDelivery()
+        }
+        deliver(first)
+    }
+
+    // MARK: Timings
+
+    /// Returns an answer with the number of its try, and with its time in the queue if it is the first one.
+    func counted(_ response: APIResponse) -> APIResponse {
+        let (attempt, queue) = state.withLock { ($0.attempt, $0.queueTime) }
+        return response.counted(attempt: attempt, queue: queue)
+    }
+
+    /// Returns an error with the number of its try, and with its time in the queue if it is the first one.
+    func counted(_ error: APIError) -> APIError {
+        let (attempt, queue) = state.withLock { ($0.attempt, $0.queueTime) }
+        return error.counted(attempt: attempt, queue: queue)
+    }
+
+    /// Returns an error as that of the load.
+    func ofLoad(_ error: APIError) -> APIError { counted(error).of(method, path: path) }
+
+    // MARK: Delivery
+
+    private func emit(
+        _ kind: APIEvent.Kind,
+        exchange: UInt64? = nil,
+        _ accept: (inout State, ContinuousClock.Instant) -> Bool
+    ) {
+        let first = state.withLock { state -> APIEvent? in
+            let time = ContinuousClock.now
+            guard !state.hasEnded, accept(&state, time) else { return nil }
+            let event = makeEvent(kind, at: time, attempt: state.attempt, exchange: exchange)
+            guard state.items.isEmpty, !state.isDelivering else {
+                state.items.append(.event(event))
+                return nil
+            }
+            state.isDelivering = true
+            return event
+        }
+        deliver(first)
+    }
+
+    private func makeEvent(
+        _ kind: APIEvent.Kind,
+        at time: ContinuousClock.Instant,
+        attempt: Int,
+        exchange: UInt64? = nil
+    ) -> APIEvent {
+        APIEvent(kind, id: id, method: method, redactedPath: path, attempt: attempt, exchange: exchange, time: time)
+    }
+
+    private func deliver(_ first: APIEvent?) {
+        var next = first
+        while let event = next {
+            for monitor in monitors { monitor.observe(event) }
+            next = state.take { $0.next() }
+        }
+    }
+}
+
+extension LoadTrace: CustomReflectable {
+    /// Nothing, because monitors are objects of the app.
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+}

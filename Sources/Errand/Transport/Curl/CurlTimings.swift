@@ -1,0 +1,162 @@
+#if os(Linux)
+import Foundation
+
+/// The instants and counts of one exchange that libcurl does not report at its end.
+struct CurlMarks {
+    let clock = ExchangeClock()
+    /// When the transfer was given to libcurl.
+    var transferBegan: MonotonicClock.Instant = 0
+    /// When the last request with a body in parts began.
+    private(set) var requestBegan: MonotonicClock.Instant?
+    /// ``CurlInfo/requestSize`` when the last request began: the bytes of those before, and of requests to a proxy server.
+    private(set) var earlierRequestBytes = 0
+
+    /// Called before the request is sent on a connection.
+    mutating func beginRequest(of exchange: CurlExchange) {
+        if exchange.upload.isIncomplete { requestBegan = MonotonicClock.now }
+        if let handle = exchange.handle { earlierRequestBytes = handle.easy.number(.requestSize) }
+    }
+}
+
+/// The timings of one exchange, read from libcurl before its transfer is removed.
+///
+/// libcurl's times are sums from the start of the transfer, also over requests that it repeats, and some versions set the times of
+/// steps that did not occur. So each phase is the difference of two, used only where its step is known to have occurred, and
+/// limited to what the phases before have left of the whole.
+struct CurlTimings: ~Copyable {
+    private let exchange: CurlExchange
+    private let easy: CurlEasy
+    private let connecting: CurlConnecting
+    private let version: Int
+    private let now = MonotonicClock.now
+    /// The nanoseconds that the next phases can have.
+    private var rest: Int64
+
+    /// Starts to measure `exchange`, whose answer was sent with the HTTP `version` of libcurl.
+    init(of exchange: CurlExchange, on handle: CurlHandle, version: Int) {
+        self.exchange = exchange
+        (easy, connecting, self.version) = (handle.easy, handle.connecting, version)
+        rest = max(0, now - max(exchange.marks.clock.instant, exchange.marks.transferBegan))
+    }
+
+    /// Whether the request was sent on a connection.
+    private var isConnected: Bool { exchange.attempts > 0 || exchange.answer.hasBegun }
+
+    /// Reads the timings.
+    consuming func timings() -> ExchangeTimings {
+        var timings = exchange.marks.clock.timings(until: now)
+        guard isConnected else {
+            readConnecting(into: &timings)
+            return timings
+        }
+        let end = exchange.hasFailed ? rest : min(rest, time(.totalTime) ?? rest)
+        timings.isReused = easy.number(.numConnects) == 0
+        if timings.isReused == false { readConnection(into: &timings) }
+        readTransfer(into: &timings, until: end)
+        readCounts(into: &timings)
+        readPeer(into: &timings)
+        return timings
+    }
+
+    /// Returns a time of libcurl in nanoseconds; `nil` when it is 0 or unknown.
+    private func time(_ info: CurlSizeInfo) -> Int64? {
+        guard let microseconds = easy.size(info), microseconds > 0 else { return nil }
+        return min(microseconds, .max / 1_000) * 1_000
+    }
+
+    /// Returns the next phase, limited to the rest of the whole.
+    private mutating func phase(_ nanoseconds: Int64) -> Duration {
+        let length = min(max(0, nanoseconds), rest)
+        rest -= length
+        return .nanoseconds(length)
+    }
+
+    /// Reads the steps of an exchange that failed before its request was sent; the last of them ended with it.
+    private mutating func readConnecting(into timings: inout ExchangeTimings) {
+        let (lookup, socket) = (connecting.lookupBegan, connecting.socketOpened)
+        if lookup > 0 { timings.nameLookup = phase((socket > 0 ? socket : now) - lookup) }
+        guard socket > 0 else { return }
+        guard exchange.url.isSecure, let connected = time(.connectTime) else {
+            return timings.connect = phase(now - socket)
+        }
+        timings.connect = phase(connected - (time(.nameLookupTime) ?? 0))
+        timings.tls = phase(rest)
+    }
+
+    private mutating func readConnection(into timings: inout ExchangeTimings) {
+        if connecting.lookupBegan > 0, connecting.socketOpened > 0 {
+            timings.nameLookup = phase(connecting.socketOpened - connecting.lookupBegan)
+        }
+        guard let connected = time(.connectTime) else { return }
+        timings.connect = phase(connected - (time(.nameLookupTime) ?? 0))
+        if let secured = time(.appConnectTime) { timings.tls = phase(secured - connected) }
+    }
+
+    private mutating func readTransfer(into timings: inout ExchangeTimings, until end: Int64) {
+        let began = time(.preTransferTime) ?? 0
+        let firstByte = exchange.answer.hasBegun ? time(.startTransferTime) : nil
+        if exchange.isSent(on: easy) {
+            let request = requestTime(from: began)
+            if let request { timings.request = phase(request) }
+            timings.firstByte = phase((firstByte ?? end) - began - (request ?? 0))
+        } else {
+            timings.request = phase((firstByte ?? end) - began)
+        }
+        if let firstByte { timings.body = phase(end - firstByte) }
+    }
+
+    /// Returns the nanoseconds of a request that has been sent; before 8.10, libcurl does not report its end.
+    private func requestTime(from began: Int64) -> Int64? {
+        if let ended = time(.postTransferTime) { return ended - began }
+        guard let began = exchange.marks.requestBegan, let ended = exchange.upload.endedAt else { return nil }
+        return ended - began
+    }
+}
+
+// MARK: Counts
+
+extension CurlTimings {
+    /// Whether the header lines were not sent as text, or may not have been.
+    private var isBinary: Bool { version >= CurlValue.httpVersion2_0 || version == 0 && exchange.url.isSecure }
+
+    private func readCounts(into timings: inout ExchangeTimings) {
+        let sent = easy.size(.sizeUpload) ?? 0
+        timings.sentBodyBytes = exchange.upload.totalBytes.map { min(sent, $0) } ?? exchange.upload.sentBytes
+        if !isBinary { timings.sentHeaderBytes = sentHeaderBytes(withBody: sent) }
+        guard exchange.answer.hasBegun else { return }
+        if !isBinary { timings.receivedHeaderBytes = Int64(exchange.answer.headBytes) }
+        guard exchange.answer.hasHead else { return }
+        timings.receivedBodyBytes = exchange.answer.receivedBytes
+        timings.decodedBodyBytes = exchange.answer.decodedBytes
+    }
+
+    /// Returns the bytes of the head; `nil` when they cannot be distinguished from those of a body that was sent with it.
+    private func sentHeaderBytes(withBody sent: Int64) -> Int64? {
+        let bytes = Int64(easy.number(.requestSize) - exchange.marks.earlierRequestBytes)
+        let isBodyCounted = CurlLibrary.countsBodiesOfRequests || exchange.upload.memory != nil
+        let head = isBodyCounted ? bytes - sent : bytes
+        let line = exchange.request.method.rawValue.utf8.count + exchange.url.target.utf8.count
+        return head > line ? head : nil
+    }
+
+    /// The protocol by its ALPN identifier.
+    private var protocolName: String? {
+        switch version {
+        case CurlValue.httpVersion1_0: "http/1.0"
+        case CurlValue.httpVersion1_1: "http/1.1"
+        case CurlValue.httpVersion2_0: "h2"
+        case CurlValue.httpVersion3: "h3"
+        default: nil
+        }
+    }
+
+    private func readPeer(into timings: inout ExchangeTimings) {
+        timings.protocolName = protocolName
+        let (port, localPort) = (easy.number(.primaryPort), easy.number(.localPort))
+        timings.connectionID = easy.size(.connectionID).map { String($0) } ?? (localPort > 0 ? String(localPort) : nil)
+        // Without a port, it is the path of a Unix socket.
+        guard port > 0 else { return }
+        (timings.remoteAddress, timings.remotePort) = (easy.text(.primaryIP), port)
+    }
+}
+#endif

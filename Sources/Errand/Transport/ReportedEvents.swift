@@ -1,0 +1,28 @@
+/// Which events of one exchange may still be reported to the observer of its request.
+///
+/// Each is reported at most once, and ``TransportEvent/sent`` not after the head: a server may answer before it has received the
+/// whole request.
+struct ReportedEvents {
+    /// Whether ``TransportEvent/sent`` may be reported.
+    private(set) var awaitsSent: Bool
+    /// Whether ``TransportEvent/head(status:headers:)`` may be reported.
+    private(set) var awaitsHead: Bool
+
+    /// Allows both events if `request` has an observer.
+    init(_ request: HTTPRequest) {
+        awaitsSent = request.observer != nil
+        awaitsHead = awaitsSent
+    }
+
+    /// Returns whether ``TransportEvent/sent`` may be reported, now and not again.
+    mutating func addSent() -> Bool {
+        defer { awaitsSent = false }
+        return awaitsSent
+    }
+
+    /// Returns whether ``TransportEvent/head(status:headers:)`` may be reported, now and not again.
+    mutating func addHead() -> Bool {
+        defer { (awaitsSent, awaitsHead) = (false, false) }
+        return awaitsHead
+    }
+}
