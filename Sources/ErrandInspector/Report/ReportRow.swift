@@ -50,7 +50,9 @@ struct ReportRow {
 
     private func writeURL(to page: inout HTMLText) {
         let (origin, path) = exchange.originAndPath
-        page.element("<span class=\"url\"><bdi class=\"path\">", path, "</bdi> ")
+        // The details have the placeholders with their sizes.
+        let short = path.replacing(#/<redacted \d+ bytes>/#, with: "…")
+        page.element("<span class=\"url\"><bdi class=\"path\">", short, "</bdi> ")
         for note in notes { page.element("<span class=\"note\">", note, "</span> ") }
         page.element("<bdi class=\"host\">", origin, "</bdi></span>")
     }
@@ -80,7 +82,7 @@ struct ReportRow {
         for (number, phase) in exchange.phases.all.enumerated() {
             guard let time = phase.microseconds, time > 0 else { continue }
             let width = axis.width(of: time)
-            Self.writeRectangle(number, position, max(width, 1.5), to: &page)
+            Self.writeRectangle(number, position, max(width, 2), to: &page)
             page.element("<title>", "\(phase.name) \(ReportFormat.time(time))", "</title></rect>")
             position += width
         }

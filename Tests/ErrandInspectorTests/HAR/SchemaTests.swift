@@ -10,29 +10,11 @@ import Testing
     .enabled(if: SharedData.harSchema.exists, "no ../shared/data/har-schema")
 )
 struct SchemaTests {
-    private struct Check: Decodable {
-        let violations: [String]
-        let haralyzer: Int
-        let haralyzerRequests: [String]
-        let hario: Int
-    }
-
-    private func check(_ recorder: HARRecorder) async throws -> Check {
-        let folder = try TemporaryFolder()
-        try recorder.write(to: folder.file("session.har"))
-        let command = [
-            Program.readers, Program.folder.appending(path: "check_har.py").path, SharedData.harSchema.folder.path,
-            folder.file("session.har").path,
-        ]
-        let ending = try await Program.run(command)
-        return try JSONDecoder().decode(Check.self, from: Data(ending.output.utf8))
-    }
-
     @Test("A session fulfils the schema, and two readers find all entries", arguments: [false, true])
     func session(includesSecrets: Bool) async throws {
         let session = Session(includesSecrets ? HARRecorder(secrets: .included) : HARRecorder())
         session.visitShop()
-        let check = try await check(session.recorder)
+        let check = try await ArchiveCheck(of: session.recorder)
         #expect(check.violations == [])
         #expect(session.recorder.count == 14)
         #expect(check.haralyzer == 14)
@@ -47,7 +29,7 @@ struct SchemaTests {
 
     @Test("An archive without exchanges fulfils the schema")
     func empty() async throws {
-        let check = try await check(HARRecorder())
+        let check = try await ArchiveCheck(of: HARRecorder())
         #expect(check.violations == [])
         #expect((check.haralyzer, check.hario) == (0, 0))
     }
@@ -56,7 +38,7 @@ struct SchemaTests {
     func hostile(includesSecrets: Bool) async throws {
         let session = Session(includesSecrets ? HARRecorder(secrets: .included) : HARRecorder())
         let count = try session.answerWithHostileStrings()
-        let check = try await check(session.recorder)
+        let check = try await ArchiveCheck(of: session.recorder)
         #expect(check.violations == [])
         #expect((check.haralyzer, check.hario) == (count, count))
     }
