@@ -14,18 +14,20 @@ let package = Package(
         .library(name: "Errand", targets: ["Errand"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
         .library(name: "ErrandSigning", targets: ["ErrandSigning"]),
+        .library(name: "ErrandInspector", targets: ["ErrandInspector"]),
     ],
     targets: [
         .target(name: "Errand", dependencies: ["CurlRuntime"], swiftSettings: strict),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: strict),
         .target(name: "CurlRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "ErrandSigning", dependencies: ["Errand", "CryptoRuntime"], swiftSettings: strict),
+        .target(name: "ErrandInspector", dependencies: ["Errand"], swiftSettings: strict),
         .target(name: "CryptoRuntime", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         // For the cipher of sealed calls only.
         .target(name: "FixtureServer", dependencies: ["ErrandSigning"], swiftSettings: strict),
         .executableTarget(
             name: "shop",
-            dependencies: ["Errand", "ErrandSigning", "FixtureServer"],
+            dependencies: ["Errand", "ErrandInspector", "ErrandSigning", "FixtureServer"],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -35,7 +37,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "cookie-probe",
-            dependencies: ["Errand"],
+            dependencies: ["Errand", "ErrandInspector"],
             path: "Tests/Programs/cookie-probe",
             swiftSettings: strict
         ),
@@ -52,6 +54,14 @@ let package = Package(
         .testTarget(
             name: "ErrandSigningTests",
             dependencies: ["ErrandSigning", "Errand", "ErrandTesting", "FixtureServer", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ErrandInspectorTests",
+            dependencies: [
+                "ErrandInspector", "Errand", "ErrandTesting", "FixtureServer", "TestSupport", "cookie-probe",
+            ],
+            exclude: ["Programs"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -2,8 +2,8 @@ import Foundation
 
 /// A command of the program, parsed from its arguments.
 enum Command: Equatable {
-    /// Walks through the shop; on another server if a URL is given.
-    case walk(baseURL: URL?)
+    /// Walks through the shop, on another server if a URL is given, and writes a report of its exchanges to the file.
+    case walk(baseURL: URL?, report: URL?)
     /// Serves the shop's API.
     case serve(port: UInt16)
     /// Starts the app again with only a cookie file; the walk starts a child process with this command.
@@ -30,7 +30,8 @@ extension Command {
             }
             self = .resume(baseURL: url, cookieFile: URL(filePath: file))
         default:
-            self = .walk(baseURL: try Options(arguments[...], known: ["--base-url"]).url("--base-url"))
+            let options = try Options(arguments[...], known: ["--base-url", "--report"])
+            self = .walk(baseURL: try options.url("--base-url"), report: try options.file("--report"))
         }
     }
 }
@@ -59,6 +60,12 @@ private struct Options {
         guard let text = values[name] else { return nil }
         guard let port = UInt16(text) else { throw UsageError("\(name) must be a number from 0 to 65535, not \(text)") }
         return port
+    }
+
+    func file(_ name: String) throws(UsageError) -> URL? {
+        guard let path = values[name] else { return nil }
+        guard !path.isEmpty else { throw UsageError("\(name) needs the path of a file") }
+        return URL(filePath: path)
     }
 
     func url(_ name: String) throws(UsageError) -> URL? {

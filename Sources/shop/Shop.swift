@@ -17,7 +17,7 @@ import Foundation
 
     @MainActor private static func run(_ command: Command) async throws -> Int32 {
         switch command {
-        case .walk(let baseURL): try await WalkCommand(baseURL: baseURL).run()
+        case .walk(let baseURL, let report): try await WalkCommand(baseURL: baseURL, report: report).run()
         case .serve(let port): try await ServeCommand(port: port).run()
         case .resume(let url, let cookieFile): try await ResumeCommand(baseURL: url, cookieFile: cookieFile).run()
         case .help: HelpCommand().run()

@@ -19,22 +19,10 @@ struct CookieFileWriter: Sendable {
 
     private func write(_ bytes: [UInt8], to path: String) throws(CookieFileError) {
         do throws(SystemError) {
-            try writeTemporaryFile(bytes)
-            guard rename(file.temporaryPath, path) == 0 else { throw SystemError.last("rename") }
-            try FileDescriptor(opening: file.folder, O_RDONLY | O_DIRECTORY).synchronize()
+            try AtomicFile.replace(path, with: bytes, temporary: file.temporaryPath, folder: file.folder)
         } catch {
-            unlink(file.temporaryPath)
             throw file.error(.cannotWrite, causedBy: error)
         }
-    }
-
-    private func writeTemporaryFile(_ bytes: [UInt8]) throws(SystemError) {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-        let descriptor = try FileDescriptor(opening: file.temporaryPath, flags, mode: 0o600)
-        // The umask may have removed permissions of the owner.
-        try descriptor.setMode(0o600)
-        try descriptor.writeAll(bytes)
-        try descriptor.synchronize()
     }
 }
 

@@ -70,12 +70,12 @@ struct FileDescriptor: ~Copyable {
 }
 
 /// A failed system call.
-struct SystemError: Error {
+package struct SystemError: Error {
     let call: String
-    let number: CInt
+    package let number: CInt
 
     /// The error of `call` that is in `errno`.
     static func last(_ call: String) -> SystemError { SystemError(call: call, number: errno) }
 
-    var reason: String { "\(call): \(String(cString: strerror(number)))" }
+    package var reason: String { "\(call): \(String(cString: strerror(number)))" }
 }

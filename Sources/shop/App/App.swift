@@ -1,4 +1,5 @@
 import Errand
+import ErrandInspector
 import Foundation
 
 /// The objects that the app creates once, at its start, and passes to its screens.
@@ -10,18 +11,26 @@ import Foundation
     let wire = Wire()
     let line = StartingLine()
     let terminal = Terminal()
+    private let recorder: HARRecorder?
 
     /// Starts the app for the shop at `baseURL`; the cookies in `cookieFile` are all that remains of an earlier start.
-    init(baseURL: URL, cookieFile: URL) {
+    ///
+    /// - Parameters:
+    ///   - baseURL: The URL of the shop.
+    ///   - cookieFile: The file with the cookies.
+    ///   - recorder: Records the exchanges of all proxies of the app.
+    init(baseURL: URL, cookieFile: URL, recorder: HARRecorder? = nil) {
         self.baseURL = baseURL
-        proxy = APIProxy(transport: transport, cookies: CookieJar(file: cookieFile), monitors: [wire])
+        self.recorder = recorder
+        let monitors: [any APIMonitor] = [wire] + (recorder.map { [$0] } ?? [])
+        proxy = APIProxy(transport: transport, cookies: CookieJar(file: cookieFile), monitors: monitors)
         account = Account(proxy: proxy)
         proxy.defaultService = .shop(at: baseURL, account: account, line)
     }
 
     /// Returns another proxy on the same connections.
     func proxy(for service: APIService? = nil, clock: any APIClock = SystemClock()) -> APIProxy {
-        APIProxy(service: service, transport: transport, clock: clock, monitors: [wire])
+        APIProxy(service: service, transport: transport, clock: clock, monitors: proxy.monitors)
     }
 
     /// Shows the exchanges in the log.

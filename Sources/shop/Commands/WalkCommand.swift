@@ -1,4 +1,5 @@
 import Errand
+import ErrandInspector
 import FixtureServer
 import Foundation
 
@@ -9,6 +10,8 @@ import Foundation
 
     /// The server's URL; `nil` starts a server.
     let baseURL: URL?
+    /// Where the report is written; `nil` writes none.
+    let report: URL?
 
     /// Walks until the end or an interruption, and returns the exit status.
     func run() async throws -> Int32 {
@@ -39,9 +42,19 @@ import Foundation
     private func takeWalk(through baseURL: URL) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let app = App(baseURL: baseURL, cookieFile: folder.file("cookies.txt"))
+        let recorder = report.map { _ in HARRecorder() }
+        let app = App(baseURL: baseURL, cookieFile: folder.file("cookies.txt"), recorder: recorder)
         // Otherwise the jar would create the folder again when it writes its file.
         defer { try? app.proxy.cookies.flush() }
-        try await Walk(app: app, backstage: Backstage(baseURL: baseURL), folder: folder).run()
+        let walk = Walk(app: app, backstage: Backstage(baseURL: baseURL), folder: folder)
+        guard let report, let recorder else { return try await walk.run() }
+        do {
+            try await walk.run()
+        } catch {
+            try recorder.writeReport(to: report)
+            throw error
+        }
+        try recorder.writeReport(to: report)
+        app.terminal.write("The report is \(report.path).")
     }
 }

@@ -17,7 +17,7 @@ import Testing
         arguments: [
             ["--color"], ["walk"], ["--base-url"], ["--base-url", "ftp://example.com"], ["--base-url="],
             ["--base-url", "http://a.example", "--base-url", "http://b.example"], ["--port", "80"],
-            ["serve", "--port", "65536"], ["serve", "80"], ["resume"],
+            ["serve", "--port", "65536"], ["--report"], ["--report="], ["serve", "80"], ["resume"],
         ]
     )
     func wrong(arguments: [String]) async throws {

@@ -11,11 +11,14 @@ import Foundation
 //   cookie-probe watch <count>
 // Download tests, with a failing disk:
 //   cookie-probe download <file> <url> [<times>]
+// Archive tests, with a full disk:
+//   cookie-probe archive <file>
 // Lookup tests, with a name server that never responds:
 //   cookie-probe lookup <url that answers>
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, let path = arguments.dropFirst().first else { exit(64) }
 if command == "watch" { NetworkWatch.run(Int(path) ?? 1) }
+if command == "archive" { ArchiveWriter.run(URL(filePath: path)) }
 if command == "lookup", let url = URL(string: path) { NameLookup.run(url) }
 if command == "download", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
     Download.run(url, to: URL(filePath: path), times: arguments.dropFirst(3).first.flatMap { Int($0) } ?? 1)

@@ -1,0 +1,88 @@
+import Errand
+import Foundation
+
+/// Prints the parts of exchanges for an export, with or without secrets.
+struct Printer {
+    private let redactor: Redactor?
+
+    init(_ secrets: HARRecorder.Secrets) {
+        switch secrets {
+        case .redacted(let redactor): self.redactor = redactor
+        case .included: redactor = nil
+        }
+    }
+
+    /// Whether secrets are removed.
+    var isRedacting: Bool { redactor != nil }
+
+    /// Returns a URL without its fragment, which is not sent.
+    func url(_ url: URL) -> String {
+        let text = String(url.absoluteString.prefix { $0 != "#" })
+        return redactor?.url(text) ?? text
+    }
+
+    /// Returns the value of a header line.
+    func value(of name: String, _ value: String) -> String { redactor?.value(ofHeader: name, value) ?? value }
+
+    /// Returns the name of a cookie.
+    func cookieName(_ name: String) -> String { redactor?.name(name) ?? name }
+
+    /// Returns the value of a cookie; never shown by a redactor, because it is a secret under any name.
+    func cookieValue(_ value: String) -> String { isRedacting ? "<redacted \(value.utf8.count) bytes>" : value }
+
+    /// Returns the header lines.
+    func fields(_ headers: HTTPHeaders) -> [PrintedField] {
+        headers.map { PrintedField(name: $0.name, value: value(of: $0.name, $0.value)) }
+    }
+
+    /// Returns the part of a body that was recorded.
+    func body(_ body: RecordedBody, contentType: String?) -> PrintedBody {
+        let notes = notes(on: body)
+        guard !body.kept.isEmpty else { return PrintedBody(text: nil, isBase64: false, notes: notes) }
+        if let redactor {
+            return PrintedBody(text: redactor.body(body.kept, contentType: contentType), isBase64: false, notes: notes)
+        }
+        let text = BodyText(body.kept, contentType: contentType, isCut: body.isCut).text
+        return PrintedBody(
+            text: text ?? body.kept.base64EncodedString(),
+            isBase64: text == nil,
+            notes: notes
+        )
+    }
+
+    private func notes(on body: RecordedBody) -> [String] {
+        var notes = body.omitted.map(note)
+        if body.isInFile { notes.append("The body is in a file.") }
+        if body.isCut, let length = body.length {
+            notes.append("Only the first \(body.kept.count) of \(length) bytes were recorded.")
+        }
+        return notes
+    }
+
+    private func note(on piece: HTTPBody.Piece) -> String {
+        switch piece {
+        case .file(let file) where !isRedacting: "Without the bytes of the file \(file.lastPathComponent)."
+        case .file: "Without the bytes of a file."
+        case .stream(let stream): "Without the bytes of a \(stream)."
+        case .data(let data): "Without \(data.count) bytes."
+        }
+    }
+}
+
+/// A header line as it is exported.
+struct PrintedField {
+    let name: String
+    let value: String
+}
+
+/// A body as it is exported.
+struct PrintedBody {
+    /// `nil` if nothing of it was recorded.
+    let text: String?
+    let isBase64: Bool
+    /// What is missing.
+    let notes: [String]
+
+    /// The notes as one text; `nil` if nothing is missing.
+    var comment: String? { notes.isEmpty ? nil : notes.joined(separator: " ") }
+}

@@ -1,0 +1,93 @@
+public import Errand
+import Foundation
+import Synchronization
+
+/// Records exchanges, and writes them as an HTTP archive (HAR 1.2) or as a report, one HTML page.
+///
+/// Add it to the monitors of a proxy or a service:
+///
+/// ```swift
+/// let recorder = HARRecorder()
+/// proxy.monitors.append(recorder)
+/// …
+/// try recorder.write(to: folder.appending(path: "session.har"))
+/// try recorder.writeReport(to: folder.appending(path: "session.html"))
+/// ```
+///
+/// Each exchange is one entry: a redirect, a retry and a replay have entries of their own, and loads that share an exchange have
+/// one together. What fails or is cancelled is recorded as far as it came.
+///
+/// What a ``Redactor`` does not know to be harmless is not exported. It is removed when the recorder exports, because recording
+/// must cost a load next to nothing; until then the memory of the process contains it, as that of the app does.
+public final class HARRecorder: APIMonitor {
+    /// Whether the export contains secrets.
+    public enum Secrets: Sendable {
+        /// Headers, queries and bodies are exported as this redactor prints them.
+        case redacted(by: Redactor)
+        /// Everything is exported: passwords, tokens, cookies. For the developer's own machine, never for an app's users.
+        case included
+    }
+
+    /// How much is kept; the oldest exchanges are removed for new ones.
+    public struct Limits: Sendable, Hashable {
+        /// The number of exchanges; 1,000 by default.
+        ///
+        /// With 0, or a negative number, nothing is recorded.
+        public var exchanges = 1_000
+        /// The bytes of all headers and bodies together; 32 MiB by default.
+        public var bytes = 32 << 20
+        /// The bytes of one body; 256 KiB by default.
+        ///
+        /// The rest of a longer one is removed, and its entry is marked.
+        public var bodyBytes = 256 << 10
+
+        /// Creates the default limits.
+        public init() {}
+    }
+
+    let secrets: Secrets
+    let clock = WallClock()
+    private let limits: Limits
+    private let log: Mutex<ExchangeLog>
+
+    /// Creates a recorder without exchanges.
+    ///
+    /// - Parameters:
+    ///   - secrets: Whether the export contains secrets; redacted by default.
+    ///   - limits: How much is kept; 1,000 exchanges and 32 MiB by default.
+    public init(secrets: Secrets = .redacted(by: Redactor()), limits: Limits = Limits()) {
+        self.secrets = secrets
+        self.limits = limits
+        log = Mutex(ExchangeLog(limits))
+    }
+
+    /// Records the event; called by the proxy, on any thread.
+    public func observe(_ event: APIEvent) {
+        // Bodies are cut before the lock, and what is removed is released after it.
+        guard let change = RecordedEvent(event.kind, bodyLimit: max(limits.bodyBytes, 0)) else { return }
+        log.take { $0.record(change, of: event) }
+    }
+
+    /// The number of exchanges that an export would contain.
+    public var count: Int { log.withLock { $0.count } }
+
+    /// Removes all exchanges; those that are in flight are not recorded.
+    public func clear() {
+        log.take { $0.clear() }
+    }
+
+    /// The exchanges in the order of their beginnings, and the number of those that were removed for them.
+    var snapshot: (exchanges: [RecordedExchange], removed: Int) {
+        let (slots, removed) = log.withLock { ($0.slots, $0.removedCount) }
+        let exchanges = slots.compactMap { $0 }.map { (clock.start(of: $0), $0) }
+        return (exchanges.sorted { ($0.0, $0.1.sequence) < ($1.0, $1.1.sequence) }.map(\.1), removed)
+    }
+}
+
+extension HARRecorder: CustomStringConvertible, CustomReflectable {
+    /// The number of exchanges.
+    public var description: String { "\(count) exchanges" }
+
+    /// The description alone, so that `dump` prints no more.
+    public var customMirror: Mirror { Mirror(self, children: ["recorder": description]) }
+}

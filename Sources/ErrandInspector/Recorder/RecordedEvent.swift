@@ -1,0 +1,37 @@
+import Errand
+import Foundation
+
+/// What is kept of an event.
+enum RecordedEvent {
+    case queued
+    case started
+    case joined
+    case waits(APIEvent.Reason)
+    case request(RecordedRequest)
+    case sent
+    case head(RecordedHead)
+    case response(RecordedResponse, RecordedExchange.State)
+    case cached(RecordedResponse)
+    case failed(APIError)
+    case ended(APIEnding)
+
+    /// `nil` for an event that an archive does not contain.
+    init?(_ kind: APIEvent.Kind, bodyLimit: Int) {
+        switch kind {
+        case .queued: self = .queued
+        case .started: self = .started
+        case .joined: self = .joined
+        case .waiting(let reason, _): self = .waits(reason)
+        case .renewed(let renewal): self = .waits(renewal == .login ? .login : .key)
+        case .requestMade(let request): self = .request(RecordedRequest(request, bodyLimit: bodyLimit))
+        case .sent: self = .sent
+        case .headReceived(let status, let headers): self = .head(RecordedHead(status: status, headers: headers))
+        case .redirected(let response): self = .response(RecordedResponse(response, bodyLimit: bodyLimit), .redirected)
+        case .answered(let response): self = .response(RecordedResponse(response, bodyLimit: bodyLimit), .answered)
+        case .answeredFromCache(let response): self = .cached(RecordedResponse(response, bodyLimit: bodyLimit))
+        case .failed(let error): self = .failed(error)
+        case .ended(let ending): self = .ended(ending)
+        case .began, .tryingAgain, .released: return nil
+        }
+    }
+}

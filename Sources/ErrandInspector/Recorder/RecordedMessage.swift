@@ -1,0 +1,107 @@
+import Errand
+import Foundation
+
+/// A request as it was recorded: without the observer of ``HTTPRequest``, which would keep its load alive.
+struct RecordedRequest: Sendable {
+    let method: HTTPMethod
+    let url: URL
+    let headers: HTTPHeaders
+    let body: RecordedBody?
+    let byteCount: Int
+
+    init(_ request: HTTPRequest, bodyLimit: Int) {
+        method = request.method
+        url = request.url
+        headers = request.headers
+        body = RecordedBody(request.body, limit: bodyLimit)
+        byteCount = headers.byteCount + (body?.kept.count ?? 0) + url.absoluteString.utf8.count
+    }
+}
+
+/// Status and headers of an answer.
+struct RecordedHead: Sendable {
+    let status: Int
+    let headers: HTTPHeaders
+    let byteCount: Int
+
+    init(status: Int, headers: HTTPHeaders) {
+        self.status = status
+        self.headers = headers
+        byteCount = headers.byteCount
+    }
+}
+
+/// An answer as it was recorded.
+struct RecordedResponse: Sendable {
+    let url: URL?
+    let head: RecordedHead
+    let body: RecordedBody
+    let timings: ExchangeTimings?
+
+    init(_ response: HTTPResponse, bodyLimit: Int) {
+        url = nil
+        head = RecordedHead(status: response.status, headers: response.headers)
+        body = RecordedBody(response.body, limit: bodyLimit, isInFile: response.file != nil)
+        timings = response.timings
+    }
+
+    init(_ response: APIResponse, bodyLimit: Int) {
+        url = response.url
+        head = RecordedHead(status: response.status, headers: response.headers)
+        body = RecordedBody(response.body, limit: bodyLimit, isInFile: response.file != nil)
+        timings = response.timings
+    }
+
+    var byteCount: Int { head.byteCount + body.kept.count }
+}
+
+/// The beginning of a body.
+struct RecordedBody: Sendable {
+    /// The bytes in memory, in their order, up to the limit.
+    let kept: Data
+    /// The bytes of the whole body; `nil` if they are in a file or a stream.
+    let length: Int64?
+    /// What is not in `kept` because it was never in memory.
+    let omitted: [HTTPBody.Piece]
+    /// Whether the bytes of an answer are in a file.
+    var isInFile = false
+
+    /// Whether bytes in memory were removed because of the limit.
+    var isCut: Bool { length.map { $0 > Int64(kept.count) } ?? false }
+
+    init(_ data: Data, limit: Int, isInFile: Bool = false) {
+        // The beginning is copied: a slice would keep all bytes in memory.
+        kept = data.count > limit ? Data(Array(data.prefix(limit))) : data
+        length = isInFile ? nil : Int64(data.count)
+        omitted = []
+        self.isInFile = isInFile
+    }
+
+    /// `nil` for a request without a body.
+    init?(_ body: HTTPBody, limit: Int) {
+        if body.isEmpty { return nil }
+        if body.pieces.count == 1, case .data(let data) = body.pieces[0] {
+            self.init(data, limit: limit)
+            return
+        }
+        var (bytes, count) = (Data(), Int64(0))
+        var omitted: [HTTPBody.Piece] = []
+        for piece in body.pieces {
+            guard case .data(let data) = piece else {
+                omitted.append(piece)
+                continue
+            }
+            bytes.append(contentsOf: data.prefix(limit - bytes.count))
+            count += Int64(data.count)
+        }
+        self.init(kept: bytes, length: omitted.isEmpty ? count : nil, omitted: omitted)
+    }
+
+    private init(kept: Data, length: Int64?, omitted: [HTTPBody.Piece]) {
+        (self.kept, self.length, self.omitted) = (kept, length, omitted)
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate var byteCount: Int { reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } }
+}

@@ -1,0 +1,26 @@
+import Errand
+import Foundation
+
+/// Converts the instants of events to dates, by the wall clock at one moment.
+struct WallClock: Sendable {
+    private let date = Date()
+    private let instant = ContinuousClock.now
+
+    func date(of instant: ContinuousClock.Instant) -> Date {
+        date + self.instant.duration(to: instant).seconds
+    }
+
+    /// When an exchange has begun, with its time in the queue.
+    func start(of exchange: RecordedExchange) -> Date {
+        let queue = exchange.timings?.queue ?? exchange.queue ?? .zero
+        return (exchange.timings?.startedAt ?? date(of: exchange.madeAt)) - queue.seconds
+    }
+}
+
+extension Duration {
+    /// The seconds as a number.
+    var seconds: Double { self / .seconds(1) }
+
+    /// The whole microseconds.
+    var microseconds: Int64 { Int64((self / .microseconds(1)).rounded()) }
+}

@@ -1,0 +1,66 @@
+import Foundation
+
+/// Maps times to positions from 0 to 1000; long times without any exchange are shortened.
+struct TimeAxis {
+    private struct Span {
+        let start: Double
+        let end: Double
+        let position: Double
+    }
+
+    /// Whether an idle time was shortened.
+    private(set) var isShortened = false
+    private var spans: [Span] = []
+    private var length = 0.0
+
+    /// Creates the axis of exchanges in the order of their beginnings.
+    init(_ exchanges: [PrintedExchange]) {
+        let intervals = exchanges.map { exchange in
+            let start = exchange.start.timeIntervalSinceReferenceDate
+            return (start: start, end: start + Double(exchange.phases.total) / 1_000_000)
+        }
+        let merged = Self.merge(intervals)
+        let active = merged.reduce(0) { $0 + $1.end - $1.start }
+        let longestGap = max(active / 10, 0.001)
+        for interval in merged {
+            if let last = spans.last {
+                let gap = interval.start - last.end
+                isShortened = isShortened || gap > longestGap
+                length += min(gap, longestGap)
+            }
+            spans.append(Span(start: interval.start, end: interval.end, position: length))
+            length += interval.end - interval.start
+        }
+    }
+
+    /// The position of a time at which there is an exchange.
+    func position(of date: Date) -> Double {
+        let time = date.timeIntervalSinceReferenceDate
+        guard length > 0, let span = spans[..<upperIndex(of: time)].last else { return 0 }
+        return (span.position + min(max(time - span.start, 0), span.end - span.start)) / length * 1_000
+    }
+
+    /// The width of a time.
+    func width(of microseconds: Int64) -> Double {
+        length > 0 ? Double(microseconds) / 1_000_000 / length * 1_000 : 0
+    }
+
+    /// The index of the first span that begins after `time`.
+    private func upperIndex(of time: Double) -> Int {
+        var range = spans.indices
+        while let middle = range.isEmpty ? nil : (range.lowerBound + range.upperBound) / 2 {
+            range = spans[middle].start <= time ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
+    }
+
+    private static func merge(_ intervals: [(start: Double, end: Double)]) -> [(start: Double, end: Double)] {
+        intervals.reduce(into: []) { merged, interval in
+            if let last = merged.last, interval.start <= last.end {
+                merged[merged.count - 1].end = max(last.end, interval.end)
+            } else {
+                merged.append(interval)
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Errand
+import ErrandInspector
+import Foundation
+import Testing
+
+@Suite("Limits of a recorder")
+struct LimitTests {
+    private func session(exchanges: Int = 1_000, bytes: Int = 32 << 20, bodyBytes: Int = 256 << 10) -> Session {
+        var limits = HARRecorder.Limits()
+        (limits.exchanges, limits.bytes, limits.bodyBytes) = (exchanges, bytes, bodyBytes)
+        return Session(HARRecorder(secrets: .included, limits: limits))
+    }
+
+    @Test("The newest exchanges stay, and the archive tells how many were removed")
+    func ring() throws {
+        let session = session(exchanges: 10)
+        for load in 1...25 as ClosedRange<UInt64> {
+            session.answer(HTTPRequest(.get, .shop("/\(load)")), HTTPResponse(status: 200), load: load, at: Int(load))
+            session.send(.ended(.success), load: load, at: Int(load))
+        }
+        #expect(session.recorder.count == 10)
+        #expect(try session.recorder.entries().map(\._load) == Array(16...25))
+        let archive = try JSONDecoder().decode(Archive.self, from: session.recorder.data())
+        #expect(archive.log.comment.contains("15 older exchanges were removed"))
+        #expect(String(decoding: session.recorder.report(), as: UTF8.self).contains("15 older exchanges were removed"))
+    }
+
+    @Test("Without an exchange to keep, nothing is recorded", arguments: [0, -1])
+    func none(exchanges: Int) throws {
+        let session = session(exchanges: exchanges)
+        session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200))
+        session.send(.ended(.success))
+        #expect(session.recorder.count == 0)
+    }
+
+    @Test("Headers and bodies together have a limit of bytes")
+    func bytes() throws {
+        let session = session(bytes: 100_000)
+        for load in 1...20 as ClosedRange<UInt64> {
+            let response = HTTPResponse(
+                status: 200,
+                headers: ["X-Filler": String(repeating: "h", count: 10_000)],
+                body: Data(repeating: 0x41, count: 10_000)
+            )
+            session.answer(HTTPRequest(.get, .shop("/")), response, load: load, at: Int(load))
+        }
+        #expect(session.recorder.count == 4)
+        #expect(try session.recorder.entries().map(\._load) == [17, 18, 19, 20])
+    }
+
+    @Test("A long body is cut at a whole character, marked, and counted as a whole")
+    func cut() throws {
+        let session = session(bodyBytes: 101)
+        let text = Data(String(repeating: "ä", count: 100).utf8)
+        let request = HTTPRequest(.post, .shop("/"), body: .data(text))
+        session.answer(request, HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: text))
+        session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200, body: Data(count: 101)), load: 2)
+        let entries = try session.recorder.entries()
+        #expect(entries.map(\._truncated) == [true, nil])
+        let content = entries[0].response.content
+        #expect(content.text == String(repeating: "ä", count: 50))
+        #expect((content.size, content.comment) == (200, "Only the first 101 of 200 bytes were recorded."))
+        #expect(entries[0].request.bodySize == 200)
+        #expect(entries[0].request.postData?.comment == "Only the first 101 of 200 bytes were recorded.")
+    }
+
+    @Test("An exchange in flight that was removed is not recorded again")
+    func inFlight() throws {
+        let session = session(exchanges: 2)
+        let number = session.begin(HTTPRequest(.get, .shop("/slow")), load: 1)
+        for load in [2, 3] as [UInt64] {
+            session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200), load: load, at: Int(load))
+        }
+        let answer = APIResponse(HTTPResponse(status: 200), url: .shop("/slow"))
+        session.send(.answered(answer), load: 1, exchange: number, at: 9)
+        session.send(.ended(.success), load: 1, at: 9)
+        #expect(try session.recorder.entries().map(\._load) == [2, 3])
+    }
+}

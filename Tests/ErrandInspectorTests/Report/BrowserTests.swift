@@ -1,0 +1,116 @@
+import ErrandInspector
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Errand
+
+@Suite(
+    "Reports in a browser",
+    .limitedConcurrency,
+    .timeLimit(.minutes(10)),
+    .enabled(if: Program.browser != nil, "Chromium is not here"),
+    .enabled(if: Program.python != nil, "Python is not here")
+)
+struct BrowserTests {
+    /// What the browser has found in a report.
+    private struct Found: Decodable {
+        let rows: Int
+        let hacked: Int?
+        let elements: Int
+        /// Roles with accessible names.
+        let names: [[String]]
+        let contrast: [String: Double]
+        let focused: String?
+        let matching: Int?
+        let shown: String?
+        let failed: Int?
+        let opened: Bool?
+        let openNames: [[String]]?
+        let fits: [Bool]
+        let problems: [String]
+
+        func names(_ role: String) -> [String] { names.filter { $0[0] == role }.map { $0[1] } }
+    }
+
+    /// Opens the report of a recorder; `ERRAND_PICTURES` names a folder that keeps the pictures.
+    private func open(_ recorder: HARRecorder, as name: String) async throws -> Found {
+        let folder = try TemporaryFolder()
+        try recorder.writeReport(to: folder.file("report.html"))
+        var pictures = folder.url
+        if let kept = ProcessInfo.processInfo.environment["ERRAND_PICTURES"] {
+            pictures = URL(filePath: kept).appending(path: name)
+            try FileManager.default.createDirectory(at: pictures, withIntermediateDirectories: true)
+            try recorder.writeReport(to: pictures.appending(path: "report.html"))
+        }
+        let program = Program.folder.appending(path: "open_report.py").path
+        let command = ["python3", program, Program.browser ?? "", folder.file("report.html").path, pictures.path]
+        let ending = try await Program.run(command)
+        try #require(ending.status == 0)
+        for picture in ["light", "dark", "phone"] {
+            #expect(try Data(contentsOf: pictures.appending(path: "\(picture).png")).count > 5_000)
+        }
+        return try JSONDecoder().decode(Found.self, from: Data(ending.output.utf8))
+    }
+
+    @Test("A report has no console error, loads nothing, and fits the window in light, dark and on a phone")
+    func session() async throws {
+        let session = Session()
+        session.visitShop()
+        let found = try await open(session.recorder, as: "session")
+        #expect(found.problems == [])
+        #expect(found.fits == Array(repeating: true, count: 6))
+        // The page's own script and style.
+        #expect(found.elements == 2)
+        #expect(found.rows == 14)
+        // WCAG 2.2 level AA.
+        #expect(found.contrast.allSatisfy { $0.value >= 4.5 }, "\(found.contrast)")
+    }
+
+    @Test("Exchanges, filters and details are found by role and accessible name, and operated with the keyboard")
+    func accessibility() async throws {
+        let session = Session()
+        session.visitShop()
+        let found = try await open(session.recorder, as: "session")
+        #expect(found.names("heading").contains("Exchanges"))
+        for role in ["banner", "main", "search", "contentinfo"] { #expect(!found.names(role).isEmpty, "\(role)") }
+        #expect(found.names("searchbox") == ["Filter"])
+        #expect(found.names("button").contains("Failed 3"))
+        let rows = found.names("DisclosureTriangle")
+        #expect(rows.count == 14)
+        #expect(rows.contains { $0.contains("POST") && $0.contains("/account/login") && $0.contains("200") })
+        #expect(rows.contains { $0.contains("try 2 after retry") })
+        #expect(rows.contains { $0.contains("timeout") })
+        #expect(rows.contains { $0.contains("cancelled") && $0.contains("2 loads") })
+
+        #expect(found.focused == "text")
+        #expect((found.matching, found.shown) == (2, "2 of 14 shown"))
+        #expect(found.failed == 3)
+        #expect(found.opened == true)
+        let open = try #require(found.openNames)
+        #expect(open.contains { $0[0] == "heading" && $0[1] == "Timings" })
+        #expect(open.contains { $0[0] == "rowheader" && $0[1] == "Connect" })
+        #expect(open.contains { $0[0] == "rowheader" && $0[1] == "Authorization" })
+        #expect(!open.contains { $0[1].contains("planted-secret") })
+    }
+
+    @Test("Hostile strings are shown as text and executed nowhere", arguments: [false, true])
+    func hostile(includesSecrets: Bool) async throws {
+        let session = Session(includesSecrets ? HARRecorder(secrets: .included) : HARRecorder())
+        let count = try session.answerWithHostileStrings()
+        let found = try await open(session.recorder, as: "hostile")
+        #expect(found.rows == count)
+        #expect(found.hacked == nil)
+        #expect(found.elements == 2)
+        #expect(found.problems == [])
+        #expect(found.fits.allSatisfy { $0 })
+    }
+
+    @Test("A report without exchanges says what to do")
+    func empty() async throws {
+        let found = try await open(HARRecorder(), as: "empty")
+        #expect(found.rows == 0)
+        #expect(found.names("heading").contains("No exchanges yet"))
+        #expect(found.problems == [])
+    }
+}
