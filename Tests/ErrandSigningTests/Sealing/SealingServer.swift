@@ -40,7 +40,7 @@ final class SealingServer: Sendable {
     func expireKeys() { state.withLock { $0.valid = [] } }
 
     func makeKey() -> SessionKey {
-        let bytes = Data([UInt8].random(count: 32))
+        let bytes = Data.random(count: 32)
         return state.withLock { state in
             state.exchanges += 1
             let key = SessionKey(id: "k\(state.exchanges)", bytes: bytes)
@@ -83,7 +83,7 @@ final class SealingServer: Sendable {
     private func sealed(_ text: String, _ key: Data, _ lines: String) -> HTTPResponse {
         let data = (try? JSONEncoder().encode(text)) ?? Data()
         let body = Data(#"{"errcode":200,"msg":"ok","data":\#(String(decoding: data, as: UTF8.self))}"#.utf8)
-        let nonce = Data([UInt8].random(count: 12))
+        let nonce = Data.random(count: 12)
         let sealed = (try? cipher.seal(body, key: key, nonce: nonce, authenticating: Data(lines.utf8))) ?? Data()
         return HTTPResponse(
             status: 200,

@@ -25,3 +25,8 @@ extension Data {
         self.init(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
     }
 }
+
+extension Data {
+    /// Returns random bytes.
+    static func random(count: Int) -> Data { Data([UInt8].random(count: count)) }
+}
