@@ -238,6 +238,7 @@ struct SentinelTests {
             "Proxy": [configuration.proxy], "TLSConfiguration": [configuration.tls],
             "Certificates": [configuration.tls.additionalAuthorities as Any],
             "ClientIdentity": [configuration.tls.clientIdentity as Any],
+            "TransportEvent": [TransportEvent.sent, TransportEvent.head(status: 200, headers: Self.headers)],
             "TransportError": [TransportError(.connectionLost, "lost", underlying: cause)],
             "CookieJar": [jar], "Cookie": jar.cookies, "APIProxyConfiguration": [proxyConfiguration],
             "APIProxyConfigurationError": [
@@ -292,8 +293,8 @@ struct SentinelTests {
         "Level", "Details", "AdapterRetry", "ClosureAdapter",
         "APIErrorType", "CookieFileError", "CookieRefusal", "DefaultTransport", "Destination", "Direction",
         "DownloadedFile",
-        "Envelope", "ErrorMessages", "Event", "FailurePolicy", "FailureReader", "Generation", "HTTPLimits",
-        "HTTPMethod", "ItemID",
+        "Envelope", "ErrorMessages", "Event", "ExchangeTimings", "FailurePolicy", "FailureReader", "Generation",
+        "HTTPLimits", "HTTPMethod", "ItemID",
         "Kind",
         "ListEditError", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
         "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting",

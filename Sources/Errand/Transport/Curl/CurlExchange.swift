@@ -114,6 +114,7 @@ final class CurlExchange: @unchecked Sendable {
     /// Receives one header line; `false` ends the exchange.
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         perform { exchange throws(TransportError) in
+            exchange.marks.receiveLine()
             try exchange.answer.receive(headerLine: line)
             if exchange.reported.awaitsHead, exchange.answer.hasHead { exchange.reportHead() }
         }

@@ -13,6 +13,8 @@ final class CurlHandle {
     /// Whether libcurl reports a connection before it sends a request on it (7.80).
     private let supportsPrereq: Bool
     private let proxy: TransportConfiguration.Proxy
+    /// Whether every connection leads to a Unix socket.
+    let usesUnixSocket: Bool
     /// The instant at which the exchange stops waiting for a connection that another exchange opens; `.max` when it does not
     /// wait.
     private(set) var connectionWaitEnd = MonotonicClock.Instant.max
@@ -38,6 +40,7 @@ final class CurlHandle {
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         proxy = configuration.proxy
+        usesUnixSocket = configuration.unixSocketPath != nil
         connection = .allocate(capacity: 1)
         connection.initialize(to: CurlConnecting())
         easy.observeConnecting(connection)

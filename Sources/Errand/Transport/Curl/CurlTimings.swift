@@ -8,6 +8,8 @@ struct CurlMarks {
     var transferBegan: MonotonicClock.Instant = 0
     /// When the last request with a body in parts began.
     private(set) var requestBegan: MonotonicClock.Instant?
+    /// When the first line after such a request was received: before 8.7, libcurl's own time is that of the first byte sent.
+    private(set) var firstByteAt: MonotonicClock.Instant?
     /// ``CurlInfo/requestSize`` when the last request began: the bytes of those before, and of requests to a proxy server.
     private(set) var earlierRequestBytes = 0
 
@@ -15,6 +17,11 @@ struct CurlMarks {
     mutating func beginRequest(of exchange: CurlExchange) {
         if exchange.upload.isIncomplete { requestBegan = MonotonicClock.now }
         if let handle = exchange.handle { earlierRequestBytes = handle.easy.number(.requestSize) }
+    }
+
+    /// Called when a header line has been received.
+    mutating func receiveLine() {
+        if requestBegan != nil, firstByteAt == nil { firstByteAt = MonotonicClock.now }
     }
 }
 
@@ -27,6 +34,7 @@ struct CurlTimings: ~Copyable {
     private let exchange: CurlExchange
     private let easy: CurlEasy
     private let connecting: CurlConnecting
+    private let usesUnixSocket: Bool
     private let version: Int
     private let now = MonotonicClock.now
     /// The nanoseconds that the next phases can have.
@@ -36,6 +44,7 @@ struct CurlTimings: ~Copyable {
     init(of exchange: CurlExchange, on handle: CurlHandle, version: Int) {
         self.exchange = exchange
         (easy, connecting, self.version) = (handle.easy, handle.connecting, version)
+        usesUnixSocket = handle.usesUnixSocket
         rest = max(0, now - max(exchange.marks.clock.instant, exchange.marks.transferBegan))
     }
 
@@ -93,10 +102,12 @@ struct CurlTimings: ~Copyable {
     }
 
     private mutating func readTransfer(into timings: inout ExchangeTimings, until end: Int64) {
+        if let began = exchange.marks.requestBegan { return readUpload(into: &timings, since: began) }
         let began = time(.preTransferTime) ?? 0
         let firstByte = exchange.answer.hasBegun ? time(.startTransferTime) : nil
         if exchange.isSent(on: easy) {
-            let request = requestTime(from: began)
+            // Before 8.10, libcurl does not report the end of the request.
+            let request = time(.postTransferTime).map { $0 - began }
             if let request { timings.request = phase(request) }
             timings.firstByte = phase((firstByte ?? end) - began - (request ?? 0))
         } else {
@@ -105,11 +116,16 @@ struct CurlTimings: ~Copyable {
         if let firstByte { timings.body = phase(end - firstByte) }
     }
 
-    /// Returns the nanoseconds of a request that has been sent; before 8.10, libcurl does not report its end.
-    private func requestTime(from began: Int64) -> Int64? {
-        if let ended = time(.postTransferTime) { return ended - began }
-        guard let began = exchange.marks.requestBegan, let ended = exchange.upload.endedAt else { return nil }
-        return ended - began
+    /// Reads the phases after the connection of a request whose body was sent in parts, by the clock of the callbacks.
+    private mutating func readUpload(into timings: inout ExchangeTimings, since began: MonotonicClock.Instant) {
+        let firstByte = exchange.marks.firstByteAt
+        if let ended = exchange.upload.endedAt, exchange.isSent(on: easy) {
+            timings.request = phase(ended - began)
+            timings.firstByte = phase((firstByte ?? now) - ended)
+        } else {
+            timings.request = phase((firstByte ?? now) - began)
+        }
+        if let firstByte { timings.body = phase(now - firstByte) }
     }
 }
 
@@ -154,8 +170,7 @@ extension CurlTimings {
         timings.protocolName = protocolName
         let (port, localPort) = (easy.number(.primaryPort), easy.number(.localPort))
         timings.connectionID = easy.size(.connectionID).map { String($0) } ?? (localPort > 0 ? String(localPort) : nil)
-        // Without a port, it is the path of a Unix socket.
-        guard port > 0 else { return }
+        guard port > 0, !usesUnixSocket else { return }
         (timings.remoteAddress, timings.remotePort) = (easy.text(.primaryIP), port)
     }
 }
