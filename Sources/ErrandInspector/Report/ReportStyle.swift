@@ -69,7 +69,7 @@ enum ReportStyle {
         .method { font-weight: 600; font-size: .85rem; overflow: hidden; text-overflow: ellipsis; }
         .url { min-width: 0; white-space: nowrap; display: flex; align-items: baseline; gap: .45rem; }
         .path, .host { min-width: 0; overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; }
-        .host { flex-shrink: 100; }
+        .host { flex-shrink: 9999; }
         .note { flex: none; }
         .host { font-size: .8rem; }
         .note { font-size: .75rem; border: 1px solid currentColor; border-radius: 4px; padding: 0 .35rem; color: var(--warn);

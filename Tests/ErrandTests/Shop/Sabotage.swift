@@ -53,7 +53,8 @@ enum Sabotage: String, CaseIterable {
     /// Returns the routes of a shop with faulty data.
     private func catalog() throws -> ShopAPI {
         let folder = try TemporaryFolder()
-        for name in try FileManager.default.contentsOfDirectory(atPath: Fixtures.directory.path) {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Fixtures.directory.path)
+        for name in names where name.hasSuffix(".json") {
             let text = try String(contentsOf: Fixtures.directory.appending(path: name), encoding: .utf8)
             try Data(changed(text).utf8).write(to: folder.url.appending(path: name))
         }
