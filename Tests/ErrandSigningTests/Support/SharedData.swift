@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import ErrandSigning
+
 /// Conformance data outside the package; tests that need a missing folder are skipped.
 enum SharedData: String {
     case wycheproof
