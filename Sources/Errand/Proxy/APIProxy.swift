@@ -67,12 +67,6 @@ public final class APIProxy: Sendable {
     /// Observe all loads and plain calls that begin from now on, before the ``APIService/monitors`` of their services; none by
     /// default.
     ///
-    /// ```swift
-    /// #if DEBUG
-    /// APIProxy.shared.monitors.append(WireMonitor())
-    /// #endif
-    /// ```
-    ///
     /// Retained. Each load has the monitors that are set when it begins.
     public var monitors: [any APIMonitor] {
         get { context.monitors.all }
@@ -247,17 +241,4 @@ extension APIProxy: CookieJarOwner {
         login.startNewSession()
         context.cancel(context.loads.claimAll { $0.login === login })
     }
-
-    /// Whether the load has not ended.
-    func isActive(_ id: RequestID) -> Bool {
-        context.loads.contains(id)
-    }
-
-    /// Runs `delivery` on the main actor, in the order of the calls.
-    package func deliver(_ delivery: @escaping @MainActor @Sendable () -> Void) {
-        context.delivery.deliver(delivery)
-    }
-
-    /// The number of requests that wait in the queue.
-    package var queuedCount: Int { context.queue.waitingCount }
 }

@@ -102,3 +102,18 @@ extension LoadContext {
         }
     }
 }
+
+extension APIProxy {
+    /// Whether the load has not ended.
+    func isActive(_ id: RequestID) -> Bool {
+        context.loads.contains(id)
+    }
+
+    /// Runs `delivery` on the main actor, in the order of the calls.
+    package func deliver(_ delivery: @escaping @MainActor @Sendable () -> Void) {
+        context.delivery.deliver(delivery)
+    }
+
+    /// The number of requests that wait in the queue.
+    package var queuedCount: Int { context.queue.waitingCount }
+}
