@@ -99,6 +99,8 @@ public struct APIEvent: Sendable {
     public let time: ContinuousClock.Instant
     /// What has happened.
     public let kind: Kind
+    /// The last answer of a load that has ended, with the code and message that were read in it; `nil` for other events.
+    public var response: APIResponse?
 
     /// Creates an event, for example in a test of a monitor.
     public init(

@@ -21,7 +21,7 @@ import Synchronization
 /// with the values that the redactor considers harmless. Control characters in what servers and apps provide are escaped, so
 /// that they cannot forge a line or control a terminal.
 ///
-/// A log costs less than 3 µs for each load on level ``Level/endings``.
+/// A log on level ``Level/endings`` costs a few microseconds for each load.
 public final class APILog: APIMonitor {
     /// How much is logged.
     public enum Level: Int, Sendable, Comparable {
@@ -129,13 +129,13 @@ public final class APILog: APIMonitor {
 
     private func end(_ event: APIEvent, _ ending: APIEnding) {
         let load = loads.take { $0.removeValue(forKey: event.id) }
-        let facts = LogFormat.Ending(
+        let summary = LogFormat.Ending(
             ending: ending,
-            response: ending.error?.response ?? load?.response,
+            response: event.response ?? ending.error?.response ?? load?.response,
             isCached: load?.isCached == true,
             duration: load.map { $0.began.duration(to: event.time) }
         )
-        let line = format.entry(for: event, facts, hidesAnswer: level > .endings)
+        let line = format.entry(for: event, summary, hidesAnswer: level > .endings)
         write(level > .endings ? "#\(event.id) \(line)" : line)
     }
 }

@@ -21,6 +21,8 @@ final class LoadTrace: Sendable {
         var hasQueued = false
         var hasStarted = false
         var hasEnded = false
+        /// The answer of a load that has ended.
+        var response: APIResponse?
         let began = ContinuousClock.now
         var queueTime: Duration?
         /// The generation of the login when the load began to wait for the next one.
@@ -132,10 +134,10 @@ final class LoadTrace: Sendable {
         end(.cancelled)
     }
 
-    /// Emits the ending, after which nothing is emitted.
-    @inline(never) func end(_ ending: APIEnding) {
+    /// Emits the ending with the last answer, after which nothing is emitted.
+    @inline(never) func end(_ ending: APIEnding, response: APIResponse? = nil) {
         emit(.ended(ending)) { state, _ in
-            state.hasEnded = true
+            (state.hasEnded, state.response) = (true, response)
             return true
         }
     }
@@ -187,7 +189,8 @@ final class LoadTrace: Sendable {
         let first = state.withLock { state -> APIEvent? in
             let time = ContinuousClock.now
             guard !state.hasEnded, accept(&state, time) else { return nil }
-            let event = makeEvent(kind, at: time, attempt: state.attempt, exchange: exchange)
+            var event = makeEvent(kind, at: time, attempt: state.attempt, exchange: exchange)
+            event.response = state.response
             guard state.items.isEmpty, !state.isDelivering else {
                 state.items.append(.event(event))
                 return nil

@@ -16,19 +16,19 @@ struct LogFormat {
     // MARK: Endings
 
     /// Returns the entry for an ending; the answer's URL, headers and body are not repeated with `hidesAnswer`.
-    func entry(for event: APIEvent, _ facts: Ending, hidesAnswer: Bool) -> String {
-        var line = "\(event.method.rawValue.escaped) \(path(of: event, facts.response).escaped)"
-        if let response = facts.response { line += " \(response.status)" }
-        switch facts.ending {
-        case .success: if let code = facts.response?.serverCode { line += " code \(code)" }
+    func entry(for event: APIEvent, _ end: Ending, hidesAnswer: Bool) -> String {
+        var line = "\(event.method.rawValue.escaped) \(path(of: event, end.response).escaped)"
+        if let response = end.response { line += " \(response.status)" }
+        switch end.ending {
+        case .success: if let code = end.response?.serverCode { line += " code \(code)" }
         case .failure(let error): line += " failed: \(failure(error))"
         case .cancelled: line += " cancelled"
         }
-        if let duration = facts.duration { line += " · \(duration.shortText)" }
-        if let bytes = facts.response?.byteCount { line += " · \(Self.size(bytes))" }
-        if facts.isCached { line += " · from the cache" }
+        if let duration = end.duration { line += " · \(duration.shortText)" }
+        if let bytes = end.response?.byteCount { line += " · \(Self.size(bytes))" }
+        if end.isCached { line += " · from the cache" }
         if event.attempt > 0 { line += event.attempt == 1 ? " · 1 try" : " · \(event.attempt) tries" }
-        guard !hidesAnswer, let response = facts.response else { return line }
+        guard !hidesAnswer, let response = end.response else { return line }
         return line + answerDetails(response)
     }
 

@@ -50,7 +50,7 @@ struct PlainCall: Sendable {
         let trace = context.monitors.trace(of: id, method, path: path, for: service)
         let ended = { @Sendable (result: Result<APIResponse, APIError>) in
             let result = result.mapError { $0.of(method, path: request.url.path(percentEncoded: true)) }
-            trace?.end(result.ending)
+            trace?.end(result.ending, response: (try? result.get()) ?? result.error?.response)
             context.endings.publish {
                 EndedRequest(id: id, requestClass: nil, method: method, path: path, ending: result.ending)
             }

@@ -104,7 +104,7 @@ import Foundation
             outcome = file.end(with: outcome, messages: messages).mapError { $0.of(method, path: path) }
             response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
         }
-        trace?.end(outcome.ending)
+        trace?.end(outcome.ending, response: response)
         publish(outcome.ending)
         guard let manager else {
             removeTemporaryFile()

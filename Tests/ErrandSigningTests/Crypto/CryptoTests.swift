@@ -149,7 +149,3 @@ struct CryptoTests {
         #expect(throws: SigningError.self, performing: body)?.kind
     }
 }
-
-extension Data {
-    fileprivate static func random(count: Int) -> Data { Data([UInt8].random(count: count)) }
-}
