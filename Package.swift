@@ -32,7 +32,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "errand-bench",
-            dependencies: ["Errand", "ErrandSigning", "ErrandTesting", "FixtureServer", "CurlRuntime"],
+            dependencies: [
+                "Errand", "ErrandInspector", "ErrandSigning", "ErrandTesting", "FixtureServer", "CurlRuntime",
+            ],
             swiftSettings: strict
         ),
         .executableTarget(

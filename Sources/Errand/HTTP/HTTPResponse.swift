@@ -2,24 +2,51 @@ public import Foundation
 
 /// The answer to one ``HTTPRequest``, without following redirects.
 public struct HTTPResponse: Sendable {
+    private struct Contents: Sendable {
+        var status: Int
+        var headers: HTTPHeaders
+        var body: Data
+        var file: URL?
+        var isMultiplexed = false
+        var timings: ExchangeTimings?
+    }
+
+    // Boxed, because an asynchronous function reserves memory for each answer that it may return.
+    @Boxed private var contents: Contents
+
     /// The status code, never 1xx.
-    public var status: Int
+    public var status: Int {
+        get { contents.status }
+        set { contents.status = newValue }
+    }
     /// The header lines in the order in which they were received, duplicates included.
-    public var headers: HTTPHeaders
+    public var headers: HTTPHeaders {
+        get { contents.headers }
+        _modify { yield &contents.headers }
+    }
     /// The decoded body; empty when it is stored in ``file``.
-    public var body: Data
+    public var body: Data {
+        get { contents.body }
+        _modify { yield &contents.body }
+    }
     /// The file in which the body is stored; only for a 2xx answer to a request with a file as its destination.
-    public var file: URL?
+    public var file: URL? {
+        get { contents.file }
+        set { contents.file = newValue }
+    }
     /// Whether the connection carries many exchanges at the same time, as with HTTP/2; `false` by default.
-    public var isMultiplexed = false
+    public var isMultiplexed: Bool {
+        get { contents.isMultiplexed }
+        set { contents.isMultiplexed = newValue }
+    }
     /// When its phases began and ended; `nil` from a transport that does not measure them.
-    public var timings: ExchangeTimings?
+    public var timings: ExchangeTimings? {
+        get { contents.timings }
+        set { contents.timings = newValue }
+    }
 
     /// Creates an answer, for example in a transport for tests.
     public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), file: URL? = nil) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.file = file
+        contents = Contents(status: status, headers: headers, body: body, file: file)
     }
 }

@@ -31,20 +31,32 @@ public struct TransportError: Error, Sendable {
         case cancelled
     }
 
+    private struct Details: Sendable {
+        let reason: String
+        let underlying: (any Error)?
+        var timings: ExchangeTimings?
+    }
+
+    // Boxed, because an asynchronous function reserves memory for each error that it may throw.
+    @Boxed private var details: Details
+    // The last member must not be a reference; see `APIError`.
     /// The kind of failure.
     public let kind: Kind
-    /// When the phases of the exchange began and ended, as far as it came; `nil` if nothing was measured.
-    public var timings: ExchangeTimings?
+
     /// A description of the failure, for logs; contains no secrets.
-    public let reason: String
+    public var reason: String { details.reason }
     /// The error that caused this one.
-    public let underlying: (any Error)?
+    public var underlying: (any Error)? { details.underlying }
+    /// When the phases of the exchange began and ended, as far as it came; `nil` if nothing was measured.
+    public var timings: ExchangeTimings? {
+        get { details.timings }
+        set { details.timings = newValue }
+    }
 
     /// Creates an error.
     public init(_ kind: Kind, _ reason: String, underlying: (any Error)? = nil) {
         self.kind = kind
-        self.reason = reason
-        self.underlying = underlying
+        details = Details(reason: reason, underlying: underlying)
     }
 }
 

@@ -65,6 +65,9 @@ final class APICall<Value: Sendable>: Sendable {
         trace?.didStart()
     }
 
+    /// Reports that the load has a new login.
+    @inline(never) func didRenewLogin() { trace?.emit(.renewed(.login)) }
+
     /// Reports that the load waits for a relogin that runs or is due.
     @inline(never) func willWaitForLogin() {
         trace?.willWaitForLogin(after: service.login.generation, limit: service.reloginTimeout)

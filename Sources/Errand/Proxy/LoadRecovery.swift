@@ -42,7 +42,7 @@ final class LoadRecovery<Value: Sendable> {
             // Each waiter keeps its own answer; what they share is why the relogin failed.
             throw error.type == .loginExpired ? refusal.caused(by: error) : error
         }
-        call.trace?.emit(.renewed(.login))
+        call.didRenewLogin()
     }
 
     /// Waits until the load is to be sent again, as an adapter asks for it.

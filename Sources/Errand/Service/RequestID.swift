@@ -8,7 +8,7 @@ public struct RequestID: Hashable, Sendable {
     private static let last = Atomic<UInt64>(0)
 
     /// The next ID of the process.
-    static func next() -> RequestID {
+    package static func next() -> RequestID {
         RequestID(rawValue: last.add(1, ordering: .relaxed).newValue)
     }
 }

@@ -1,7 +1,8 @@
 import Errand
+import ErrandInspector
 import Synchronization
 
-/// The CPU time that monitors add to a load, and whether each load has its events.
+/// The CPU time that monitors add to a load, whether each load has its events, and how many planted secrets are printed.
 ///
 /// No build is without the places of the monitors, so `off_us` shows what these cost only when it is compared with that of
 /// another build, in turns.
@@ -9,7 +10,9 @@ import Synchronization
     private static let rounds = 5
 
     /// The monitors to measure, by the names of their fields.
-    private let monitors: [(name: String, monitor: any APIMonitor)] = [("count_us", EventCounter())]
+    private let monitors: [(name: String, monitor: any APIMonitor)] = [
+        ("count_us", EventCounter()), ("log_us", APILog { _ in }), ("har_us", HARRecorder()),
+    ]
 
     func run(_ order: Order) async throws -> Measurement {
         let loads = Order(requests: order.requests, concurrency: 64)
@@ -19,6 +22,7 @@ import Synchronization
         // The last events follow the last ending without a delay.
         costs.merge(["loads": Double(order.requests), "events": Double(counter.events)]) { $1 }
         costs["terminal"] = Double(counter.endings)
+        costs["leaks"] = Double(try SecretLeaks().count())
         return costs
     }
 

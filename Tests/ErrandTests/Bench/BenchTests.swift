@@ -125,10 +125,10 @@ struct BenchTests {
 
     @Test func `Monitors report their costs, and every load has its events and one ending`() async throws {
         let row = try #require(try await rows("monitors", "--quick")["monitors"])
-        expect(row, ["loads": 2_000, "terminal": 2_000])
+        expect(row, ["loads": 2_000, "terminal": 2_000, "leaks": 0])
         // Began, started, request made, answered and ended; most are queued as well.
         #expect(number(row["events"]).map { (10_000...12_000).contains($0) } == true)
-        for field in ["off_us", "count_us"] { #expect(row[field] is NSNumber, "\(field)") }
+        for field in ["off_us", "count_us", "log_us", "har_us"] { #expect(row[field] is NSNumber, "\(field)") }
     }
 
     private func bench(_ arguments: String...) async throws -> TestProgram.Ending { try await bench(arguments) }

@@ -31,7 +31,10 @@ import Testing
     /// Asynchronous functions reserve memory for each of these values that they use, and each load has some thirty of them.
     @Test("Requests, answers and errors take at most two words") func sizes() {
         #expect(MemoryLayout<HTTPRequest>.size == 8)
+        #expect(MemoryLayout<HTTPResponse>.size == 8)
         #expect(MemoryLayout<APIResponse>.size == 8)
         #expect(MemoryLayout<APIError>.size <= 16)
+        #expect(MemoryLayout<TransportError>.size <= 16)
+        #expect(MemoryLayout<ExchangeTimings>.size == 8)
     }
 }
