@@ -78,8 +78,9 @@ public struct HTTPRequest: Sendable {
 
     /// Receives the events of the exchange; `nil` by default.
     ///
-    /// Called on any thread, in order, each event at most once, and not after the transport has returned. Must not block. A
-    /// transport that cannot report an event does not.
+    /// Called on any thread, in order, each event at most once, and not after the transport has returned, which
+    /// may be soon after the ending of a load that is cancelled. Must not block. A transport that cannot report an event does not. A
+    /// request with an observer shares no exchange.
     public var observer: (@Sendable (TransportEvent) -> Void)? {
         get { contents.observer }
         set { contents.observer = newValue }

@@ -130,10 +130,9 @@ extension APIResponse {
 extension Duration {
     /// Milliseconds, or seconds from ten seconds on, with one decimal.
     fileprivate var shortText: String {
-        let microseconds =
-            max(0, components.seconds.multipliedReportingOverflow(by: 1_000_000).partialValue)
-            + components.attoseconds / 1_000_000_000_000
-        guard components.seconds >= 10 else { return "\(LogFormat.tenths(max(0, microseconds / 100))) ms" }
+        let seconds = min(max(components.seconds, 0), 1_000_000_000)
+        let microseconds = seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+        guard seconds >= 10 else { return "\(LogFormat.tenths(max(0, microseconds / 100))) ms" }
         return "\(LogFormat.tenths(microseconds / 100_000)) s"
     }
 }

@@ -209,6 +209,7 @@ final class LoadRunner<Value: Sendable> {
 extension HTTPRequest {
     /// Whether several loads may share its answer.
     fileprivate var isShareable: Bool {
-        [.get, .head].contains(method) && destination == .memory && redirectPolicy.decision == nil
+        guard [.get, .head].contains(method), destination == .memory else { return false }
+        return redirectPolicy.decision == nil && observer == nil
     }
 }

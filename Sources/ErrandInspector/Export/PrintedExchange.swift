@@ -35,7 +35,7 @@ struct PrintedExchange {
         switch recorded.state {
         case .open: "in flight"
         case .cancelled: "cancelled"
-        case .answered, .cached, .failed, .redirected: recorded.error.map { "\($0)" }
+        case .answered, .cached, .failed, .redirected: recorded.error?.text
         }
     }
 

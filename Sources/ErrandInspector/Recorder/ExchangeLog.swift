@@ -60,7 +60,7 @@ struct ExchangeLog {
                 exchange.end(.cached, at: event.time)
             }
         case .failed(let error): finish(event, error.type == .cancelled ? .cancelled : .failed) { $0.error = error }
-        case .ended(let ending): end(event, ending)
+        case .ended(let error): end(event, error)
         }
         while byteCount > limits.bytes, !recorded.isEmpty { removeOldest() }
         return exchange(&removed, with: [])
@@ -74,12 +74,12 @@ struct ExchangeLog {
     }
 
     /// Ends a load, and with it an exchange that it has alone.
-    private mutating func end(_ event: APIEvent, _ ending: APIEnding) {
+    private mutating func end(_ event: APIEvent, _ error: RecordedError?) {
         guard let last = loads.removeValue(forKey: event.id)?.last, let slot = slot(of: last) else { return }
         // Another load may still wait for it.
         let isShared = slots[slot]?.loads.contains { loads[$0]?.last == last } == true
         update(slot) { exchange in
-            if case .failure(let error) = ending { exchange.error = exchange.error ?? error }
+            exchange.error = exchange.error ?? error
             guard exchange.state == .open, !isShared else { return }
             exchange.end(.cancelled, at: event.time)
         }

@@ -12,8 +12,8 @@ enum RecordedEvent {
     case head(RecordedHead)
     case response(RecordedResponse, RecordedExchange.State)
     case cached(RecordedResponse)
-    case failed(APIError)
-    case ended(APIEnding)
+    case failed(RecordedError)
+    case ended(RecordedError?)
 
     /// `nil` for an event that an archive does not contain.
     init?(_ kind: APIEvent.Kind, bodyLimit: Int) {
@@ -29,9 +29,22 @@ enum RecordedEvent {
         case .redirected(let response): self = .response(RecordedResponse(response, bodyLimit: bodyLimit), .redirected)
         case .answered(let response): self = .response(RecordedResponse(response, bodyLimit: bodyLimit), .answered)
         case .answeredFromCache(let response): self = .cached(RecordedResponse(response, bodyLimit: bodyLimit))
-        case .failed(let error): self = .failed(error)
-        case .ended(let ending): self = .ended(ending)
+        case .failed(let error): self = .failed(RecordedError(error))
+        case .ended(.failure(let error)): self = .ended(RecordedError(error))
+        case .ended(.success), .ended(.cancelled): self = .ended(nil)
         case .began, .tryingAgain, .released: return nil
         }
+    }
+}
+
+/// What is kept of an error, which has a whole answer.
+struct RecordedError {
+    let type: APIErrorType
+    /// Its description, which contains no secrets.
+    let text: String
+    let timings: ExchangeTimings?
+
+    init(_ error: APIError) {
+        (type, text, timings) = (error.type, "\(error)", error.timings)
     }
 }

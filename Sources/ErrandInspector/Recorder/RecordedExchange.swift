@@ -40,7 +40,7 @@ struct RecordedExchange: Sendable {
     var head: RecordedHead?
     var response: RecordedResponse?
     /// The error of the exchange, or of a load that has refused its answer.
-    var error: APIError?
+    var error: RecordedError?
     var state = State.open
 
     init(_ event: APIEvent, sequence: Int, cause: APIEvent.Reason?, queue: Duration?) {
@@ -55,7 +55,9 @@ struct RecordedExchange: Sendable {
     }
 
     /// The bytes that count for the limit.
-    var byteCount: Int { (request?.byteCount ?? 0) + (response?.byteCount ?? 0) + (head?.byteCount ?? 0) }
+    var byteCount: Int {
+        (request?.byteCount ?? 0) + (response?.byteCount ?? 0) + (head?.byteCount ?? 0) + (error?.text.utf8.count ?? 0)
+    }
 
     /// What the transport has measured.
     var timings: ExchangeTimings? { response?.timings ?? error?.timings }

@@ -11,7 +11,7 @@ struct LimitTests {
         return Session(HARRecorder(secrets: .included, limits: limits))
     }
 
-    @Test("The newest exchanges stay, and the archive tells how many were removed")
+    @Test("The newest exchanges stay, and the archive has the number of those that were removed")
     func ring() throws {
         let session = session(exchanges: 10)
         for load in 1...25 as ClosedRange<UInt64> {
@@ -46,6 +46,32 @@ struct LimitTests {
         }
         #expect(session.recorder.count == 4)
         #expect(try session.recorder.entries().map(\._load) == [17, 18, 19, 20])
+    }
+
+    @Test("An error of a load does not keep the body of its answer")
+    func error() throws {
+        let session = session(bodyBytes: 10)
+        let answer = HTTPResponse(status: 500, body: Data(count: 1_000_000))
+        let kept = Kept(APIError(.http, response: APIResponse(answer, url: .shop("/")), underlying: Witness()))
+        session.answer(HTTPRequest(.get, .shop("/")), answer)
+        session.send(.ended(.failure(try #require(kept.error))))
+        kept.error = nil
+        #expect(kept.witness == nil)
+        #expect(try session.recorder.entries().first?._error?.contains("http") == true)
+    }
+
+    /// An error that another error has.
+    private final class Witness: Error {}
+
+    /// An error, and whether it exists.
+    private final class Kept {
+        var error: APIError?
+        weak var witness: Witness?
+
+        init(_ error: APIError) {
+            self.error = error
+            witness = error.underlying as? Witness
+        }
     }
 
     @Test("A long body is cut at a whole character, marked, and counted as a whole")
