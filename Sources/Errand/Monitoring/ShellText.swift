@@ -4,11 +4,11 @@ import Foundation
 enum ShellText {
     /// Returns a word with exactly these bytes, which contain no NUL.
     static func word(_ bytes: some Collection<UInt8>) -> String {
-        // A command substitution would remove line feeds from the end.
-        guard !isPlain(bytes), Array(bytes).last != UInt8(ascii: "\n") else {
-            return quoted(String(decoding: bytes, as: UTF8.self))
-        }
-        return "\"$(\(printf(bytes)))\""
+        guard !isPlain(bytes) else { return quoted(String(decoding: bytes, as: UTF8.self)) }
+        // A command substitution removes line feeds from the end.
+        let lineFeeds = Array(bytes).reversed().prefix { $0 == UInt8(ascii: "\n") }.count
+        let end = lineFeeds == 0 ? "" : quoted(String(repeating: "\n", count: lineFeeds))
+        return "\"$(\(printf(bytes.prefix(bytes.count - lineFeeds))))\"\(end)"
     }
 
     /// Returns a word with exactly this text, which contains no NUL.

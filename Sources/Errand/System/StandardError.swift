@@ -22,7 +22,7 @@ enum StandardError {
         var rest = bytes
         while !rest.isEmpty {
             let count = writeSome(rest, to: descriptor)
-            guard count > 0 || errno == EINTR else { return false }
+            guard count > 0 || count < 0 && errno == EINTR else { return false }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(0, count)))
         }
         return true

@@ -76,12 +76,12 @@ struct ExchangeLog {
     /// Ends a load, and with it an exchange that it has alone.
     private mutating func end(_ event: APIEvent, _ error: RecordedError?) {
         guard let last = loads.removeValue(forKey: event.id)?.last, let slot = slot(of: last) else { return }
-        // Another load may still wait for it.
-        let isShared = slots[slot]?.loads.contains { loads[$0]?.last == last } == true
+        // Another load may still wait for an open one.
+        let isOpen = slots[slot]?.state == .open
+        let isLast = isOpen && slots[slot]?.loads.contains { loads[$0]?.last == last } != true
         update(slot) { exchange in
             exchange.error = exchange.error ?? error
-            guard exchange.state == .open, !isShared else { return }
-            exchange.end(.cancelled, at: event.time)
+            if isLast { exchange.end(.cancelled, at: event.time) }
         }
     }
 

@@ -67,12 +67,13 @@ struct RecordedBody: Sendable {
     var isInFile = false
 
     /// Whether bytes in memory were removed because of the limit.
-    var isCut: Bool { length.map { $0 > Int64(kept.count) } ?? false }
+    let isCut: Bool
 
     init(_ data: Data, limit: Int, isInFile: Bool = false) {
         // The beginning is copied: a slice would keep all bytes in memory.
         kept = data.count > limit ? Data(Array(data.prefix(limit))) : data
         length = isInFile ? nil : Int64(data.count)
+        isCut = data.count > limit
         omitted = []
         self.isInFile = isInFile
     }
@@ -94,11 +95,12 @@ struct RecordedBody: Sendable {
             bytes.append(contentsOf: data.prefix(limit - bytes.count))
             count += Int64(data.count)
         }
-        self.init(kept: bytes, length: omitted.isEmpty ? count : nil, omitted: omitted)
+        let length = omitted.isEmpty ? count : nil
+        self.init(kept: bytes, length: length, isCut: count > Int64(bytes.count), omitted: omitted)
     }
 
-    private init(kept: Data, length: Int64?, omitted: [HTTPBody.Piece]) {
-        (self.kept, self.length, self.omitted) = (kept, length, omitted)
+    private init(kept: Data, length: Int64?, isCut: Bool, omitted: [HTTPBody.Piece]) {
+        (self.kept, self.length, self.isCut, self.omitted) = (kept, length, isCut, omitted)
     }
 }
 

@@ -74,6 +74,17 @@ struct LimitTests {
         }
     }
 
+    @Test("A body with a file whose other bytes are cut is marked")
+    func cutBesideFile() throws {
+        let session = session(bodyBytes: 10)
+        let file = HTTPBody.Piece.file(URL(filePath: "/tmp/picture"))
+        let (long, short) = (Data(repeating: 0x41, count: 20), Data("short".utf8))
+        session.answer(HTTPRequest(.post, .shop("/"), body: HTTPBody([.data(long), file])), HTTPResponse(status: 200))
+        let request = HTTPRequest(.post, .shop("/"), body: HTTPBody([.data(short), file]))
+        session.answer(request, HTTPResponse(status: 200), load: 2)
+        #expect(try session.recorder.entries().map(\._truncated) == [true, nil])
+    }
+
     @Test("A long body is cut at a whole character, marked, and counted as a whole")
     func cut() throws {
         let session = session(bodyBytes: 101)
