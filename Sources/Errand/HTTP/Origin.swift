@@ -7,7 +7,8 @@ package import Foundation
 struct Origin: Hashable {
     /// The scheme in lower case.
     let scheme: String
-    private let host: String
+    /// The host in lower case.
+    let host: String
     private let port: UInt16?
 
     /// The origin of an absolute URL; `nil` for one without a host.

@@ -152,9 +152,8 @@ private struct CurlCommand {
         var options: [String] = []
         if tls.minimumVersion == .v1_3 { options.append("--tlsv1.3") }
         if case .file(let file) = tls.additionalAuthorities { options.append(option("--cacert", file.path)) }
-        if !tls.pinnedPublicKeys.isEmpty {
-            options.append(option("--pinnedpubkey", tls.pinnedPublicKeys.joined(separator: ";")))
-        }
+        let pins = tls.pinnedPublicKeys(for: request.url)
+        if !pins.isEmpty { options.append(option("--pinnedpubkey", pins.joined(separator: ";"))) }
         guard let identity = tls.clientIdentity, identity.isAllowed(for: request.url) else { return options }
         // In the argument of --cert, a password follows a colon.
         let certificate = identity.certificate.path.replacing("\\", with: "\\\\").replacing(":", with: "\\:")

@@ -22,10 +22,17 @@ public struct TLSConfiguration: Sendable {
 
     /// Authorities that are trusted besides those of the system; none by default.
     public var additionalAuthorities: Certificates?
-    /// The public keys of which a server must have one, each as `sha256//` and the digest in Base64; none by default.
+    /// The public keys of which a server must have one, for each host; none by default.
     ///
-    /// It is the digest of the key's SubjectPublicKeyInfo (RFC 7469 section 2.4). The certificate is verified as well.
-    public var pinnedPublicKeys: [String] = []
+    /// A name is a host, or `*.` and a host for all of its subdomains at any depth; the longest name that matches applies. Each
+    /// key is `sha256//` and, in Base64, the SHA-256 digest of its SubjectPublicKeyInfo (RFC 7469 section 2.4). The certificate
+    /// is verified as well. A host without a name here may have any key.
+    ///
+    /// ```swift
+    /// var tls = TLSConfiguration()
+    /// tls.pinnedPublicKeys["api.example.com"] = ["sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]
+    /// ```
+    public var pinnedPublicKeys: [String: [String]] = [:]
     /// The certificate that is sent to a server of its origins that requests one; none by default.
     public var clientIdentity: ClientIdentity?
     /// The oldest accepted version of TLS; TLS 1.2 by default.
@@ -64,6 +71,18 @@ public struct ClientIdentity: Sendable {
         self.privateKey = privateKey
         self.password = password
         self.origins = origins
+    }
+}
+
+extension TLSConfiguration {
+    /// Returns the public keys of which the server of `url` must have one; none for any key.
+    func pinnedPublicKeys(for url: URL) -> [String] {
+        guard !pinnedPublicKeys.isEmpty, let host = Origin(url)?.host else { return [] }
+        let names = pinnedPublicKeys.keys.filter { name in
+            let name = name.lowercased()
+            return name == host || name.hasPrefix("*.") && host.hasSuffix(name.dropFirst())
+        }
+        return names.max { $0.count < $1.count }.flatMap { pinnedPublicKeys[$0] } ?? []
     }
 }
 

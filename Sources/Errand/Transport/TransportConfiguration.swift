@@ -1,6 +1,9 @@
 public import Foundation
 
 /// How a transport connects; fixed when the transport is created.
+///
+/// The same on every platform. A setting that a transport cannot apply is refused when the transport is created, and never
+/// ignored.
 public struct TransportConfiguration: Sendable {
     /// The proxy server for the requests.
     public enum Proxy: Sendable {
@@ -33,6 +36,19 @@ public struct TransportConfiguration: Sendable {
     public var tls = TLSConfiguration()
     /// The Unix socket to connect to, for every host; none by default.
     public var unixSocketPath: String?
+    /// Whether requests may use a cellular network; true by default.
+    ///
+    /// This and the next two settings are those of `URLSessionConfiguration`; only `URLSession` on Apple's platforms can apply
+    /// them.
+    public var allowsCellularAccess = true
+    /// Whether requests may use a network that the system considers expensive; true by default.
+    public var allowsExpensiveNetworkAccess = true
+    /// Whether requests may use a network in Low Data Mode; true by default.
+    public var allowsConstrainedNetworkAccess = true
+    /// Whether a server is assumed to support HTTP/3, without `Alt-Svc` from it; false by default.
+    ///
+    /// A hint: without an answer over HTTP/3, the request is sent over HTTP/2 or HTTP/1.1.
+    public var assumesHTTP3Capable = false
 
     /// Creates the default configuration.
     public init() {}

@@ -42,7 +42,7 @@ struct CurlCommandTests {
         configuration.connectTimeout = .milliseconds(1_500)
         configuration.tls.minimumVersion = .v1_3
         configuration.tls.additionalAuthorities = .file(URL(fileURLWithPath: "/etc/ca.pem"))
-        configuration.tls.pinnedPublicKeys = ["sha256//a=", "sha256//b="]
+        configuration.tls.pinnedPublicKeys = [Self.url.host ?? "": ["sha256//a=", "sha256//b="]]
         configuration.tls.clientIdentity = ClientIdentity(
             certificate: URL(fileURLWithPath: "/etc/a:b.p12"),
             password: "s3cret",

@@ -60,7 +60,7 @@ struct SharedProxyTests {
 
     @Test func `A configuration that is refused changes nothing`() {
         let configuration = SharedProxyConfiguration()
-        let refused = Self.problem(configuration) { $0.transport.tls.pinnedPublicKeys = ["no key"] }
+        let refused = Self.problem(configuration) { $0.transport.tls.pinnedPublicKeys["a.test"] = ["no key"] }
         guard case .transport(let error)? = refused else {
             Issue.record("\(refused as Any)")
             return

@@ -18,7 +18,7 @@ final class CurlHandle {
     /// The instant at which the exchange stops waiting for a connection that another exchange opens; `.max` when it does not
     /// wait.
     private(set) var connectionWaitEnd = MonotonicClock.Instant.max
-    private let identity: ClientIdentity?
+    private let tls: TLSConfiguration
     /// Whether the target depends on the connection, which may lead to a proxy server.
     private var awaitsTarget = false
     private static let errorCapacity = 256
@@ -35,7 +35,7 @@ final class CurlHandle {
     init(_ configuration: TransportConfiguration, caBundle: CurlCABundle) throws(TransportError) {
         guard let easy = CurlEasy() else { throw TransportError(.cannotConnect, "libcurl has no memory") }
         self.easy = easy
-        identity = configuration.tls.clientIdentity
+        tls = configuration.tls
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
@@ -68,10 +68,19 @@ final class CurlHandle {
         let waits = mayWaitForConnection(exchange)
         easy.set(.pipeWait, to: waits ? 1 : 0)
         connectionWaitEnd = waits ? MonotonicClock.now + Self.connectionDelay : .max
-        // The last exchange may have had another origin. libcurl has accepted the identity when the handle was created.
-        if let identity { try? easy.setClientIdentity(identity.isAllowed(for: exchange.request.url) ? identity : nil) }
+        beginTLS(for: exchange.request.url)
         // libcurl repeats requests only on connections that were used before.
         easy.set(.freshConnect, to: supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
+    }
+
+    /// Sets the identity and the pinned keys for the server of `url`: the last exchange may have had another one.
+    ///
+    /// libcurl has accepted them when the handle was created.
+    private func beginTLS(for url: URL) {
+        if let identity = tls.clientIdentity {
+            try? easy.setClientIdentity(identity.isAllowed(for: url) ? identity : nil)
+        }
+        if !tls.pinnedPublicKeys.isEmpty { try? easy.setPinnedPublicKeys(tls.pinnedPublicKeys(for: url)) }
     }
 
     /// Returns the HTTP version to offer.

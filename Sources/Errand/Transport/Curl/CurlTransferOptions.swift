@@ -55,9 +55,16 @@ extension CurlEasy {
         let isTLS1_3 = configuration.minimumVersion == .v1_3
         let version = isTLS1_3 ? CurlValue.sslVersionTLSv1_3 : CurlValue.sslVersionTLSv1_2
         guard set(.sslVersion, to: version) else { throw rejection(of: "SSLVERSION") }
-        let pins = configuration.pinnedPublicKeys
-        try setRequired(.pinnedPublicKey, to: pins.isEmpty ? nil : pins.joined(separator: ";"))
+        for pins in configuration.pinnedPublicKeys.values { try setPinnedPublicKeys(pins) }
         if let identity = configuration.clientIdentity { try setClientIdentity(identity) }
+    }
+
+    /// Sets the public keys of which the server must have one; none for any key.
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects them.
+    func setPinnedPublicKeys(_ pins: [String]) throws(TransportError) {
+        let text = pins.isEmpty ? nil : pins.joined(separator: ";")
+        guard set(.pinnedPublicKey, to: text) else { throw rejection(of: CurlOption.pinnedPublicKey.name) }
     }
 
     /// Sets the identity that is sent to a server that requests one; `nil` for none.

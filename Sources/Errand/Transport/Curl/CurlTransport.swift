@@ -28,7 +28,7 @@ public final class CurlTransport: HTTPTransport {
     ///   this libcurl rejects them.
     public init(_ configuration: TransportConfiguration = TransportConfiguration()) throws(TransportError) {
         if let reason = CurlLibrary.unavailableReason { throw TransportError(.cannotConnect, reason) }
-        guard configuration.tls.pinnedPublicKeys.allSatisfy({ $0.hasPrefix("sha256//") }) else {
+        guard configuration.tls.pinnedPublicKeys.values.joined().allSatisfy({ $0.hasPrefix("sha256//") }) else {
             throw TransportError(.invalidRequest, "a pinned public key does not begin with sha256//")
         }
         try configuration.tls.clientIdentity?.validate()

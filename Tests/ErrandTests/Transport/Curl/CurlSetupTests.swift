@@ -19,7 +19,7 @@ struct CurlSetupTests {
         func apply(to configuration: inout TransportConfiguration) throws {
             let tooLong = CurlSetupTests.tooLong
             switch self {
-            case .pinnedPublicKeys: configuration.tls.pinnedPublicKeys = ["sha256//\(tooLong)"]
+            case .pinnedPublicKeys: configuration.tls.pinnedPublicKeys = ["a.test": ["sha256//\(tooLong)"]]
             case .unixSocket: configuration.unixSocketPath = tooLong
             case .proxy: configuration.proxy = .url(try #require(URL(string: "http://a.test/\(tooLong)")))
             case .password:

@@ -62,9 +62,9 @@ struct CurlTLSTests {
     @Test func `A pinned key is accepted and any other refused`() async throws {
         let (program, url) = try start()
         let (pin, other) = (try authority.pin("server"), try authority.pin("other"))
-        #expect(try await status(url) { $0.pinnedPublicKeys = [pin] } == 200)
-        #expect(try await status(url) { $0.pinnedPublicKeys = [other, pin] } == 200)
-        #expect(await failure(url) { $0.pinnedPublicKeys = [other] }?.kind == .security)
+        #expect(try await status(url) { $0.pinnedPublicKeys["127.0.0.1"] = [pin] } == 200)
+        #expect(try await status(url) { $0.pinnedPublicKeys["127.0.0.1"] = [other, pin] } == 200)
+        #expect(await failure(url) { $0.pinnedPublicKeys["127.0.0.1"] = [other] }?.kind == .security)
         _ = program
     }
 
@@ -89,7 +89,7 @@ struct CurlTLSTests {
         configuration.tls.additionalAuthorities = .file(URL(fileURLWithPath: "/nowhere"))
         #expect(throws: TransportError.self) { try CurlTransport(configuration) }
         configuration.tls.additionalAuthorities = nil
-        configuration.tls.pinnedPublicKeys = ["/etc/passwd"]
+        configuration.tls.pinnedPublicKeys["127.0.0.1"] = ["/etc/passwd"]
         #expect(throws: TransportError.self) { try CurlTransport(configuration) }
     }
 }
