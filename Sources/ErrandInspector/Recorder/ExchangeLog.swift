@@ -7,21 +7,32 @@ struct ExchangeLog {
         var queuedAt: ContinuousClock.Instant?
         var queue: Duration?
         var cause: APIEvent.Reason?
-        /// The sequence number of its last exchange.
-        var last: Int?
+        /// Its last exchange.
+        var last: Entry?
+    }
+
+    /// An exchange that is changed in its place.
+    // Unchecked because it is changed only by its log, which a lock guards, and not after it was removed from that.
+    final class Entry: @unchecked Sendable {
+        fileprivate(set) var exchange: RecordedExchange
+        fileprivate var isRemoved = false
+
+        fileprivate init(_ exchange: RecordedExchange) {
+            self.exchange = exchange
+        }
     }
 
     /// The exchange with the sequence number n is at n modulo the limit.
-    private(set) var slots: [RecordedExchange?] = []
+    private var slots: [Entry?] = []
     /// The number of exchanges that were removed because of the limits.
     private(set) var removedCount = 0
     private let limits: HARRecorder.Limits
     // The sequence numbers of the recorded exchanges.
     private var recorded = 0..<0
-    private var sequenceByNumber: [UInt64: Int] = [:]
+    private var entries: [UInt64: Entry] = [:]
     private var loads: [RequestID: ActiveLoad] = [:]
     private var byteCount = 0
-    private var removed: [RecordedExchange] = []
+    private var removed: [Entry] = []
 
     init(_ limits: HARRecorder.Limits) {
         self.limits = limits
@@ -30,18 +41,18 @@ struct ExchangeLog {
     /// The number of recorded exchanges.
     var count: Int { recorded.count }
 
+    /// The recorded exchanges.
+    var exchanges: [RecordedExchange] { slots.compactMap { $0?.exchange } }
+
     /// Removes all exchanges, and returns them, to be released outside a lock.
-    mutating func clear() -> [RecordedExchange?] {
-        let old = slots
-        slots = Array(repeating: nil, count: old.count)
-        recorded = recorded.upperBound..<recorded.upperBound
-        sequenceByNumber = [:]
-        (removedCount, byteCount) = (0, 0)
-        return old
+    mutating func clear() -> [Entry] {
+        while !recorded.isEmpty { removeOldest() }
+        removedCount = 0
+        return exchange(&removed, with: [])
     }
 
     /// Records an event, and returns what it has removed, to be released outside a lock.
-    mutating func record(_ change: RecordedEvent, of event: APIEvent) -> [RecordedExchange] {
+    mutating func record(_ change: RecordedEvent, of event: APIEvent) -> [Entry] {
         switch change {
         case .queued: loads[event.id, default: ActiveLoad()].queuedAt = event.time
         case .started: start(event)
@@ -63,7 +74,7 @@ struct ExchangeLog {
         case .ended(let error): end(event, error)
         }
         while byteCount > limits.bytes, !recorded.isEmpty { removeOldest() }
-        return exchange(&removed, with: [])
+        return removed.isEmpty ? [] : exchange(&removed, with: [])
     }
 
     // MARK: Loads
@@ -75,11 +86,12 @@ struct ExchangeLog {
 
     /// Ends a load, and with it an exchange that it has alone.
     private mutating func end(_ event: APIEvent, _ error: RecordedError?) {
-        guard let last = loads.removeValue(forKey: event.id)?.last, let slot = slot(of: last) else { return }
+        guard let last = loads.removeValue(forKey: event.id)?.last, !last.isRemoved else { return }
         // Another load may still wait for an open one.
-        let isOpen = slots[slot]?.state == .open
-        let isLast = isOpen && slots[slot]?.loads.contains { loads[$0]?.last == last } != true
-        update(slot) { exchange in
+        let isOpen = last.exchange.state == .open
+        let isLast = isOpen && !last.exchange.loads.contains { loads[$0]?.last === last }
+        guard isLast || error != nil else { return }
+        update(last) { exchange in
             exchange.error = exchange.error ?? error
             if isLast { exchange.end(.cancelled, at: event.time) }
         }
@@ -88,9 +100,7 @@ struct ExchangeLog {
     // MARK: Exchanges
 
     private mutating func makeRequest(_ request: RecordedRequest, _ event: APIEvent) {
-        if let number = event.exchange, let slot = sequenceByNumber[number].flatMap(slot(of:)),
-            slots[slot]?.state != .redirected
-        {
+        if let entry = event.exchange.flatMap({ entries[$0] }), entry.exchange.state != .redirected {
             return update(event) { _ in }
         }
         append(event) { $0.request = request }
@@ -101,14 +111,14 @@ struct ExchangeLog {
         while recorded.count >= limits.exchanges { removeOldest() }
         let sequence = recorded.upperBound
         let load = loads[event.id]
-        var exchange = RecordedExchange(event, sequence: sequence, cause: load?.cause, queue: load?.queue)
-        change(&exchange)
-        loads[event.id] = ActiveLoad(last: sequence)
-        if let number = event.exchange { sequenceByNumber[number] = sequence }
-        byteCount += exchange.byteCount
+        let entry = Entry(RecordedExchange(event, sequence: sequence, cause: load?.cause, queue: load?.queue))
+        change(&entry.exchange)
+        loads[event.id] = ActiveLoad(last: entry)
+        if let number = event.exchange { entries[number] = entry }
+        byteCount += entry.exchange.byteCount
         recorded = recorded.lowerBound..<(sequence + 1)
         let slot = sequence % limits.exchanges
-        if slot == slots.count { slots.append(exchange) } else { slots[slot] = exchange }
+        if slot == slots.count { slots.append(entry) } else { slots[slot] = entry }
     }
 
     private mutating func finish(
@@ -125,34 +135,28 @@ struct ExchangeLog {
 
     /// Changes the exchange of an event, which its load then shares.
     private mutating func update(_ event: APIEvent, _ change: (inout RecordedExchange) -> Void) {
-        let sequence = event.exchange.map { sequenceByNumber[$0] } ?? loads[event.id]?.last
-        guard let sequence, let slot = slot(of: sequence) else { return }
-        loads[event.id, default: ActiveLoad()].last = sequence
-        update(slot) { exchange in
-            exchange.add(event.id)
-            change(&exchange)
+        let entry = event.exchange.map { entries[$0] } ?? loads[event.id]?.last
+        guard let entry, !entry.isRemoved else { return }
+        if entry.exchange.loads.last != event.id {
+            loads[event.id, default: ActiveLoad()].last = entry
+            entry.exchange.add(event.id)
         }
+        update(entry, change)
     }
 
-    private mutating func update(_ slot: Int, _ change: (inout RecordedExchange) -> Void) {
-        // Taken out, so that it is changed in its place and not copied.
-        guard var exchange = slots[slot].take() else { return }
-        byteCount -= exchange.byteCount
-        change(&exchange)
-        byteCount += exchange.byteCount
-        slots[slot] = exchange
+    private mutating func update(_ entry: Entry, _ change: (inout RecordedExchange) -> Void) {
+        byteCount -= entry.exchange.byteCount
+        change(&entry.exchange)
+        byteCount += entry.exchange.byteCount
     }
 
     private mutating func removeOldest() {
         let sequence = recorded.removeFirst()
-        guard let exchange = slots[sequence % limits.exchanges].take() else { return }
-        byteCount -= exchange.byteCount
-        if let number = exchange.number, sequenceByNumber[number] == sequence { sequenceByNumber[number] = nil }
-        removed.append(exchange)
+        guard let entry = slots[sequence % limits.exchanges].take() else { return }
+        entry.isRemoved = true
+        byteCount -= entry.exchange.byteCount
+        if let number = entry.exchange.number, entries[number] === entry { entries[number] = nil }
+        removed.append(entry)
         removedCount += 1
-    }
-
-    private func slot(of sequence: Int) -> Int? {
-        recorded.contains(sequence) ? sequence % limits.exchanges : nil
     }
 }

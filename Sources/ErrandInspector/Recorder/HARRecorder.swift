@@ -68,6 +68,9 @@ public final class HARRecorder: APIMonitor {
         log.take { $0.record(change, of: event) }
     }
 
+    /// The kinds that an archive contains.
+    public var observedKinds: APIEvent.Kinds { APIEvent.Kinds.all.subtracting([.began, .tryingAgain, .released]) }
+
     /// The number of exchanges that an export would contain.
     public var count: Int { log.withLock { $0.count } }
 
@@ -78,8 +81,8 @@ public final class HARRecorder: APIMonitor {
 
     /// The exchanges in the order of their beginnings, and the number of those that were removed for them.
     var snapshot: (exchanges: [RecordedExchange], removed: Int) {
-        let (slots, removed) = log.withLock { ($0.slots, $0.removedCount) }
-        let exchanges = slots.compactMap { $0 }.map { (clock.start(of: $0), $0) }
+        let (recorded, removed) = log.withLock { ($0.exchanges, $0.removedCount) }
+        let exchanges = recorded.map { (clock.start(of: $0), $0) }
         return (exchanges.sorted { ($0.0, $0.1.sequence) < ($1.0, $1.1.sequence) }.map(\.1), removed)
     }
 }
