@@ -60,10 +60,10 @@ final class CurlExchange: @unchecked Sendable {
         return handle
     }
 
-    /// Reports that the request has been sent, once it has.
-    func reportSent() {
-        guard reported.awaitsSent, let handle, isSent(on: handle.easy), reported.addSent() else { return }
-        request.observer?(.sent)
+    /// Reports that the request has been sent, once it has; returns whether that is still to be reported.
+    @discardableResult func reportSent() -> Bool {
+        if reported.awaitsSent, let handle, isSent(on: handle.easy), reported.addSent() { request.observer?(.sent) }
+        return reported.awaitsSent
     }
 
     /// Returns whether libcurl has sent the last byte of the request.

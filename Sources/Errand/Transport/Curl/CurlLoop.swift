@@ -17,7 +17,7 @@ final class CurlLoop: @unchecked Sendable {
     private var abandoned: [CurlHandle] = []
     private let alarm = CurlAlarm()
     private let backlog = CurlBacklog()
-    private var hasObservers = false
+    private var awaitsSent = false
 
     /// Starts the loop's thread; `nil` when libcurl has no memory or no descriptor for it.
     init?(_ configuration: TransportConfiguration, caBundle: CurlCABundle) {
@@ -89,7 +89,7 @@ final class CurlLoop: @unchecked Sendable {
             let postponed = backlog.beginTurn()
             multi.perform()
             postponed.forEach(resume)
-            if hasObservers { running.forEach { $0.reportSent() } }
+            if awaitsSent { awaitsSent = running.count { $0.reportSent() } > 0 }
             collectFinished()
             checkDeadlines()
         }
@@ -123,7 +123,7 @@ final class CurlLoop: @unchecked Sendable {
         exchange.host = hosts[exchange.url.origin]
         exchange.begin(alarm: alarm, backlog: backlog, on: self)
         handle.begin(exchange)
-        hasObservers = hasObservers || exchange.request.observer != nil
+        awaitsSent = awaitsSent || exchange.request.observer != nil
         exchange.stage = .running(handle)
         exchange.index = running.count
         running.append(exchange)
