@@ -53,6 +53,7 @@ struct URLRedaction {
     /// What is after a `;` in a segment, or after an encoded `;`, `?` or `#`, is hidden like a query. A text that some parsers read as
     /// another URL, because of control characters, or of credentials in an unusual place, is hidden as a whole.
     static func path(_ text: String) -> String {
+        if isPlainPath(text) { return text }
         guard !text.utf8.contains(where: \.isASCIIControl), text.utf8.first != UInt8(ascii: " ") else {
             return Redactor.hidden(text.utf8)
         }
@@ -67,6 +68,24 @@ struct URLRedaction {
             return Redactor.hidden(text.utf8)
         }
         return segments(text)
+    }
+
+    /// Returns whether a text is a path in which nothing is hidden: a faster test for most paths.
+    private static func isPlainPath(_ text: String) -> Bool {
+        var (isFirst, isSlashBefore) = (true, false)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "-"),
+                UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ","):
+                isSlashBefore = false
+            // Two may be before a host.
+            case UInt8(ascii: "/") where isFirst || !isSlashBefore: isSlashBefore = true
+            default: return false
+            }
+            isFirst = false
+        }
+        return true
     }
 
     /// Returns host, port and path, or the placeholder when the part before the path is not a host.

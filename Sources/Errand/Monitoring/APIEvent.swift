@@ -83,26 +83,76 @@ public struct APIEvent: Sendable {
         case network
     }
 
+    /// What all events of a load have in common.
+    final class Common: Sendable {
+        let id: RequestID
+        let method: HTTPMethod
+        /// Redacted.
+        let path: String
+        let began: ContinuousClock.Instant
+
+        init(_ id: RequestID, _ method: HTTPMethod, path: String, began: ContinuousClock.Instant) {
+            (self.id, self.method, self.path, self.began) = (id, method, URLRedaction.path(path), began)
+        }
+    }
+
+    // One reference: an event is copied by each function between the load and its monitors.
+    private final class Contents: Sendable {
+        let kind: Kind
+        let load: Common
+        let attempt: Int
+        let exchange: UInt64?
+        let time: ContinuousClock.Instant
+        let response: APIResponse?
+
+        init(
+            _ kind: Kind,
+            _ load: Common,
+            _ attempt: Int,
+            _ exchange: UInt64?,
+            _ time: ContinuousClock.Instant,
+            _ response: APIResponse?
+        ) {
+            (self.kind, self.load, self.attempt) = (kind, load, attempt)
+            (self.exchange, self.time, self.response) = (exchange, time, response)
+        }
+    }
+
+    private let contents: Contents
+
     /// The ID of the load.
-    public let id: RequestID
+    public var id: RequestID { contents.load.id }
     /// The method of the request.
-    public let method: HTTPMethod
+    public var method: HTTPMethod { contents.load.method }
     /// The path with `{name}` for its parameters; for a plain call the URL without user, password, query and fragment.
-    public let path: String
+    public var path: String { contents.load.path }
     /// The number of the try, 1 for the first one; 0 before it.
-    public let attempt: Int
+    public var attempt: Int { contents.attempt }
     /// The number of the request on the wire, unique in the process; `nil` for events outside an exchange.
     ///
     /// Each try and each redirect that is followed has another number; loads that share an exchange have the same one.
-    public let exchange: UInt64?
+    public var exchange: UInt64? { contents.exchange }
     /// When it happened.
-    public let time: ContinuousClock.Instant
+    public var time: ContinuousClock.Instant { contents.time }
+    /// The time since the load began.
+    public var elapsed: Duration { contents.load.began.duration(to: contents.time) }
     /// What has happened.
-    public let kind: Kind
+    public var kind: Kind { contents.kind }
     /// The last answer of a load that has ended, with the code and message that were read in it; `nil` for other events.
-    public var response: APIResponse?
+    public var response: APIResponse? { contents.response }
 
     /// Creates an event, for example in a test of a monitor.
+    ///
+    /// - Parameters:
+    ///   - kind: What has happened.
+    ///   - id: The ID of the load.
+    ///   - method: The method of the request.
+    ///   - path: The path; what may be secret in it is redacted.
+    ///   - attempt: The number of the try.
+    ///   - exchange: The number of the request on the wire.
+    ///   - time: When it happened.
+    ///   - elapsed: The time since the load began.
+    ///   - response: The last answer of a load that has ended.
     public init(
         _ kind: Kind,
         id: RequestID,
@@ -110,23 +160,23 @@ public struct APIEvent: Sendable {
         path: String = "/",
         attempt: Int = 0,
         exchange: UInt64? = nil,
-        time: ContinuousClock.Instant = .now
+        time: ContinuousClock.Instant = .now,
+        elapsed: Duration = .zero,
+        response: APIResponse? = nil
     ) {
-        let path = URLRedaction.path(path)
-        self.init(kind, id: id, method: method, redactedPath: path, attempt: attempt, exchange: exchange, time: time)
+        let load = Common(id, method, path: path, began: time - elapsed)
+        self.init(kind, of: load, attempt: attempt, exchange: exchange, time: time, response: response)
     }
 
     init(
         _ kind: Kind,
-        id: RequestID,
-        method: HTTPMethod,
-        redactedPath path: String,
+        of load: Common,
         attempt: Int,
         exchange: UInt64?,
-        time: ContinuousClock.Instant
+        time: ContinuousClock.Instant,
+        response: APIResponse?
     ) {
-        (self.kind, self.id, self.method, self.path) = (kind, id, method, path)
-        (self.attempt, self.exchange, self.time) = (attempt, exchange, time)
+        contents = Contents(kind, load, attempt, exchange, time, response)
     }
 }
 

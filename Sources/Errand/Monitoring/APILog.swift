@@ -54,20 +54,11 @@ public final class APILog: APIMonitor {
         public static let bodies = Details(rawValue: 4)
     }
 
-    /// What is known of an active load.
-    private struct OpenLoad {
-        let began: ContinuousClock.Instant
-        var response: APIResponse?
-        var isCached = false
-    }
-
-    /// The most loads whose begin and answer are known; of others, the line has no duration.
-    private static let loadLimit = 100_000
-
     private let level: Level
     private let format: LogFormat
     private let write: @Sendable (String) -> Void
-    private let loads = Mutex<[RequestID: OpenLoad]>([:])
+    /// The active loads whose last answer was stored.
+    private let cached = Mutex<Set<RequestID>>([])
 
     /// Creates a log.
     ///
@@ -99,11 +90,9 @@ public final class APILog: APIMonitor {
         SystemLog.signpost(event)
         #endif
         switch event.kind {
-        case .began: begin(event)
-        case .answered(let response): answer(response, of: event.id, isCached: false)
-        case .answeredFromCache(let response): answer(response, of: event.id, isCached: true)
+        case .answeredFromCache: cached.withLock { _ = $0.insert(event.id) }
         // The answer of the try before is not that of the load.
-        case .tryingAgain: answer(nil, of: event.id, isCached: false)
+        case .tryingAgain: removeCached(event.id)
         case .ended(let ending): return end(event, ending)
         default: break
         }
@@ -111,29 +100,29 @@ public final class APILog: APIMonitor {
         write("#\(event.id) \(entry)")
     }
 
-    private func begin(_ event: APIEvent) {
-        loads.withLock { loads in
-            if loads.count < Self.loadLimit { loads[event.id] = OpenLoad(began: event.time) }
+    /// The kinds of the level.
+    public var observedKinds: APIEvent.Kinds {
+        var kinds: APIEvent.Kinds = [.ended, .answeredFromCache, .tryingAgain]
+        #if canImport(os)
+        kinds.formUnion(SystemLog.signpostKinds)
+        #endif
+        return switch level {
+        case .endings: kinds
+        case .exchanges: kinds.union([.requestMade, .redirected, .answered, .failed])
+        case .everything: .all
         }
     }
 
-    private func answer(_ response: APIResponse?, of id: RequestID, isCached: Bool) {
-        // Returns the former answer, which is released without the lock.
-        loads.take { loads in
-            let former = loads[id]?.response
-            loads[id]?.response = response
-            loads[id]?.isCached = isCached
-            return former
-        }
+    /// Returns whether the last answer of a load was stored, and forgets it.
+    @discardableResult private func removeCached(_ id: RequestID) -> Bool {
+        cached.withLock { !$0.isEmpty && $0.remove(id) != nil }
     }
 
     private func end(_ event: APIEvent, _ ending: APIEnding) {
-        let load = loads.take { $0.removeValue(forKey: event.id) }
         let summary = LogFormat.Ending(
             ending: ending,
-            response: event.response ?? ending.error?.response ?? load?.response,
-            isCached: load?.isCached == true,
-            duration: load.map { $0.began.duration(to: event.time) }
+            response: event.response ?? ending.error?.response,
+            isCached: removeCached(event.id)
         )
         let line = format.entry(for: event, summary, hidesAnswer: level > .endings)
         write(level > .endings ? "#\(event.id) \(line)" : line)

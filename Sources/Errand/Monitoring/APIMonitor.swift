@@ -12,25 +12,70 @@ public protocol APIMonitor: Sendable {
     ///
     /// - Parameter event: The event. It can contain secrets, which its description and ``Redactor`` do not print.
     func observe(_ event: APIEvent)
+
+    /// The kinds of events that ``observe(_:)`` is called for; all by default.
+    ///
+    /// Other events cost nothing: a monitor of endings is several times cheaper for a load than one of all events. Read when the
+    /// monitor is added to a proxy, and by each load of a service that has monitors.
+    var observedKinds: APIEvent.Kinds { get }
+}
+
+extension APIMonitor {
+    /// All kinds.
+    public var observedKinds: APIEvent.Kinds { .all }
+}
+
+/// Monitors with the kinds of events that they observe.
+struct ObservingMonitors: Sendable {
+    private struct Entry {
+        let monitor: any APIMonitor
+        let kinds: APIEvent.Kinds
+    }
+
+    private var entries: [Entry]
+    /// The kinds that at least one observes.
+    private(set) var kinds: APIEvent.Kinds
+
+    init(_ monitors: [any APIMonitor]) {
+        entries = monitors.map { Entry(monitor: $0, kinds: $0.observedKinds) }
+        kinds = entries.reduce(into: []) { $0.formUnion($1.kinds) }
+    }
+
+    /// The monitors in their order.
+    var all: [any APIMonitor] { entries.map(\.monitor) }
+
+    /// Adds monitors after these.
+    mutating func append(_ others: ObservingMonitors) {
+        entries += others.entries
+        kinds.formUnion(others.kinds)
+    }
+
+    /// Calls those that observe events of this kind.
+    func observe(_ event: APIEvent) {
+        let kind = event.kind.kinds
+        for entry in entries where entry.kinds.contains(kind) { entry.monitor.observe(event) }
+    }
 }
 
 /// The monitors of a proxy, which loads read when they begin.
 final class MonitorList: Sendable {
-    private let monitors: Mutex<[any APIMonitor]>
+    private let monitors: Mutex<ObservingMonitors>
     // Read by every load instead of the list.
     private let hasMonitors: Atomic<Bool>
 
     init(_ monitors: [any APIMonitor]) {
-        self.monitors = Mutex(monitors)
+        self.monitors = Mutex(ObservingMonitors(monitors))
         hasMonitors = Atomic(!monitors.isEmpty)
     }
 
     var all: [any APIMonitor] {
-        get { hasMonitors.load(ordering: .acquiring) ? monitors.withLock { $0 } : [] }
+        get { monitors.withLock { $0 }.all }
         set {
+            // Calls the monitors, and so not under the lock.
+            let new = ObservingMonitors(newValue)
             monitors.take { monitors in
                 hasMonitors.store(!newValue.isEmpty, ordering: .releasing)
-                return exchange(&monitors, with: newValue)
+                return exchange(&monitors, with: new)
             }
         }
     }
@@ -48,7 +93,8 @@ final class MonitorList: Sendable {
         _ path: String,
         for service: APIService?
     ) -> LoadTrace? {
-        let monitors = all + (service?.monitors ?? [])
-        return monitors.isEmpty ? nil : LoadTrace(id: id, method: method, path: path, monitors: monitors)
+        var monitors = monitors.withLock { $0 }
+        if let others = service?.monitors, !others.isEmpty { monitors.append(ObservingMonitors(others)) }
+        return monitors.kinds.isEmpty ? nil : LoadTrace(id: id, method: method, path: path, monitors: monitors)
     }
 }

@@ -16,14 +16,14 @@ final class LoadTrace: Sendable {
     private struct State {
         /// The events to deliver.
         var items: [Item] = []
-        var isDelivering = false
+        /// Whether an event is being delivered; none is before the first one.
+        var isDelivering = true
         var attempt = 0
         var hasQueued = false
         var hasStarted = false
         var hasEnded = false
         /// The answer of a load that has ended.
         var response: APIResponse?
-        let began = ContinuousClock.now
         var queueTime: Duration?
         /// The generation of the login when the load began to wait for the next one.
         var loginGeneration: Int?
@@ -54,21 +54,31 @@ final class LoadTrace: Sendable {
         }
     }
 
-    private let id: RequestID
-    private let method: HTTPMethod
-    private let path: String
-    private let monitors: [any APIMonitor]
+    private let load: APIEvent.Common
+    private let monitors: ObservingMonitors
     private let state = Mutex(State())
 
     /// Creates the trace of a load, whose first event is delivered by ``begin()``.
-    init(id: RequestID, method: HTTPMethod, path: String, monitors: [any APIMonitor]) {
-        (self.id, self.method, self.path, self.monitors) = (id, method, URLRedaction.path(path), monitors)
-        state.withLock { $0.items = [.event(makeEvent(.began, at: $0.began, attempt: 0))] }
+    init(id: RequestID, method: HTTPMethod, path: String, monitors: ObservingMonitors) {
+        load = APIEvent.Common(id, method, path: path, began: .now)
+        self.monitors = monitors
     }
 
-    /// Delivers the first event, and those that were emitted before.
+    /// Delivers the first event, and those that were emitted before; called once.
     @inline(never) func begin() {
-        deliver(state.withLock { $0.beginDelivery() })
+        if observes(.began) {
+            deliver(makeEvent(.began, at: load.began, attempt: 0))
+        } else {
+            deliver(state.take { $0.next() })
+        }
+    }
+
+    /// Returns whether a monitor observes one of these kinds.
+    func observes(_ kinds: APIEvent.Kinds) -> Bool { !monitors.kinds.isDisjoint(with: kinds) }
+
+    /// Returns the trace of an exchange that no other load shares; `nil` if its events are not observed.
+    @inline(never) func makeExchangeTrace() -> ExchangeTrace? {
+        observes(.exchange) ? ExchangeTrace(of: self) : nil
     }
 
     /// Emits an event, unless the load has ended.
@@ -89,10 +99,10 @@ final class LoadTrace: Sendable {
 
     /// Emits that the load has its turn; once.
     @inline(never) func didStart() {
-        emit(.started) { state, time in
+        emit(.started) { [load] state, time in
             guard !state.hasStarted else { return false }
             state.hasStarted = true
-            state.queueTime = state.began.duration(to: time)
+            state.queueTime = load.began.duration(to: time)
             return true
         }
     }
@@ -155,7 +165,9 @@ final class LoadTrace: Sendable {
     func fillReserved(with kind: APIEvent.Kind?, exchange: UInt64?) {
         let first = state.withLock { state -> APIEvent? in
             guard let (index, time) = state.reservation else { return nil }
-            let event = kind.map { makeEvent($0, at: time, attempt: state.attempt, exchange: exchange) }
+            let event = kind.flatMap { kind in
+                observes(kind.kinds) ? makeEvent(kind, at: time, attempt: state.attempt, exchange: exchange) : nil
+            }
             state.items.replaceSubrange(index...index, with: event.map { [.event($0)] } ?? [])
             return state.beginDelivery()
         }
@@ -177,7 +189,7 @@ final class LoadTrace: Sendable {
     }
 
     /// Returns an error as that of the load.
-    func ofLoad(_ error: APIError) -> APIError { counted(error).of(method, path: path) }
+    func ofLoad(_ error: APIError) -> APIError { counted(error).of(load.method, path: load.path) }
 
     // MARK: Delivery
 
@@ -188,9 +200,14 @@ final class LoadTrace: Sendable {
     ) {
         let first = state.withLock { state -> APIEvent? in
             let time = ContinuousClock.now
-            guard !state.hasEnded, accept(&state, time) else { return nil }
-            var event = makeEvent(kind, at: time, attempt: state.attempt, exchange: exchange)
-            event.response = state.response
+            guard !state.hasEnded, accept(&state, time), observes(kind.kinds) else { return nil }
+            let event = makeEvent(
+                kind,
+                at: time,
+                attempt: state.attempt,
+                exchange: exchange,
+                response: state.response
+            )
             guard state.items.isEmpty, !state.isDelivering else {
                 state.items.append(.event(event))
                 return nil
@@ -205,15 +222,16 @@ final class LoadTrace: Sendable {
         _ kind: APIEvent.Kind,
         at time: ContinuousClock.Instant,
         attempt: Int,
-        exchange: UInt64? = nil
+        exchange: UInt64? = nil,
+        response: APIResponse? = nil
     ) -> APIEvent {
-        APIEvent(kind, id: id, method: method, redactedPath: path, attempt: attempt, exchange: exchange, time: time)
+        APIEvent(kind, of: load, attempt: attempt, exchange: exchange, time: time, response: response)
     }
 
     private func deliver(_ first: APIEvent?) {
         var next = first
         while let event = next {
-            for monitor in monitors { monitor.observe(event) }
+            monitors.observe(event)
             next = state.take { $0.next() }
         }
     }

@@ -7,7 +7,6 @@ struct LogFormat {
         let ending: APIEnding
         let response: APIResponse?
         let isCached: Bool
-        let duration: Duration?
     }
 
     let details: APILog.Details
@@ -17,19 +16,25 @@ struct LogFormat {
 
     /// Returns the entry for an ending; the answer's URL, headers and body are not repeated with `hidesAnswer`.
     func entry(for event: APIEvent, _ end: Ending, hidesAnswer: Bool) -> String {
-        var line = "\(event.method.rawValue.escaped) \(path(of: event, end.response).escaped)"
-        if let response = end.response { line += " \(response.status)" }
+        var line = LogLine()
+        line.append(event.method.rawValue.escaped)
+        line.append(" ")
+        line.append(path(of: event, end.response).escaped)
+        if let response = end.response { line.append(" ", number: response.status) }
         switch end.ending {
-        case .success: if let code = end.response?.serverCode { line += " code \(code)" }
-        case .failure(let error): line += " failed: \(failure(error))"
-        case .cancelled: line += " cancelled"
+        case .success: if let code = end.response?.serverCode { line.append(" code \(code)") }
+        case .failure(let error): line.append(" failed: \(failure(error))")
+        case .cancelled: line.append(" cancelled")
         }
-        if let duration = end.duration { line += " · \(duration.shortText)" }
-        if let bytes = end.response?.byteCount { line += " · \(Self.size(bytes))" }
-        if end.isCached { line += " · from the cache" }
-        if event.attempt > 0 { line += event.attempt == 1 ? " · 1 try" : " · \(event.attempt) tries" }
-        guard !hidesAnswer, let response = end.response else { return line }
-        return line + answerDetails(response)
+        line.append(" · ", duration: event.elapsed)
+        if let bytes = end.response?.byteCount { line.append(" · ", size: bytes) }
+        if end.isCached { line.append(" · from the cache") }
+        if event.attempt > 0 {
+            line.append(" · ", number: event.attempt)
+            line.append(event.attempt == 1 ? " try" : " tries")
+        }
+        if !hidesAnswer, details != [], let response = end.response { line.append(answerDetails(response)) }
+        return line.text
     }
 
     private func path(of event: APIEvent, _ response: APIResponse?) -> String {
@@ -67,8 +72,8 @@ struct LogFormat {
     }
 
     private func answer(_ response: APIResponse) -> String {
-        let size = response.byteCount.map { " · \(Self.size($0))" } ?? ""
-        return "\(response.status) · \(response.duration.shortText)\(size)\(answerDetails(response))"
+        let size = response.byteCount.map { " · \(LogLine.size($0))" } ?? ""
+        return "\(response.status) · \(LogLine.duration(response.duration))\(size)\(answerDetails(response))"
     }
 
     private func answerDetails(_ response: APIResponse) -> String {
@@ -87,7 +92,7 @@ struct LogFormat {
         case .headReceived(let status, let headers): "status \(status)" + self.headers(headers)
         case .renewed(let renewal): "renewed the \(renewal)"
         case .waiting(let reason, let limit):
-            "waits: \(reason)" + (limit.map { ", at most \($0.shortText)" } ?? "")
+            "waits: \(reason)" + (limit.map { ", at most \(LogLine.duration($0))" } ?? "")
         case .tryingAgain: "is tried again"
         case .released: "has no request object any more"
         default: ""
@@ -107,33 +112,12 @@ struct LogFormat {
         guard !body.isEmpty else { return "" }
         return body.split(separator: "\n", omittingEmptySubsequences: false).map { "\n    \($0.escaped)" }.joined()
     }
-
-    private static func size(_ bytes: Int64) -> String {
-        switch bytes {
-        case ..<1_000: "\(bytes) B"
-        case ..<1_000_000: "\(tenths(bytes / 100)) KB"
-        default: "\(tenths(bytes / 100_000)) MB"
-        }
-    }
-
-    /// Returns a number of tenths as a decimal.
-    fileprivate static func tenths(_ count: Int64) -> String { "\(count / 10).\(count % 10)" }
 }
 
 extension APIResponse {
     /// The bytes of the body on the wire, if measured; `nil` for a file that was not measured.
     fileprivate var byteCount: Int64? {
         timings?.receivedBodyBytes ?? (file == nil ? Int64(body.count) : nil)
-    }
-}
-
-extension Duration {
-    /// Milliseconds, or seconds from ten seconds on, with one decimal.
-    fileprivate var shortText: String {
-        let seconds = min(max(components.seconds, 0), 1_000_000_000)
-        let microseconds = seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
-        guard seconds >= 10 else { return "\(LogFormat.tenths(max(0, microseconds / 100))) ms" }
-        return "\(LogFormat.tenths(microseconds / 100_000)) s"
     }
 }
 

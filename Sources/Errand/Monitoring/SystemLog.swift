@@ -8,6 +8,9 @@ enum SystemLog {
     private static let logger = Logger(subsystem: "errand", category: "loads")
     private static let signposter = OSSignposter(subsystem: "errand", category: "loads")
 
+    /// The events that are signposts.
+    static let signpostKinds: APIEvent.Kinds = [.began, .requestMade, .answered, .ended]
+
     /// Writes an entry, which contains no secrets and is therefore public.
     static func write(_ entry: String) {
         logger.info("\(entry, privacy: .public)")

@@ -119,7 +119,7 @@ final class LoadRunner<Value: Sendable> {
             cookies: call.cookies,
             host: slot.host,
             context: context,
-            trace: call.trace.map(ExchangeTrace.init(of:))
+            trace: call.trace?.makeExchangeTrace()
         )
     }
 

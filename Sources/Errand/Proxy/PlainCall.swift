@@ -112,7 +112,7 @@ struct PlainCall: Sendable {
             cookies: cookies,
             host: host,
             context: context,
-            trace: trace.map(ExchangeTrace.init(of:))
+            trace: trace?.makeExchangeTrace()
         )
     }
 

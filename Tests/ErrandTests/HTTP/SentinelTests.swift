@@ -290,7 +290,7 @@ struct SentinelTests {
 
     /// Types whose values contain numbers, names, paths of files, or parts of the app's code.
     private static let harmless: Set = [
-        "Level", "Details", "AdapterRetry", "ClosureAdapter",
+        "Level", "Details", "Kinds", "AdapterRetry", "ClosureAdapter",
         "APIErrorType", "CookieFileError", "CookieRefusal", "DefaultTransport", "Destination", "Direction",
         "DownloadedFile",
         "Envelope", "ErrorMessages", "Event", "ExchangeTimings", "FailurePolicy", "FailureReader", "Generation",

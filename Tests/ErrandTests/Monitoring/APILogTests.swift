@@ -26,14 +26,21 @@ struct APILogTests {
         APILog(level, showing: details, redactor: redactor) { [lines] in lines.append($0) }
     }
 
-    private func event(_ kind: APIEvent.Kind, attempt: Int = 1, after time: Duration = .zero) -> APIEvent {
+    private func event(
+        _ kind: APIEvent.Kind,
+        attempt: Int = 1,
+        after time: Duration = .zero,
+        response: APIResponse? = nil
+    ) -> APIEvent {
         APIEvent(
             kind,
             id: Self.id,
             method: .get,
             path: "/goods/{id}",
             attempt: attempt,
-            time: Self.start.advanced(by: time)
+            time: Self.start.advanced(by: time),
+            elapsed: time,
+            response: response
         )
     }
 
@@ -44,9 +51,18 @@ struct APILogTests {
 
     private func observe(_ log: APILog, _ kinds: [APIEvent.Kind], attempt: Int = 1, lasting time: Duration) -> [String]
     {
-        log.observe(event(.began, attempt: 0))
-        for kind in kinds.dropLast() { log.observe(event(kind, attempt: attempt)) }
-        for kind in kinds.suffix(1) { log.observe(event(kind, attempt: attempt, after: time)) }
+        if log.observedKinds.contains(.began) { log.observe(event(.began, attempt: 0)) }
+        var response: APIResponse?
+        for (index, kind) in kinds.enumerated() {
+            switch kind {
+            case .answered(let answer), .answeredFromCache(let answer): response = answer
+            case .tryingAgain: response = nil
+            default: break
+            }
+            let isLast = index == kinds.count - 1
+            let event = event(kind, attempt: attempt, after: isLast ? time : .zero, response: isLast ? response : nil)
+            if log.observedKinds.contains(kind.kinds) { log.observe(event) }
+        }
         return lines.all
     }
 
@@ -75,11 +91,19 @@ struct APILogTests {
         #expect(cached.last == "GET /goods/{id} 200 · 0.0 ms · 2.1 KB · from the cache")
     }
 
-    @Test func `A load whose begin was not observed has no duration, and nothing remains of an ended one`() {
+    @Test func `Nothing remains of a load that has ended or is sent again`() {
         let log = log()
-        _ = observe(log, [.answered(response()), .ended(.success)], lasting: .zero)
+        _ = observe(log, [.answeredFromCache(response()), .ended(.success)], lasting: .zero)
+        _ = observe(log, [.answeredFromCache(response()), .tryingAgain, .ended(.success)], lasting: .zero)
         log.observe(event(.ended(.success)))
-        #expect(lines.all.last == "GET /goods/{id} · 1 try")
+        #expect(lines.all.count == 3)
+        #expect(lines.all.suffix(2).allSatisfy { $0 == "GET /goods/{id} · 0.0 ms · 1 try" })
+    }
+
+    @Test func `A level observes no more events than it shows`() {
+        #expect(!log().observedKinds.contains(.requestMade))
+        #expect(log(.exchanges).observedKinds.isStrictSuperset(of: log().observedKinds))
+        #expect(log(.everything).observedKinds == .all)
     }
 
     @Test func `The answer of the try before is not shown as that of a failure without an answer`() {
