@@ -73,7 +73,7 @@ final class Poller: Sendable {
 
     /// Waits until a descriptor is ready or `milliseconds` have passed (-1: no limit), and reports the tokens.
     func wait(milliseconds: Int32, _ report: (_ token: Int, _ readiness: Readiness) -> Void) {
-        var events = [kevent](repeating: kevent(), count: Self.capacity)
+        var events = Array(repeating: kevent(), count: Self.capacity)
         var limit = timespec(tv_sec: Int(milliseconds) / 1000, tv_nsec: Int(milliseconds) % 1000 * 1_000_000)
         let count = withUnsafePointer(to: &limit) {
             kevent(queue.number, nil, 0, &events, Int32(Self.capacity), milliseconds < 0 ? nil : $0)
