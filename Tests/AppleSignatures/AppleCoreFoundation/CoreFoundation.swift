@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 // The types of Core Foundation are those of Foundation, to which they are bridged; on Apple's platforms they are types of
 // their own, which `as` converts.
 public import Foundation

@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 // Members that types of Foundation have on Apple's platforms only.
 public import Foundation
 

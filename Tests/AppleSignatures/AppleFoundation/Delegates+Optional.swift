@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public import Foundation
 
 extension URLSessionDelegate {
@@ -76,7 +75,11 @@ extension URLSessionDataDelegate {
         dataTask: URLSessionDataTask,
         didBecome downloadTask: URLSessionDownloadTask
     ) {}
-    public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didBecome streamTask: URLSessionStreamTask) {}
+    public func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didBecome streamTask: URLSessionStreamTask
+    ) {}
     public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {}
     public func urlSession(
         _ session: URLSession,

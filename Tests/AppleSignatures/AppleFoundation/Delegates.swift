@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 // Each method is optional in Objective-C: here, an extension implements it. `.ci/apple-lane` finds a method of a conforming
 // type that implements none of them.
 public import Foundation

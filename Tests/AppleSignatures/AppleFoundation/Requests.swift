@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public import Foundation
 public import Security
 
@@ -19,24 +18,69 @@ public struct URLRequest: Equatable, Hashable, Sendable {
         cachePolicy: URLRequest.CachePolicy = .useProtocolCachePolicy,
         timeoutInterval: TimeInterval = 60.0
     ) { fatalError() }
-    public var cachePolicy: URLRequest.CachePolicy { get { fatalError() } set {} }
-    public var url: URL? { get { fatalError() } set {} }
-    public var timeoutInterval: TimeInterval { get { fatalError() } set {} }
-    public var mainDocumentURL: URL? { get { fatalError() } set {} }
-    public var networkServiceType: URLRequest.NetworkServiceType { get { fatalError() } set {} }
-    public var allowsCellularAccess: Bool { get { fatalError() } set {} }
-    public var allowsExpensiveNetworkAccess: Bool { get { fatalError() } set {} }
-    public var allowsConstrainedNetworkAccess: Bool { get { fatalError() } set {} }
-    public var assumesHTTP3Capable: Bool { get { fatalError() } set {} }
-    public var httpMethod: String? { get { fatalError() } set {} }
-    public var allHTTPHeaderFields: [String: String]? { get { fatalError() } set {} }
+    public var cachePolicy: URLRequest.CachePolicy {
+        get { fatalError() }
+        set {}
+    }
+    public var url: URL? {
+        get { fatalError() }
+        set {}
+    }
+    public var timeoutInterval: TimeInterval {
+        get { fatalError() }
+        set {}
+    }
+    public var mainDocumentURL: URL? {
+        get { fatalError() }
+        set {}
+    }
+    public var networkServiceType: URLRequest.NetworkServiceType {
+        get { fatalError() }
+        set {}
+    }
+    public var allowsCellularAccess: Bool {
+        get { fatalError() }
+        set {}
+    }
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { fatalError() }
+        set {}
+    }
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { fatalError() }
+        set {}
+    }
+    public var assumesHTTP3Capable: Bool {
+        get { fatalError() }
+        set {}
+    }
+    public var httpMethod: String? {
+        get { fatalError() }
+        set {}
+    }
+    public var allHTTPHeaderFields: [String: String]? {
+        get { fatalError() }
+        set {}
+    }
     public func value(forHTTPHeaderField field: String) -> String? { fatalError() }
     public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
     public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {}
-    public var httpBody: Data? { get { fatalError() } set {} }
-    public var httpBodyStream: InputStream? { get { fatalError() } set {} }
-    public var httpShouldHandleCookies: Bool { get { fatalError() } set {} }
-    public var httpShouldUsePipelining: Bool { get { fatalError() } set {} }
+    public var httpBody: Data? {
+        get { fatalError() }
+        set {}
+    }
+    public var httpBodyStream: InputStream? {
+        get { fatalError() }
+        set {}
+    }
+    public var httpShouldHandleCookies: Bool {
+        get { fatalError() }
+        set {}
+    }
+    public var httpShouldUsePipelining: Bool {
+        get { fatalError() }
+        set {}
+    }
     public static func == (lhs: URLRequest, rhs: URLRequest) -> Bool { fatalError() }
     public func hash(into hasher: inout Hasher) {}
 }

@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public import Foundation
 
 public enum CryptoKitError: Error {

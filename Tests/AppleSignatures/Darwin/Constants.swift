@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public import DarwinTypes
 
 public var errno: Int32 {
@@ -44,6 +43,8 @@ public var O_CLOEXEC: Int32 { 0x100_0000 }
 public var F_SETFD: Int32 { 2 }
 public var F_GETFL: Int32 { 3 }
 public var F_SETFL: Int32 { 4 }
+public var F_SETNOSIGPIPE: Int32 { 73 }
+public var F_GETNOSIGPIPE: Int32 { 74 }
 public var FD_CLOEXEC: Int32 { 1 }
 public var LOCK_SH: Int32 { 1 }
 public var LOCK_EX: Int32 { 2 }
@@ -74,6 +75,8 @@ public var TCP_NODELAY: Int32 { 1 }
 public var SHUT_RD: Int32 { 0 }
 public var SHUT_WR: Int32 { 1 }
 public var SHUT_RDWR: Int32 { 2 }
+public var INET_ADDRSTRLEN: Int32 { 16 }
+public var INET6_ADDRSTRLEN: Int32 { 46 }
 public var INADDR_LOOPBACK: UInt32 { 0x7f00_0001 }
 public let in6addr_loopback = in6_addr()
 

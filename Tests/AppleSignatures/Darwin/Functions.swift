@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 // In a module of their own, because Swift refuses a function that has the name of a type, such as `stat`, in one module.
 @_exported public import DarwinTypes
 
@@ -130,3 +129,15 @@ public func arc4random_buf(_: UnsafeMutableRawPointer!, _: Int) { fatalError() }
 @discardableResult public func sleep(_: UInt32) -> UInt32 { fatalError() }
 public func abort() -> Never { fatalError() }
 public func exit(_: Int32) -> Never { fatalError() }
+@discardableResult public func inet_aton(_: UnsafePointer<CChar>!, _: UnsafeMutablePointer<in_addr>!) -> Int32 {
+    fatalError()
+}
+@discardableResult public func inet_pton(_: Int32, _: UnsafePointer<CChar>!, _: UnsafeMutableRawPointer!) -> Int32 {
+    fatalError()
+}
+@discardableResult public func inet_ntop(
+    _: Int32,
+    _: UnsafeRawPointer!,
+    _: UnsafeMutablePointer<CChar>!,
+    _: socklen_t
+) -> UnsafePointer<CChar>! { fatalError() }

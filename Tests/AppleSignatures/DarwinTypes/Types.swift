@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public typealias mode_t = UInt16
 public typealias dev_t = Int32
 public typealias ino_t = UInt64

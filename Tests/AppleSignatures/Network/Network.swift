@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public import Dispatch
 public import Foundation
 
@@ -54,9 +53,18 @@ public struct ProxyConfiguration: Sendable, Hashable {
     public init(httpCONNECTProxy proxyEndpoint: NWEndpoint, tlsOptions: NWProtocolTLS.Options? = nil) {}
     public init(socksv5Proxy proxyEndpoint: NWEndpoint) {}
     public mutating func applyCredential(username: String, password: String) {}
-    public var excludedDomains: [String] { get { fatalError() } set {} }
-    public var matchDomains: [String] { get { fatalError() } set {} }
-    public var allowFailover: Bool { get { fatalError() } set {} }
+    public var excludedDomains: [String] {
+        get { fatalError() }
+        set {}
+    }
+    public var matchDomains: [String] {
+        get { fatalError() }
+        set {}
+    }
+    public var allowFailover: Bool {
+        get { fatalError() }
+        set {}
+    }
     public static func == (lhs: ProxyConfiguration, rhs: ProxyConfiguration) -> Bool { fatalError() }
     public func hash(into hasher: inout Hasher) {}
 }

@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public import AppleCoreFoundation
 public import Dispatch
 public import Foundation

@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public import Foundation
 
 public struct Alignment: Equatable, Sendable {

@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public import Foundation
 
 @MainActor @preconcurrency public protocol View {
@@ -134,6 +133,7 @@ public struct List<SelectionValue: Hashable, Content: View>: View {
     public init<Data: RandomAccessCollection, RowContent: View>(
         _ data: Data,
         @ViewBuilder rowContent: @escaping (Data.Element) -> RowContent
-    ) where SelectionValue == Never, Data.Element: Identifiable, Content == ForEach<Data, Data.Element.ID, RowContent> {}
+    ) where SelectionValue == Never, Data.Element: Identifiable, Content == ForEach<Data, Data.Element.ID, RowContent> {
+    }
     public var body: some View { EmptyView() }
 }

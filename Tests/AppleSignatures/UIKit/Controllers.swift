@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 #if !os(watchOS)
 public import AppleFoundation
 public import Foundation

@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 #if !os(watchOS)
 @_exported public import AppleFoundation
 public import Foundation
@@ -26,7 +25,10 @@ public import Foundation
 }
 
 extension UIView {
-    public var accessibilityLabel: String? { get { fatalError() } set {} }
+    public var accessibilityLabel: String? {
+        get { fatalError() }
+        set {}
+    }
 }
 
 @MainActor open class UILabel: UIView {
@@ -117,7 +119,13 @@ extension UIView {
 
 extension IndexPath {
     public init(row: Int, section: Int) { fatalError() }
-    public var row: Int { get { fatalError() } set {} }
-    public var section: Int { get { fatalError() } set {} }
+    public var row: Int {
+        get { fatalError() }
+        set {}
+    }
+    public var section: Int {
+        get { fatalError() }
+        set {}
+    }
 }
 #endif

@@ -1,4 +1,3 @@
-// swift-format-ignore-file: the names are Apple's.
 public struct OSLogPrivacy: Sendable {
     public enum Mask: Sendable { case hash, none }
 
