@@ -28,10 +28,10 @@ public final class CurlTransport: HTTPTransport {
     ///   this libcurl rejects them.
     public init(_ configuration: TransportConfiguration = TransportConfiguration()) throws(TransportError) {
         if let reason = CurlLibrary.unavailableReason { throw TransportError(.cannotConnect, reason) }
+        try configuration.validate()
         guard configuration.tls.pinnedPublicKeys.values.joined().allSatisfy({ $0.hasPrefix("sha256//") }) else {
             throw TransportError(.invalidRequest, "a pinned public key does not begin with sha256//")
         }
-        try configuration.tls.clientIdentity?.validate()
         let caBundle = try CurlCABundle(configuration.tls)
         // Reports settings that this libcurl rejects.
         _ = try CurlHandle(configuration, caBundle: caBundle)

@@ -16,31 +16,30 @@ import FoundationNetworking
 /// truncated compressed body is accepted as complete; the limit of the header block and the timeout are not applied to a head
 /// before it is complete; and ``HTTPResponse/isMultiplexed`` is always `false`.
 public final class URLSessionTransport: HTTPTransport {
-    /// The connections to one host, as set when the transport was created; the connections in all are not limited.
+    /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
     public let capacity: TransportCapacity
     private let session: URLSession
     private let queues = URLSessionQueues()
     private let exchanges: URLSessionExchanges
 
-    /// Creates a transport with a new session, which has no cache, no cookies and no stored credentials.
+    /// Creates a transport with the default configuration and a new session.
+    public convenience init() {
+        self.init(validated: TransportConfiguration())
+    }
+
+    /// Creates a transport with a configuration and a new session, which has no cache, no cookies and no stored credentials.
     ///
-    /// - Parameter connectionsPerHost: The most connections to one host that an ``APIProxy`` uses; at least 1.
-    public init(connectionsPerHost: Int = 16) {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.urlCache = nil
-        configuration.httpCookieStorage = nil
-        configuration.urlCredentialStorage = nil
-        configuration.httpShouldSetCookies = false
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.timeoutIntervalForRequest = URLRequest.never
-        // No limit: tasks would wait in the session's queue while their timeouts run.
-        configuration.httpMaximumConnectionsPerHost = Int(Int32.max)
-        var capacity = TransportCapacity.unlimited
-        capacity.connectionsPerHost = max(1, connectionsPerHost)
-        capacity.streamsPerConnection = TransportCapacity().streamsPerConnection
-        self.capacity = capacity
+    /// - Throws: ``TransportError/Kind/invalidRequest`` for a setting that is invalid, or that `URLSession` cannot apply on this
+    ///   platform; the reason names it.
+    public convenience init(_ configuration: TransportConfiguration) throws(TransportError) {
+        try configuration.validateForURLSession()
+        self.init(validated: configuration)
+    }
+
+    private init(validated configuration: TransportConfiguration) {
+        capacity = TransportCapacity(of: configuration)
         exchanges = URLSessionExchanges(queues)
-        session = exchanges.makeSession(configuration)
+        session = exchanges.makeSession(.errand())
     }
 
     deinit {
@@ -209,6 +208,22 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         if let metrics = metrics.transactionMetrics.last { exchange(of: task)?.receive(metrics) }
     }
     #endif
+}
+
+extension URLSessionConfiguration {
+    /// Returns a configuration without a cache, cookies and stored credentials.
+    fileprivate static func errand() -> URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.httpCookieStorage = nil
+        configuration.urlCredentialStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.timeoutIntervalForRequest = URLRequest.never
+        // No limit: tasks would wait in the session's queue while their timeouts run.
+        configuration.httpMaximumConnectionsPerHost = Int(Int32.max)
+        return configuration
+    }
 }
 
 extension URLSessionExchange {
