@@ -6,6 +6,7 @@ extension TransportConfiguration {
     /// - Throws: ``TransportError/Kind/invalidRequest``, with the name of the setting.
     func validateForURLSession() throws(TransportError) {
         try validate()
+        try validateForAppleURLSession()
     }
 }
 #endif
