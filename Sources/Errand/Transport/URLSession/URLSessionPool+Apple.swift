@@ -23,14 +23,17 @@ struct URLSessionPool: Sendable {
         tls = configuration.tls
         assumesHTTP3Capable = configuration.assumesHTTP3Capable
         standard = delegate.makeSession(.errand(configuration))
+        let groups = Self.groups(of: configuration.tls).map { ($0, delegate.makeSession(.errand(configuration))) }
+        others = Dictionary(uniqueKeysWithValues: groups)
+    }
+
+    /// Returns the groups besides that of the requests without pinned keys and identity.
+    private static func groups(of tls: TLSConfiguration) -> Set<Group> {
         let pins = Set(tls.pinnedPublicKeys.values).union([[]])
         let groups = pins.flatMap { pins in
             (tls.clientIdentity == nil ? [false] : [false, true]).map { Group(pins: pins, hasIdentity: $0) }
         }
-        let others = groups.filter { $0 != Group(pins: [], hasIdentity: false) }.map { group in
-            (group, delegate.makeSession(.errand(configuration)))
-        }
-        self.others = Dictionary(uniqueKeysWithValues: others)
+        return Set(groups).subtracting([Group(pins: [], hasIdentity: false)])
     }
 
     /// Calls `start` with a new task for the request of `exchange`.

@@ -10,11 +10,13 @@ extension SubjectPublicKeyInfo.Algorithm {
             let type = attributes[kSecAttrKeyType as String] as? String,
             let bits = attributes[kSecAttrKeySizeInBits as String] as? Int
         else { return nil }
-        switch (type, bits) {
-        case (kSecAttrKeyTypeRSA as String, _): self = .rsa
-        case (kSecAttrKeyTypeECSECPrimeRandom as String, 256): self = .p256
-        case (kSecAttrKeyTypeECSECPrimeRandom as String, 384): self = .p384
-        case (kSecAttrKeyTypeECSECPrimeRandom as String, 521): self = .p521
+        let isRSA = type == kSecAttrKeyTypeRSA as String
+        guard isRSA || type == kSecAttrKeyTypeECSECPrimeRandom as String else { return nil }
+        switch bits {
+        case _ where isRSA: self = .rsa
+        case 256: self = .p256
+        case 384: self = .p384
+        case 521: self = .p521
         default: return nil
         }
     }
