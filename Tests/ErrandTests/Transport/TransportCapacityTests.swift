@@ -24,7 +24,6 @@ struct TransportCapacityTests {
     func configured(kind: TransportKind) throws {
         #expect(try kind.make().capacity.connectionsPerHost == 16)
         #expect(try kind.make(connectionsPerHost: 3).capacity.connectionsPerHost == 3)
-        #expect(try kind.make(connectionsPerHost: 0).capacity.connectionsPerHost == 1)
     }
 
     @Test(arguments: TransportKind.allCases)
@@ -35,8 +34,6 @@ struct TransportCapacityTests {
         var expected = TransportCapacity()
         (expected.connectionsPerHost, expected.connections) = (3, 5)
         #expect(try kind.make(configuration).capacity == expected)
-        configuration.connections = -1
-        #expect(try kind.make(configuration).capacity.connections == 1)
     }
 
     #if os(Linux)
