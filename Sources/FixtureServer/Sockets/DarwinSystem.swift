@@ -1,4 +1,4 @@
-// Untested: everything is built and run on Linux; this is the same interface over kqueue.
+// Untested: everything is built and run on Linux.
 #if canImport(Darwin)
 import Darwin
 import Foundation
@@ -28,61 +28,24 @@ enum System {
 
     /// Creates a pipe whose ends are close-on-exec and non-blocking.
     static func pipe() throws -> (reading: Int32, writing: Int32) {
+        _ = hasRaisedLimit
         var ends: [Int32] = [-1, -1]
         guard Darwin.pipe(&ends) == 0 else { throw SystemError("pipe") }
         ends.forEach(setCloseOnExecAndNonBlocking)
         return (ends[0], ends[1])
     }
 
+    /// Raises the limit of descriptors, which is 256 by default; a server and its clients in one process need more.
+    private static let hasRaisedLimit: Bool = {
+        var limit = rlimit()
+        guard getrlimit(RLIMIT_NOFILE, &limit) == 0 else { return false }
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, rlim_t(OPEN_MAX)))
+        return setrlimit(RLIMIT_NOFILE, &limit) == 0
+    }()
+
     private static func setCloseOnExecAndNonBlocking(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-    }
-}
-
-/// Waits for readiness of many descriptors at once, through `kqueue`, level-triggered.
-final class Poller: Sendable {
-    private static let capacity = 256
-    private let queue: Descriptor
-
-    init() throws {
-        let number = kqueue()
-        guard number >= 0 else { throw SystemError("kqueue") }
-        queue = Descriptor(number)
-    }
-
-    /// Starts to watch `descriptor`; closing the descriptor ends it.
-    func watch(_ descriptor: Int32, token: Int, for interest: Readiness) {
-        rewatch(descriptor, token: token, for: interest)
-    }
-
-    /// Changes the readiness that is watched for.
-    func rewatch(_ descriptor: Int32, token: Int, for interest: Readiness) {
-        let changes = [(EVFILT_READ, Readiness.readable), (EVFILT_WRITE, Readiness.writable)].map {
-            kevent(
-                ident: UInt(descriptor),
-                filter: Int16($0),
-                flags: UInt16(EV_ADD | (interest.contains($1) ? EV_ENABLE : EV_DISABLE)),
-                fflags: 0,
-                data: 0,
-                udata: UnsafeMutableRawPointer(bitPattern: token)
-            )
-        }
-        _ = kevent(queue.number, changes, Int32(changes.count), nil, 0, nil)
-    }
-
-    /// Waits until a descriptor is ready or `milliseconds` have passed (-1: no limit), and reports the tokens.
-    func wait(milliseconds: Int32, _ report: (_ token: Int, _ readiness: Readiness) -> Void) {
-        var events = [kevent](repeating: kevent(), count: Self.capacity)
-        var limit = timespec(tv_sec: Int(milliseconds) / 1000, tv_nsec: Int(milliseconds) % 1000 * 1_000_000)
-        let count = withUnsafePointer(to: &limit) {
-            kevent(queue.number, nil, 0, &events, Int32(Self.capacity), milliseconds < 0 ? nil : $0)
-        }
-        for event in events.prefix(max(0, Int(count))) {
-            var readiness: Readiness = event.filter == EVFILT_READ ? .readable : .writable
-            if event.flags & UInt16(EV_EOF) != 0 { readiness.insert(.hangUp) }
-            report(Int(bitPattern: event.udata), readiness)
-        }
     }
 }
 #endif
