@@ -1,10 +1,11 @@
-// Untested: everything is built and run on Linux.
 #if canImport(SwiftUI)
 import Observation
 public import SwiftUI
 
 extension View {
     /// Shows a progress view over this view while a request loads, and an alert when a load of it has failed.
+    ///
+    /// Untested.
     ///
     /// The modifier is the ``BaseAPIRequest/errorPresenter`` of the request, so it shows the errors that an ``ErrorPresenter``
     /// receives: not those of cancelled loads, nor those that an async call throws. An error that occurs while an alert is shown

@@ -1,8 +1,9 @@
-// Untested: everything is built and run on Linux.
 #if canImport(UIKit) && !os(watchOS)
 public import UIKit
 
 /// Shows the errors of failed loads as alerts over a view controller, one at a time.
+///
+/// Untested.
 ///
 /// Keep it in a property, because a request and a proxy do not retain their ``ErrorPresenter``. It does not retain the view
 /// controller, nor the requests.

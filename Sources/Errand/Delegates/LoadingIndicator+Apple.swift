@@ -1,7 +1,7 @@
-// Untested: everything is built and run on Linux.
 #if canImport(UIKit) && !os(watchOS)
 public import UIKit
 
+// Untested.
 extension UIActivityIndicatorView: LoadingIndicator {
     /// Starts the animation with the first of the loads that share the view, with the message as its accessibility label.
     public func showLoading(_ message: String?) {

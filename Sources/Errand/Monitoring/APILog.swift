@@ -96,7 +96,7 @@ public final class APILog: APIMonitor {
     /// Logs an event, or does nothing.
     public func observe(_ event: APIEvent) {
         #if canImport(os)
-        SystemLog.signpost(event)
+        Signposts.emit(event)
         #endif
         switch event.kind {
         case .began: begin(event)

@@ -74,31 +74,7 @@ public struct ClientIdentity: Sendable {
     }
 }
 
-extension TLSConfiguration {
-    /// Returns the public keys of which the server of `url` must have one; none for any key.
-    func pinnedPublicKeys(for url: URL) -> [String] {
-        guard !pinnedPublicKeys.isEmpty, let host = Origin(url)?.host else { return [] }
-        let names = pinnedPublicKeys.keys.filter { name in
-            let name = name.lowercased()
-            return name == host || name.hasPrefix("*.") && host.hasSuffix(name.dropFirst())
-        }
-        return names.max { $0.count < $1.count }.flatMap { pinnedPublicKeys[$0] } ?? []
-    }
-}
-
 extension ClientIdentity {
-    /// Checks that there is an origin, and that each is an `https` origin.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest``.
-    func validate() throws(TransportError) {
-        guard !origins.isEmpty else {
-            throw TransportError(.invalidRequest, "the client identity has no origin")
-        }
-        guard origins.allSatisfy({ Origin($0)?.scheme == "https" }) else {
-            throw TransportError(.invalidRequest, "an origin of the client identity is not an https URL with a host")
-        }
-    }
-
     /// Returns whether the server of `url` may receive the certificate.
     func isAllowed(for url: URL) -> Bool {
         origins.contains { $0.hasSameOrigin(as: url) }

@@ -17,7 +17,7 @@ enum Connections {
         configuration.connections = limit
         return try CurlTransport(configuration)
         #else
-        return DefaultTransport.make()
+        return SystemTransport()
         #endif
     }
 }

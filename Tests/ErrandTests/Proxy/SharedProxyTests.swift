@@ -73,16 +73,6 @@ struct SharedProxyTests {
         #expect(configuration.use() != nil)
     }
 
-    @Test func `A setting that URLSession cannot apply is named`() {
-        var configuration = TransportConfiguration()
-        configuration.connectionsPerHost = 3
-        #expect(configuration.settingBeyondURLSession == nil)
-        configuration.unixSocketPath = "/tmp/s"
-        #expect(configuration.settingBeyondURLSession == "unixSocketPath")
-        configuration.proxy = .none
-        #expect(configuration.settingBeyondURLSession == "proxy")
-    }
-
     @Test func `Of several configurations and a first use at the same time one is first`() {
         for _ in 0..<20 {
             let configuration = SharedProxyConfiguration()

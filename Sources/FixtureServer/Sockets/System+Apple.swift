@@ -1,9 +1,10 @@
-// Untested: everything is built and run on Linux.
 #if canImport(Darwin)
 import Darwin
 import Foundation
 
-/// The Darwin side of the system interfaces that differ between Linux and Darwin.
+/// The system interfaces that differ between Linux and Darwin.
+///
+/// Untested.
 enum System {
     /// The type of a stream socket.
     static let streamSocket = SOCK_STREAM

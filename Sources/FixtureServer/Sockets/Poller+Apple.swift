@@ -1,9 +1,10 @@
-// Untested: everything is built and run on Linux; this is the same interface over kqueue.
 #if canImport(Darwin)
 import Darwin
 import Foundation
 
 /// Waits for readiness of many descriptors at once, through `kqueue`, level-triggered.
+///
+/// Untested.
 final class Poller: Sendable {
     private static let capacity = 256
     private let queue: Descriptor
