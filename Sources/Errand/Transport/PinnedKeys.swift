@@ -3,12 +3,16 @@ import Foundation
 /// The checked ``TLSConfiguration/pinnedPublicKeys``, by host.
 struct PinnedKeys: Sendable {
     private static let setting = "tls.pinnedPublicKeys"
-    private static let prefix = "sha256//"
+    /// The beginning of each key.
+    static let prefix = "sha256//"
 
     /// The keys of hosts.
     private var hosts: [String: [String]] = [:]
     /// The keys of all subdomains of a host.
     private var subdomains: [String: [String]] = [:]
+
+    /// Every host may have any key.
+    init() {}
 
     /// Checks names and keys.
     ///
@@ -50,6 +54,20 @@ struct PinnedKeys: Sendable {
     /// Returns the public keys of which `host` must have one; none for any key.
     func keys(for host: HostName) -> [String] {
         hosts[host.text] ?? host.parents.lazy.compactMap { subdomains[$0] }.first ?? []
+    }
+
+    /// The different lists of keys.
+    var lists: Set<[String]> { Set(hosts.values).union(subdomains.values) }
+
+    /// Checks that `key`, that of the server of `host`, is one of those that it must have.
+    ///
+    /// - Throws: ``TransportError/Kind/security`` when it is not, and when it is `nil` although the host must have one.
+    func check(_ key: String?, of host: HostName) throws(TransportError) {
+        let keys = keys(for: host)
+        guard !keys.isEmpty else { return }
+        guard let key, keys.contains(key) else {
+            throw TransportError(.security, "the server's public key is not one that is pinned for \(host.text)")
+        }
     }
 
     private mutating func add(_ keys: [String], for name: String) throws(TransportError) {

@@ -8,15 +8,15 @@ import Security
 /// Untested.
 // The certificates do not change after they were read.
 struct ServerTrust: @unchecked Sendable {
-    private let configuration: TLSConfiguration
+    private let pinnedKeys: PinnedKeys
     private let authorities: [SecCertificate]
 
     /// Reads the authorities; `nil` when the system's evaluation is enough.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when the authorities cannot be read, or one is not a certificate.
-    init?(_ configuration: TLSConfiguration) throws(TransportError) {
-        guard configuration.additionalAuthorities != nil || !configuration.pinnedPublicKeys.isEmpty else { return nil }
-        self.configuration = configuration
+    init?(_ configuration: TLSConfiguration, _ pinnedKeys: PinnedKeys) throws(TransportError) {
+        guard configuration.additionalAuthorities != nil || !pinnedKeys.isEmpty else { return nil }
+        self.pinnedKeys = pinnedKeys
         var authorities: [SecCertificate] = []
         for bytes in try configuration.additionalAuthorities?.decoded() ?? [] {
             guard let certificate = SecCertificateCreateWithData(nil, bytes as CFData) else {
@@ -30,14 +30,14 @@ struct ServerTrust: @unchecked Sendable {
     /// Evaluates the certificate, its name included, and then compares its public key; may wait for the network.
     ///
     /// - Throws: ``TransportError/Kind/security``.
-    func evaluate(_ trust: SecTrust, of url: URL) throws(TransportError) {
+    func evaluate(_ trust: SecTrust, of host: HostName) throws(TransportError) {
         if !authorities.isEmpty { try setAuthorities(of: trust) }
         var error: CFError?
         guard SecTrustEvaluateWithError(trust, &error) else {
             let reason = error?.localizedDescription ?? "unknown"
             throw TransportError(.security, "the server's certificate is not trusted: \(reason)", underlying: error)
         }
-        try configuration.checkPin(trust.pin, of: url)
+        try pinnedKeys.check(trust.pinnedKey, of: host)
     }
 
     private func setAuthorities(of trust: SecTrust) throws(TransportError) {
@@ -56,13 +56,14 @@ struct ReceivedTrust: @unchecked Sendable {
 }
 
 extension SecTrust {
-    /// The pin of the server's own certificate, which was evaluated; `nil` for a kind of key that is not supported.
-    fileprivate var pin: String? {
+    /// The public key of the server's own certificate, which was evaluated, in the form of pinned keys; `nil` for a kind of key
+    /// that is not supported.
+    fileprivate var pinnedKey: String? {
         guard let key = SecTrustCopyKey(self), let algorithm = SubjectPublicKeyInfo.Algorithm(of: key),
             let bytes = SecKeyCopyExternalRepresentation(key, nil) as Data?
         else { return nil }
         let digest = SHA256.hash(data: SubjectPublicKeyInfo.encode(bytes, algorithm))
-        return TLSConfiguration.pinPrefix + Data(digest).base64EncodedString()
+        return PinnedKeys.prefix + Data(digest).base64EncodedString()
     }
 }
 #endif

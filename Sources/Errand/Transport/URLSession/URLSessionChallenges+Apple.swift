@@ -23,8 +23,8 @@ struct URLSessionChallenges: Sendable {
     /// Reads the authorities and the identity of `configuration`.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest``.
-    init(_ configuration: TLSConfiguration) throws(TransportError) {
-        trust = try ServerTrust(configuration)
+    init(_ configuration: TLSConfiguration, _ pinnedKeys: PinnedKeys) throws(TransportError) {
+        trust = try ServerTrust(configuration, pinnedKeys)
         identity = try ImportedIdentity(configuration.clientIdentity)
     }
 
@@ -36,7 +36,8 @@ struct URLSessionChallenges: Sendable {
         case NSURLAuthenticationMethodServerTrust:
             guard let trust else { break }
             let received = ReceivedTrust(value: space.serverTrust)
-            return Self.queue.async { trust.answer(received, of: url, exchange, reply) }
+            let host = url.flatMap(HostName.init)
+            return Self.queue.async { trust.answer(received, of: host, exchange, reply) }
         case NSURLAuthenticationMethodClientCertificate:
             guard let url, let identity, identity.isAllowed(for: url) else { break }
             return reply(.useCredential, identity.credential)
@@ -50,15 +51,15 @@ extension ServerTrust {
     /// Accepts the certificate of a server, or ends the exchange.
     fileprivate func answer(
         _ received: ReceivedTrust,
-        of url: URL?,
+        of host: HostName?,
         _ exchange: URLSessionExchange?,
         _ reply: URLSessionChallenges.Reply
     ) {
         do throws(TransportError) {
-            guard let url, let trust = received.value else {
+            guard let host, let trust = received.value else {
                 throw TransportError(.security, "the server has sent no certificate, or has no name")
             }
-            try evaluate(trust, of: url)
+            try evaluate(trust, of: host)
             reply(.useCredential, URLCredential(trust: trust))
         } catch {
             exchange?.fail(error)

@@ -41,6 +41,6 @@ extension URLSessionExchanges {
 struct URLSessionChallenges: Sendable {
     init() {}
 
-    init(_ configuration: TLSConfiguration) throws(TransportError) {}
+    init(_ configuration: TLSConfiguration, _ pinnedKeys: PinnedKeys) throws(TransportError) {}
 }
 #endif

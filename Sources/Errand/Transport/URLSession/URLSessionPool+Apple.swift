@@ -10,42 +10,39 @@ import Foundation
 /// Untested.
 struct URLSessionPool: Sendable {
     private struct Group: Hashable {
-        let pins: [String]
+        let keys: [String]
         let hasIdentity: Bool
     }
 
-    private let tls: TLSConfiguration
+    private let identity: ClientIdentity?
+    private let pinnedKeys: PinnedKeys
     private let assumesHTTP3Capable: Bool
     private let standard: URLSession
     private let others: [Group: URLSession]
 
-    init(_ configuration: TransportConfiguration, delegate: URLSessionExchanges) {
-        tls = configuration.tls
+    init(_ configuration: TransportConfiguration, _ pinnedKeys: PinnedKeys, delegate: URLSessionExchanges) {
+        identity = configuration.tls.clientIdentity
+        self.pinnedKeys = pinnedKeys
         assumesHTTP3Capable = configuration.assumesHTTP3Capable
         standard = delegate.makeSession(.errand(configuration))
-        let groups = Self.groups(of: configuration.tls).map { ($0, delegate.makeSession(.errand(configuration))) }
-        others = Dictionary(uniqueKeysWithValues: groups)
-    }
-
-    /// Returns the groups besides that of the requests without pinned keys and identity.
-    private static func groups(of tls: TLSConfiguration) -> Set<Group> {
-        let pins = Set(tls.pinnedPublicKeys.values).union([[]])
-        let groups = pins.flatMap { pins in
-            (tls.clientIdentity == nil ? [false] : [false, true]).map { Group(pins: pins, hasIdentity: $0) }
+        let identities = identity == nil ? [false] : [false, true]
+        let groups = pinnedKeys.lists.union([[]]).flatMap { keys in
+            identities.map { Group(keys: keys, hasIdentity: $0) }
         }
-        return Set(groups).subtracting([Group(pins: [], hasIdentity: false)])
+        let others = groups.filter { $0 != Group(keys: [], hasIdentity: false) }
+        self.others = Dictionary(
+            uniqueKeysWithValues: others.map { ($0, delegate.makeSession(.errand(configuration))) }
+        )
     }
 
     /// Calls `start` with a new task for the request of `exchange`.
     func withTask(_ request: URLRequest, for exchange: URLSessionExchange, _ start: (URLSessionTask) -> Void) {
         var request = request
         request.assumesHTTP3Capable = assumesHTTP3Capable
-        start(session(for: exchange.request.url).task(with: request, for: exchange))
-    }
-
-    private func session(for url: URL) -> URLSession {
-        let hasIdentity = tls.clientIdentity?.isAllowed(for: url) ?? false
-        return others[Group(pins: tls.pinnedPublicKeys(for: url), hasIdentity: hasIdentity)] ?? standard
+        let url = exchange.request.url
+        let keys = HostName(url).map { pinnedKeys.keys(for: $0) } ?? []
+        let group = Group(keys: keys, hasIdentity: identity?.isAllowed(for: url) ?? false)
+        start((others[group] ?? standard).task(with: request, for: exchange))
     }
 
     /// Releases the sessions when their tasks have ended.

@@ -7,7 +7,7 @@ struct URLSessionPool: Sendable {
     private let session: URLSession
     private let delegate: URLSessionExchanges
 
-    init(_ configuration: TransportConfiguration, delegate: URLSessionExchanges) {
+    init(_ configuration: TransportConfiguration, _ pinnedKeys: PinnedKeys, delegate: URLSessionExchanges) {
         self.delegate = delegate
         session = delegate.makeSession(.errand())
     }

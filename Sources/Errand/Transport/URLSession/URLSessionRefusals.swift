@@ -13,7 +13,6 @@ extension TransportConfiguration {
         ]
         try validateDefaults(settings, "URLSession has no such setting; keep the default")
         if case .url(let url) = proxy { _ = try ProxyServer(url) }
-        try tls.validatePinnedPublicKeys()
         try tls.clientIdentity?.validatePKCS12()
     }
 }

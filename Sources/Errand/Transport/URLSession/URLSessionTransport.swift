@@ -19,10 +19,11 @@ public final class URLSessionTransport: HTTPTransport {
     private let queues = URLSessionQueues()
     private let exchanges: URLSessionExchanges
     private let sessions: URLSessionPool
+    private let pinnedKeys: PinnedKeys
 
     /// Creates a transport with the default configuration and a new session.
     public convenience init() {
-        self.init(TransportConfiguration(), URLSessionChallenges())
+        self.init(TransportConfiguration(), PinnedKeys(), URLSessionChallenges())
     }
 
     /// Creates a transport with a configuration and a new session, which has no cache, no cookies and no stored credentials.
@@ -31,13 +32,19 @@ public final class URLSessionTransport: HTTPTransport {
     ///   platform; the reason names it.
     public convenience init(_ configuration: TransportConfiguration) throws(TransportError) {
         try configuration.validateForURLSession()
-        self.init(configuration, try URLSessionChallenges(configuration.tls))
+        let pinnedKeys = try PinnedKeys(configuration.tls.pinnedPublicKeys)
+        self.init(configuration, pinnedKeys, try URLSessionChallenges(configuration.tls, pinnedKeys))
     }
 
-    private init(_ configuration: TransportConfiguration, _ challenges: URLSessionChallenges) {
+    private init(
+        _ configuration: TransportConfiguration,
+        _ pinnedKeys: PinnedKeys,
+        _ challenges: URLSessionChallenges
+    ) {
+        self.pinnedKeys = pinnedKeys
         capacity = TransportCapacity(of: configuration)
         exchanges = URLSessionExchanges(queues, challenges)
-        sessions = URLSessionPool(configuration, delegate: exchanges)
+        sessions = URLSessionPool(configuration, pinnedKeys, delegate: exchanges)
     }
 
     deinit {
@@ -51,6 +58,8 @@ public final class URLSessionTransport: HTTPTransport {
     ) async throws(TransportError) -> HTTPResponse {
         let clock = ExchangeClock()
         try request.validate()
+        // Refuses a URL whose server cannot be authenticated by its keys.
+        _ = try pinnedKeys.keys(for: request.url)
         guard request.body.isStoredForURLSession else { return try await send(request, progress, clock) }
         return try await sendStored(request, progress, clock)
     }
