@@ -29,11 +29,20 @@ enum System {
 
     /// Creates a pipe whose ends are close-on-exec and non-blocking.
     static func pipe() throws -> (reading: Int32, writing: Int32) {
+        _ = hasRaisedLimit
         var ends: [Int32] = [-1, -1]
         guard Darwin.pipe(&ends) == 0 else { throw SystemError("pipe") }
         ends.forEach(setCloseOnExecAndNonBlocking)
         return (ends[0], ends[1])
     }
+
+    /// Raises the limit of descriptors, which is 256 by default; a server and its clients in one process need more.
+    private static let hasRaisedLimit: Bool = {
+        var limit = rlimit()
+        guard getrlimit(RLIMIT_NOFILE, &limit) == 0 else { return false }
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, rlim_t(OPEN_MAX)))
+        return setrlimit(RLIMIT_NOFILE, &limit) == 0
+    }()
 
     private static func setCloseOnExecAndNonBlocking(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -26,6 +26,8 @@ struct SharedProxyTests {
         }
     }
 
+    // Exit tests need child processes.
+    #if os(macOS) || os(Linux)
     @Test func `Its transport, its limits and its clock are those of the configuration`() async {
         await #expect(processExitsWith: .success) {
             let clock = ManualClock()
@@ -57,6 +59,7 @@ struct SharedProxyTests {
             #expect("\(error as Any)".contains("when the app starts"))
         }
     }
+    #endif
 
     @Test func `A configuration that is refused changes nothing`() {
         let configuration = SharedProxyConfiguration()

@@ -33,7 +33,10 @@ let probe = CookieProbe(
 )
 switch command {
 case "save": probe.save()
+#if os(Linux)
+// Watches a folder with inotify.
 case "recover": probe.recover()
+#endif
 case "crash": probe.crash()
 case "exit": probe.exitDuring(requests: arguments.dropFirst(4).compactMap { URL(string: $0) })
 case "clear": probe.clear()
