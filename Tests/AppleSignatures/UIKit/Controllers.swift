@@ -61,22 +61,9 @@ public import Foundation
     func numberOfSections(in tableView: UITableView) -> Int
 }
 
-extension UITableViewDataSource {
-    public func numberOfSections(in tableView: UITableView) -> Int { fatalError() }
-}
-
 @MainActor public protocol UITableViewDelegate: NSObjectProtocol {
     func tableView(_ tableView: UITableView, willDisplay cell: UITableViewCell, forRowAt indexPath: IndexPath)
     func tableView(_ tableView: UITableView, didSelectRowAt indexPath: IndexPath)
-}
-
-extension UITableViewDelegate {
-    public func tableView(
-        _ tableView: UITableView,
-        willDisplay cell: UITableViewCell,
-        forRowAt indexPath: IndexPath
-    ) {}
-    public func tableView(_ tableView: UITableView, didSelectRowAt indexPath: IndexPath) {}
 }
 
 @MainActor open class UITableViewController: UIViewController, UITableViewDelegate, UITableViewDataSource {
