@@ -21,6 +21,9 @@ public struct TLSConfiguration: Sendable {
     }
 
     /// Authorities that are trusted besides those of the system; none by default.
+    ///
+    /// On Apple's platforms, App Transport Security may require an exception for the host in the app's `Info.plist`
+    /// (`NSExceptionAllowsInsecureHTTPLoads`), which also allows other authorities than the system's.
     public var additionalAuthorities: Certificates?
     /// The public keys of which a server must have one, for each host; none by default.
     ///
@@ -47,7 +50,7 @@ public struct TLSConfiguration: Sendable {
 /// The certificate is never sent to a server of another origin, such as the target of a redirect, because it would disclose
 /// the identity of the client.
 public struct ClientIdentity: Sendable {
-    /// A PEM file, or a PKCS#12 file with the extension `p12` or `pfx`.
+    /// A PEM file, or a PKCS#12 file with the extension `p12` or `pfx`; on Apple's platforms only the latter.
     public var certificate: URL
     /// The PEM file of the key; `nil` when the certificate's file contains it.
     public var privateKey: URL?
