@@ -27,9 +27,13 @@ public struct TLSConfiguration: Sendable {
     public var additionalAuthorities: Certificates?
     /// The public keys of which a server must have one, for each host; none by default.
     ///
-    /// A name is a host, or `*.` and a host for all of its subdomains at any depth; the longest name that matches applies. Each
-    /// key is `sha256//` and, in Base64, the SHA-256 digest of its SubjectPublicKeyInfo (RFC 7469 section 2.4). The certificate
-    /// is verified as well. A host without a name here may have any key.
+    /// A name is a host or an address, or `*.` and a host for all of its subdomains at any depth; the longest name that matches
+    /// applies, also to the target of a redirect. It applies to every notation: upper case, percent-encoding, a trailing dot,
+    /// an international name in ASCII, an address in other numbers. Each key is `sha256//` and, in Base64, the SHA-256 digest
+    /// of its SubjectPublicKeyInfo (RFC 7469 section 2.4); a host has at least one. The certificate is verified as well.
+    ///
+    /// A request to a host with keys fails with ``TransportError/Kind/security`` when its URL is not `https`. A host without a
+    /// name here may have any key.
     ///
     /// ```swift
     /// var tls = TLSConfiguration()
