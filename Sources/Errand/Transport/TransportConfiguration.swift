@@ -11,7 +11,7 @@ public struct TransportConfiguration: Sendable {
         /// platforms, that of the system's settings.
         case environment
         /// This proxy server; the URL has a host and the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and
-        /// may contain user and password.
+        /// may contain user and password. Apple's platforms have `http`, `https` and `socks5h`.
         case url(URL)
         /// No proxy server.
         case none
@@ -28,6 +28,8 @@ public struct TransportConfiguration: Sendable {
     /// `CurlTransport` keeps as many open without a request; `URLSession` decides that itself.
     public var connections = 128
     /// The longest time for opening a connection, TLS included, more than 0; 30 s by default.
+    ///
+    /// `URLSession` has no such limit and refuses another value; ``HTTPRequest/timeout`` and ``HTTPRequest/deadline`` apply.
     public var connectTimeout: Duration = .seconds(30)
     /// How long an unused connection may be used again, in whole seconds, at least 1; 50 s by default.
     ///
