@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// ```swift
 /// var configuration = TransportConfiguration()
-/// configuration.connectTimeout = .seconds(10)
+/// configuration.connectionsPerHost = 8
 /// let proxy = APIProxy(transport: try SystemTransport(configuration))
 /// ```
 ///

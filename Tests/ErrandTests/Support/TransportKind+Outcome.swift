@@ -45,11 +45,15 @@ extension TransportKind {
         }
     }
 
-    /// The outcome where this transport can apply `setting`: everywhere except with URLSession on Linux, which refuses it.
+    /// The settings that URLSession refuses on Apple's platforms.
+    private static let refusedOnApple: Set = ["connectTimeout", "idleConnectionAge", "unixSocketPath"]
+
+    /// The outcome where this transport can apply `setting`, which URLSession on Linux never can.
     func expected(_ outcome: TransportOutcome, with setting: String) -> TransportOutcome {
         #if os(Linux)
-        if self == .urlSession { return .refused(setting) }
+        return self == .urlSession ? .refused(setting) : outcome
+        #else
+        return Self.refusedOnApple.contains(setting) ? .refused(setting) : outcome
         #endif
-        return outcome
     }
 }

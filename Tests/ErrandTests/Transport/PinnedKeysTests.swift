@@ -90,4 +90,30 @@ struct PinnedKeysTests {
         let error = #expect(throws: TransportError.self) { try PinnedKeys(["https://me:s3cret@a.test": Self.host]) }
         #expect(error.map { !"\($0)".contains("s3cret") } == true)
     }
+
+    private static let servers: [(String, String?, Bool)] = [
+        ("a.cdn.example.com", key(2), true), ("a.cdn.example.com", key(3), true), ("a.cdn.example.com", key(1), false),
+        ("api.example.com", key(1), true), ("api.example.com", key(4), false), ("api.example.com", nil, false),
+        ("::1", key(5), true), ("::1", key(1), false), ("other.test", key(1), true), ("other.test", nil, true),
+    ]
+
+    @Test(arguments: servers)
+    func `The key of a server is compared with those of its host`(
+        _ server: String,
+        _ key: String?,
+        _ isPinned: Bool
+    ) throws {
+        let url = try #require(URL(serverOf: server, port: 443))
+        let host = try #require(HostName(url))
+        let keys = try PinnedKeys(Self.pins)
+        guard !isPinned else { return try keys.check(key, of: host) }
+        let error = #expect(throws: TransportError.self) { try keys.check(key, of: host) }
+        #expect(error?.kind == .security)
+        #expect(error?.reason == "the server's public key is not one that is pinned for \(host.text)")
+    }
+
+    @Test func `Hosts with the same keys have one list`() throws {
+        #expect(try PinnedKeys(Self.pins).lists == [Self.host, Self.deep, Self.domain, Self.address])
+        #expect(try PinnedKeys([:]).lists.isEmpty)
+    }
 }

@@ -13,6 +13,7 @@ struct TransportConfigurationTests {
         return configuration
     }
 
+    #if os(Linux)
     @Test(arguments: TransportKind.allCases)
     func `A proxy server carries requests to any host`(_ kind: TransportKind) async throws {
         let proxy = try FixtureServer.start { _ in .text("proxied") }
@@ -23,6 +24,7 @@ struct TransportConfigurationTests {
         guard expected == .status(200) else { return }
         #expect(try await proxy.takeRequest().target == "http://api.example/goods?x=1")
     }
+    #endif
 
     @Test(arguments: TransportKind.allCases)
     func `No proxy server is used without one`(_ kind: TransportKind) async throws {

@@ -10,7 +10,7 @@ struct StoredBody: ~Copyable {
     private(set) var pieces: [HTTPBody.Piece] = []
     private var files: [URL] = []
 
-    private init() {}
+    init() {}
 
     deinit {
         for file in files { unlink(file.path) }

@@ -7,12 +7,15 @@ import FoundationNetworking
 /// Sends requests through Foundation's `URLSession`: the transport of Apple's platforms, also available on Linux.
 ///
 /// A streamed body is first written to a temporary file, because `URLSession` requires that the bytes can be read at once; each
-/// element restarts the timeout of the request, and so does the end. `URLSession` joins header lines of one name and does not
-/// keep their order; it does not send a `GET` with a body or a header value that is not UTF-8. Use it on Linux only for trusted servers: there, the process crashes when an answer has
-/// trailers, is truncated inside its head, or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private
-/// certificate authorities and header lines without a blank after the colon are refused; dot segments are resolved; a
-/// truncated compressed body is accepted as complete; the limit of the header block and the timeout are not applied to a head
-/// before it is complete; and ``HTTPResponse/isMultiplexed`` is always `false`.
+/// element restarts the timeout of the request, and so does the end. On Apple's platforms, that holds for every body with a file
+/// as well; a body of one file is cloned, where the volume has clones. `URLSession` joins header lines of one name and does not
+/// keep their order; it does not send a `GET` with a body or a header value that is not UTF-8.
+///
+/// Use it on Linux only for trusted servers: there, the process crashes when an answer has trailers, is truncated inside its head,
+/// or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private certificate authorities and header lines
+/// without a blank after the colon are refused; dot segments are resolved; a truncated compressed body is accepted as complete;
+/// the limit of the header block and the timeout are not applied to a head before it is complete; and
+/// ``HTTPResponse/isMultiplexed`` is always `false`.
 public final class URLSessionTransport: HTTPTransport {
     /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
     public let capacity: TransportCapacity

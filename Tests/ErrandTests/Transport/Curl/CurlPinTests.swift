@@ -97,12 +97,12 @@ struct CurlPinTests {
         let server = try HTTP2Server(authority) { _ in .answer("ok") }
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
-        configuration.tls.pinnedPublicKeys = ["127.0.0.1": [other]]
+        configuration.tls.pinnedPublicKeys = ["localhost": [other]]
         let transport = try CurlTransport(configuration)
-        let (named, pinned) = (server.url("/"), URL("https://127.0.0.1:\(try #require(server.url("/").port))/"))
-        try #require(named.host == "localhost")
+        let (free, pinned) = (server.url("/"), URL("https://localhost:\(try #require(server.url("/").port))/"))
+        try #require(free.host == "127.0.0.1")
         for _ in 1...3 {
-            #expect(try await transport.send(HTTPRequest(.get, named)).isMultiplexed)
+            #expect(try await transport.send(HTTPRequest(.get, free)).isMultiplexed)
             #expect(await transport.ending(of: HTTPRequest(.get, pinned)) == .security)
         }
     }
