@@ -20,9 +20,12 @@ enum PlatformCrypto {
     struct RunningSHA256: ~Copyable {
         private var state = SHA256()
 
-        mutating func add(_ data: Data) { state.update(data: data) }
+        // They throw as those of libcrypto do.
+        init() throws(SigningError) {}
 
-        mutating func finish() -> [UInt8] { Array(state.finalize()) }
+        mutating func add(_ data: Data) throws(SigningError) { state.update(data: data) }
+
+        mutating func finish() throws(SigningError) -> [UInt8] { Array(state.finalize()) }
     }
 
     static func hmacSHA256(_ data: some ContiguousBytes, key: [UInt8]) throws(SigningError) -> [UInt8] {
