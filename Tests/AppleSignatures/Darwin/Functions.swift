@@ -141,3 +141,5 @@ public func exit(_: Int32) -> Never { fatalError() }
     _: UnsafeMutablePointer<CChar>!,
     _: socklen_t
 ) -> UnsafePointer<CChar>! { fatalError() }
+@discardableResult public func getrlimit(_: Int32, _: UnsafeMutablePointer<rlimit>!) -> Int32 { fatalError() }
+@discardableResult public func setrlimit(_: Int32, _: UnsafePointer<rlimit>!) -> Int32 { fatalError() }

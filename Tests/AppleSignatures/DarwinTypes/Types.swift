@@ -144,3 +144,12 @@ public struct tm: BitwiseCopyable {
     public var tm_zone: UnsafeMutablePointer<CChar>!
     public init() {}
 }
+
+public typealias rlim_t = UInt64
+
+public struct rlimit: BitwiseCopyable, Sendable {
+    public var rlim_cur: rlim_t = 0
+    public var rlim_max: rlim_t = 0
+    public init() {}
+    public init(rlim_cur: rlim_t, rlim_max: rlim_t) {}
+}
