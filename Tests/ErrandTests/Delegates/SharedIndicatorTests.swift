@@ -1,3 +1,4 @@
+import ErrandTesting
 import Testing
 
 @testable import Errand

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("A program of a test", .startsPrograms, .timeLimit(.minutes(10)))
