@@ -18,7 +18,7 @@ struct AppleCodeTests {
             self.path = path
             let code = text.split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }
             lines = code.count
-            appleLines = AppleCodeTests.appleLines(of: code)
+            appleLines = text.contains("#if") ? AppleCodeTests.appleLines(of: code) : 0
         }
     }
 
