@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 package import Testing
 
 /// Child processes, which only macOS and Linux allow.
