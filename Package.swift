@@ -7,6 +7,11 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// Programs that tests start, where the platform allows child processes.
+func programs(_ names: String...) -> [Target.Dependency] {
+    names.map { .target(name: $0, condition: .when(platforms: [.macOS, .linux])) }
+}
+
 let package = Package(
     name: "errand",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -47,9 +52,8 @@ let package = Package(
         .testTarget(
             name: "ErrandTests",
             dependencies: [
-                "Errand", "ErrandSigning", "ErrandTesting", "FixtureServer", "TestSupport", "cookie-probe",
-                "errand-bench",
-            ],
+                "Errand", "ErrandSigning", "ErrandTesting", "FixtureServer", "TestSupport",
+            ] + programs("cookie-probe", "errand-bench"),
             exclude: ["Documentation/Prelude.txt"],
             swiftSettings: strict
         ),
@@ -61,8 +65,8 @@ let package = Package(
         .testTarget(
             name: "ErrandInspectorTests",
             dependencies: [
-                "ErrandInspector", "Errand", "ErrandTesting", "FixtureServer", "TestSupport", "cookie-probe",
-            ],
+                "ErrandInspector", "Errand", "ErrandTesting", "FixtureServer", "TestSupport",
+            ] + programs("cookie-probe"),
             exclude: ["Programs"],
             swiftSettings: strict
         ),

@@ -39,6 +39,8 @@ typedef struct version_info {
     int age;
     const char *text;
     unsigned int number;
+    const char *host;
+    int features;
 } version_info;
 
 /// The first members of `struct curl_easyoption`.
@@ -183,6 +185,8 @@ const char *curlrt_version(void) { return curlrt_unavailable() ? "" : curl.versi
 unsigned int curlrt_version_number(void) {
     return curlrt_unavailable() ? 0 : curl.version_info(version_now)->number;
 }
+
+int curlrt_features(void) { return curlrt_unavailable() ? 0 : curl.version_info(version_now)->features; }
 
 int curlrt_option_number(const char *name) {
     if (curlrt_unavailable() || !curl.easy_option_by_name) return -1;

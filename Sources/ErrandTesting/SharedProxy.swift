@@ -1,6 +1,6 @@
 public import Errand
 
-/// Replaces ``APIProxy/shared`` by `proxy` while `work` runs, in this task and the tasks that it starts.
+/// Replaces `APIProxy.shared` by `proxy` while `work` runs, in this task and the tasks that it starts.
 ///
 /// Detached tasks and other tests that run at the same time are not affected. A request takes its proxy when it is
 /// created, so create screens and requests inside `work`.

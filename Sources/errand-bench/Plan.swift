@@ -6,7 +6,7 @@ struct Plan {
         case json
     }
 
-    var rows = Row.allCases
+    var rows = Row.measurable
     var format = Format.table
     var plot: String?
     var isQuick = false

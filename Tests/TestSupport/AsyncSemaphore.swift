@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// Limits how many tasks run a section at a time; the others are suspended, in the order of their calls.
 // `lock` is held whenever `state` is read or changed. The thread sanitizer understands NSLock on Linux, and no `Mutex`.

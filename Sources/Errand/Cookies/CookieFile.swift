@@ -69,9 +69,7 @@ extension CookieFile {
     /// Whether the file system has one entry for both names, because it ignores case or Unicode normalization.
     private func isSameEntry(as other: CookieFile) -> Bool {
         guard name.lowercased() == other.name.lowercased() else { return false }
-        #if canImport(Darwin)
-        if pathconf(folder, _PC_CASE_SENSITIVE) == 0 { return true }
-        #endif
+        if FileSystem.ignoresCase(in: folder) { return true }
         return [(path, other.path), (lockPath, other.lockPath)].contains { one, other in
             let identity = FileIdentity(ofEntry: one)
             return identity != nil && identity == FileIdentity(ofEntry: other)

@@ -86,11 +86,7 @@ struct CookieFileReader: Sendable {
 extension stat {
     /// When the file was last written.
     fileprivate var modified: Date {
-        #if canImport(Darwin)
-        let time = st_mtimespec
-        #else
-        let time = st_mtim
-        #endif
+        let time = modificationTime
         return Date(timeIntervalSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
     }
 }

@@ -11,20 +11,11 @@ extension CookieJar {
     ///
     /// On Linux it is `$XDG_STATE_HOME/<name>/cookies.txt`, or `~/.local/state/<name>/cookies.txt` if that variable is not
     /// an absolute path (XDG Base Directory Specification 0.8); on Apple platforms
-    /// `~/Library/Application Support/<name>/cookies.txt`.
+    /// `~/Library/Application Support/<name>/cookies.txt`, and on tvOS, where an app can write only caches,
+    /// `~/Library/Caches/<name>/cookies.txt`, which the system may remove while the app does not run.
     public static func defaultFile(named name: String) -> URL {
         let folder = name.replacing("/", with: "-")
         let isFolder = !folder.isEmpty && folder != "." && folder != ".."
         return stateFolder.appending(component: isFolder ? folder : "-").appending(component: "cookies.txt")
     }
-
-    #if canImport(Darwin)
-    private static var stateFolder: URL { .applicationSupportDirectory }
-    #else
-    private static var stateFolder: URL {
-        let folder = ProcessInfo.processInfo.environment["XDG_STATE_HOME"] ?? ""
-        guard folder.hasPrefix("/") else { return .homeDirectory.appending(path: ".local/state") }
-        return URL(filePath: folder, directoryHint: .isDirectory)
-    }
-    #endif
 }

@@ -29,6 +29,13 @@ extension Origin: CustomStringConvertible {
 }
 
 extension URL {
+    /// Creates the URL of an `https` server, whose host may be an IPv6 address without brackets; `nil` for an invalid host.
+    init?(serverOf host: String, port: Int) {
+        guard !host.isEmpty else { return nil }
+        let isAddress = host.contains(":") && !host.hasPrefix("[")
+        self.init(string: "https://\(isAddress ? "[\(host)]" : host):\(port)")
+    }
+
     /// Returns whether scheme, host and port are equal; `false` for a URL without a host.
     package func hasSameOrigin(as other: URL) -> Bool {
         guard let origin = Origin(self) else { return false }

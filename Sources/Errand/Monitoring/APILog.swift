@@ -87,7 +87,7 @@ public final class APILog: APIMonitor {
     /// Logs an event, or does nothing.
     public func observe(_ event: APIEvent) {
         #if canImport(os)
-        SystemLog.signpost(event)
+        Signposts.emit(event)
         #endif
         switch event.kind {
         case .answeredFromCache: cached.withLock { _ = $0.insert(event.id) }
@@ -104,7 +104,7 @@ public final class APILog: APIMonitor {
     public var observedKinds: APIEvent.Kinds {
         var kinds: APIEvent.Kinds = [.ended, .answeredFromCache, .tryingAgain]
         #if canImport(os)
-        kinds.formUnion(SystemLog.signpostKinds)
+        kinds.formUnion(Signposts.kinds)
         #endif
         return switch level {
         case .endings: kinds

@@ -12,14 +12,15 @@ extension HTTPRequest {
     /// redactor it sends the same method, URL, header lines and body as ``CurlTransport``; it contains every secret of the
     /// request. Files are read by name. `URLSession` adds header lines that the command does not send, such as `User-Agent`.
     ///
-    /// The command follows no redirects. Certificate authorities from memory (``TLSConfiguration/Certificates/data(_:)``) are not
-    /// part of it.
+    /// The command follows no redirects. Certificate authorities from memory (``TLSConfiguration/Certificates/data(_:)``) and the
+    /// networks that ``TransportConfiguration`` allows are not part of it.
     ///
     /// - Parameters:
     ///   - redactor: What is shown; `nil` for everything.
-    ///   - configuration: The configuration of the transport, for proxy, Unix socket, TLS and connect timeout.
+    ///   - configuration: The configuration of the transport, for proxy, Unix socket, TLS, HTTP/3 and connect timeout.
     /// - Returns: The command, of one or more lines, without a line feed at its end.
-    /// - Throws: ``TransportError/Kind/invalidRequest`` if the request would be refused before it is sent, or without a redactor
+    /// - Throws: ``TransportError/Kind/invalidRequest`` if the request would be refused before it is sent, as for an invalid
+    ///   pinned key, or without a redactor
     ///   for a body with a stream, which a command cannot repeat.
     public func curlCommand(
         redactor: Redactor? = Redactor(),
@@ -48,7 +49,7 @@ private struct CurlCommand {
         let (input, body) = hasBody ? try bodyOptions() : (nil, [])
         var lines = ["curl -q --globoff --path-as-is\(accepted == nil ? "" : " --compressed") \(methodOption)"]
         lines[0] += "--url \(ShellText.word(url))"
-        lines += connectionOptions + headerLines.map { "--header \(ShellText.word($0))" } + body
+        lines += try connectionOptions() + headerLines.map { "--header \(ShellText.word($0))" } + body
         return (input.map { "\($0) | " } ?? "") + lines.joined(separator: " \\\n    ")
     }
 
@@ -130,8 +131,9 @@ private struct CurlCommand {
 
     // MARK: Connection
 
-    private var connectionOptions: [String] {
+    private func connectionOptions() throws(TransportError) -> [String] {
         var options: [String] = []
+        let pins = try PinnedKeys(configuration.tls.pinnedPublicKeys).keys(for: request.url)
         switch configuration.proxy {
         case .environment: break
         case .none: options.append(option("--noproxy", "*"))
@@ -144,15 +146,15 @@ private struct CurlCommand {
             options.append(option("--connect-timeout", seconds(configuration.connectTimeout)))
         }
         if let deadline = request.deadline { options.append(option("--max-time", seconds(deadline))) }
-        return options + (request.url.scheme?.lowercased() == "https" ? tlsOptions : [])
+        return options + (request.url.scheme?.lowercased() == "https" ? tlsOptions(pins) : [])
     }
 
-    private var tlsOptions: [String] {
+    private func tlsOptions(_ pins: [String]) -> [String] {
         let tls = configuration.tls
         var options: [String] = []
+        if configuration.assumesHTTP3Capable { options.append("--http3") }
         if tls.minimumVersion == .v1_3 { options.append("--tlsv1.3") }
         if case .file(let file) = tls.additionalAuthorities { options.append(option("--cacert", file.path)) }
-        let pins = tls.pinnedPublicKeys(for: request.url)
         if !pins.isEmpty { options.append(option("--pinnedpubkey", pins.joined(separator: ";"))) }
         guard let identity = tls.clientIdentity, identity.isAllowed(for: request.url) else { return options }
         // In the argument of --cert, a password follows a colon.

@@ -28,7 +28,7 @@ public final class APIProxy: Sendable {
     ///
     /// - Parameters:
     ///   - service: The default service.
-    ///   - transport: The transport; libcurl on Linux and URLSession elsewhere by default.
+    ///   - transport: The transport; a ``SystemTransport`` by default.
     ///   - cookies: The cookie jar; without one, cookies live as long as the proxy. See ``switchAccount(of:to:)``.
     ///   - queueLimits: How many requests may be on the wire at a time.
     ///   - reachability: The state of the network path; the system's by default.
@@ -44,10 +44,12 @@ public final class APIProxy: Sendable {
         monitors: [any APIMonitor] = []
     ) {
         state = Mutex(State(service: service, cookies: cookies))
-        let transport = transport ?? DefaultTransport.make()
+        let transport = transport ?? SystemTransport()
+        // Without an asynchronous call in between.
+        let platform = (transport as? SystemTransport)?.platform ?? transport
         context = LoadContext(
-            queue: RequestQueue(limits: queueLimits, capacity: transport.capacity),
-            transport: transport,
+            queue: RequestQueue(limits: queueLimits, capacity: platform.capacity),
+            transport: platform,
             reachability: reachability,
             clock: clock,
             monitors: MonitorList(monitors)

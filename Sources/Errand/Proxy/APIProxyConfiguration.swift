@@ -87,7 +87,7 @@ final class SharedProxyConfiguration: Sendable {
         if let error = state.withLock({ Self.obstacle(in: $0) }) { throw error }
         let transport: any HTTPTransport
         do throws(TransportError) {
-            transport = try DefaultTransport.make(configuration.transport)
+            transport = try SystemTransport(configuration.transport)
         } catch {
             throw .transport(error)
         }

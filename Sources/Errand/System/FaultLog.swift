@@ -1,10 +1,6 @@
 import Foundation
 import Synchronization
 
-#if canImport(os)
-import os
-#endif
-
 /// Reports mistakes of an app that no error can report: on standard error, and on Apple's platforms also as a fault in the
 /// unified log.
 ///
@@ -28,7 +24,7 @@ enum FaultLog {
     /// Writes one line.
     private static func report(_ text: String) {
         #if canImport(os)
-        Logger(subsystem: "errand", category: "fault").fault("\(text, privacy: .public)")
+        SystemLog.writeFault(text)
         #endif
         StandardError.write(line: "errand: fault: \(text)")
     }

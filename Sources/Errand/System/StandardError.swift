@@ -13,7 +13,9 @@ enum StandardError {
         var text = line
         text.append("\n")
         text.withUTF8 { bytes in
-            withoutSIGPIPE { turn.withLock { _ in writeAll(UnsafeRawBufferPointer(bytes), to: descriptor) } }
+            turn.withLock { _ in
+                withoutSIGPIPE(on: descriptor) { writeAll(UnsafeRawBufferPointer(bytes), to: descriptor) }
+            }
         }
     }
 
@@ -26,19 +28,6 @@ enum StandardError {
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(0, count)))
         }
         return true
-    }
-
-    /// Calls `body`, in which a pipe without a reader does not end the process.
-    private static func withoutSIGPIPE(_ body: () -> Bool) {
-        #if os(Linux)
-        var (signals, former, noTime) = (sigset_t(), sigset_t(), timespec())
-        sigaddset(&signals, SIGPIPE)
-        pthread_sigmask(SIG_BLOCK, &signals, &former)
-        if !body() { sigtimedwait(&signals, nil, &noTime) }
-        pthread_sigmask(SIG_SETMASK, &former, nil)
-        #else
-        _ = body()
-        #endif
     }
 }
 

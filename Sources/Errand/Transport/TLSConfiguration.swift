@@ -21,12 +21,19 @@ public struct TLSConfiguration: Sendable {
     }
 
     /// Authorities that are trusted besides those of the system; none by default.
+    ///
+    /// On Apple's platforms, App Transport Security may require an exception for the host in the app's `Info.plist`
+    /// (`NSExceptionAllowsInsecureHTTPLoads`), which also allows other authorities than the system's.
     public var additionalAuthorities: Certificates?
     /// The public keys of which a server must have one, for each host; none by default.
     ///
-    /// A name is a host, or `*.` and a host for all of its subdomains at any depth; the longest name that matches applies. Each
-    /// key is `sha256//` and, in Base64, the SHA-256 digest of its SubjectPublicKeyInfo (RFC 7469 section 2.4). The certificate
-    /// is verified as well. A host without a name here may have any key.
+    /// A name is a host or an address, or `*.` and a host for all of its subdomains at any depth; the longest name that matches
+    /// applies, also to the target of a redirect. It applies to every notation: upper case, percent-encoding, a trailing dot,
+    /// an international name in ASCII, an address in other numbers. Each key is `sha256//` and, in Base64, the SHA-256 digest
+    /// of its SubjectPublicKeyInfo (RFC 7469 section 2.4); a host has at least one. The certificate is verified as well.
+    ///
+    /// A request to a host with keys fails with ``TransportError/Kind/security`` when its URL is not `https`. A host without a
+    /// name here may have any key.
     ///
     /// ```swift
     /// var tls = TLSConfiguration()
@@ -47,7 +54,7 @@ public struct TLSConfiguration: Sendable {
 /// The certificate is never sent to a server of another origin, such as the target of a redirect, because it would disclose
 /// the identity of the client.
 public struct ClientIdentity: Sendable {
-    /// A PEM file, or a PKCS#12 file with the extension `p12` or `pfx`.
+    /// A PEM file, or a PKCS#12 file with the extension `p12` or `pfx`; on Apple's platforms only the latter.
     public var certificate: URL
     /// The PEM file of the key; `nil` when the certificate's file contains it.
     public var privateKey: URL?
@@ -74,31 +81,7 @@ public struct ClientIdentity: Sendable {
     }
 }
 
-extension TLSConfiguration {
-    /// Returns the public keys of which the server of `url` must have one; none for any key.
-    func pinnedPublicKeys(for url: URL) -> [String] {
-        guard !pinnedPublicKeys.isEmpty, let host = Origin(url)?.host else { return [] }
-        let names = pinnedPublicKeys.keys.filter { name in
-            let name = name.lowercased()
-            return name == host || name.hasPrefix("*.") && host.hasSuffix(name.dropFirst())
-        }
-        return names.max { $0.count < $1.count }.flatMap { pinnedPublicKeys[$0] } ?? []
-    }
-}
-
 extension ClientIdentity {
-    /// Checks that there is an origin, and that each is an `https` origin.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest``.
-    func validate() throws(TransportError) {
-        guard !origins.isEmpty else {
-            throw TransportError(.invalidRequest, "the client identity has no origin")
-        }
-        guard origins.allSatisfy({ Origin($0)?.scheme == "https" }) else {
-            throw TransportError(.invalidRequest, "an origin of the client identity is not an https URL with a host")
-        }
-    }
-
     /// Returns whether the server of `url` may receive the certificate.
     func isAllowed(for url: URL) -> Bool {
         origins.contains { $0.hasSameOrigin(as: url) }

@@ -2,30 +2,36 @@ public import Foundation
 
 /// How a transport connects; fixed when the transport is created.
 ///
-/// The same on every platform. A setting that a transport cannot apply is refused when the transport is created, and never
-/// ignored.
+/// The same on every platform. A setting that a transport cannot apply, and a value that is a mistake, is refused when the
+/// transport is created, with ``TransportError/Kind/invalidRequest`` and the name of the setting; nothing is ignored.
 public struct TransportConfiguration: Sendable {
     /// The proxy server for the requests.
     public enum Proxy: Sendable {
-        /// The proxy server of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
+        /// The proxy server of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; on Apple's
+        /// platforms, that of the system's settings.
         case environment
-        /// This proxy server; the URL may contain user and password.
+        /// This proxy server; the URL has a host and the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and
+        /// may contain user and password. Apple's platforms have `http`, `https` and `socks5h`.
         case url(URL)
         /// No proxy server.
         case none
     }
 
-    /// The most connections to one host that an ``APIProxy`` uses; 16 by default.
+    /// The most connections to one host that an ``APIProxy`` uses, at least 1; 16 by default.
     ///
     /// A host that supports HTTP/2 has one connection, which carries many requests. Login requests
     /// (``BaseAPIRequest/isLoginRequest``), the hosts of redirects, and requests that are sent without an ``APIProxy`` have
     /// additional connections.
     public var connectionsPerHost = 16
-    /// The most connections that an ``APIProxy`` uses in all, and the most that are kept open without a request; 128 by default.
+    /// The most connections that an ``APIProxy`` uses in all, at least 1; 128 by default.
+    ///
+    /// `CurlTransport` keeps as many open without a request; `URLSession` decides that itself.
     public var connections = 128
-    /// The longest time for opening a connection, TLS included; 30 s by default.
+    /// The longest time for opening a connection, TLS included, more than 0; 30 s by default.
+    ///
+    /// `URLSession` has no such limit and refuses another value; ``HTTPRequest/timeout`` and ``HTTPRequest/deadline`` apply.
     public var connectTimeout: Duration = .seconds(30)
-    /// How long an unused connection may be used again, in whole seconds; 50 s by default.
+    /// How long an unused connection may be used again, in whole seconds, at least 1; 50 s by default.
     ///
     /// Common servers and load balancers close an unused connection after 60 or 75 s; a request that is sent at that moment
     /// fails unless it is idempotent.
@@ -34,7 +40,7 @@ public struct TransportConfiguration: Sendable {
     public var proxy = Proxy.environment
     /// How the server and the client are authenticated.
     public var tls = TLSConfiguration()
-    /// The Unix socket to connect to, for every host; none by default.
+    /// The path of the Unix socket to connect to, for every host, at most 107 bytes; none by default.
     public var unixSocketPath: String?
     /// Whether requests may use a cellular network; true by default.
     ///
@@ -47,7 +53,8 @@ public struct TransportConfiguration: Sendable {
     public var allowsConstrainedNetworkAccess = true
     /// Whether a server is assumed to support HTTP/3, without `Alt-Svc` from it; false by default.
     ///
-    /// A hint: without an answer over HTTP/3, the request is sent over HTTP/2 or HTTP/1.1.
+    /// A hint for `https` URLs: without an answer over HTTP/3, the request is sent over HTTP/2 or HTTP/1.1. `CurlTransport`
+    /// requires libcurl 7.88 or later with HTTP/3.
     public var assumesHTTP3Capable = false
 
     /// Creates the default configuration.
@@ -55,11 +62,11 @@ public struct TransportConfiguration: Sendable {
 }
 
 extension TransportCapacity {
-    /// Creates the capacity of a configuration, which is at least one connection.
+    /// Creates the capacity of a valid configuration.
     init(of configuration: TransportConfiguration) {
         self.init()
-        connectionsPerHost = max(1, configuration.connectionsPerHost)
-        connections = max(1, configuration.connections)
+        connectionsPerHost = configuration.connectionsPerHost
+        connections = configuration.connections
     }
 }
 

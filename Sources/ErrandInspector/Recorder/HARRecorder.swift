@@ -17,7 +17,7 @@ import Synchronization
 /// Each exchange is one entry: a redirect, a retry and a replay have entries of their own, and loads that share an exchange have
 /// one together. What fails or is cancelled is recorded as far as it came.
 ///
-/// What a ``Redactor`` does not know to be harmless is not exported. It is removed when the recorder exports, because recording
+/// What a `Redactor` does not know to be harmless is not exported. It is removed when the recorder exports, because recording
 /// must cost a load next to nothing; until then the memory of the process contains it, as that of the app does.
 public final class HARRecorder: APIMonitor {
     /// Whether the export contains secrets.

@@ -19,7 +19,7 @@ import Foundation
 /// A space in the query is sent as `%20` and not as `+`, because services differ in how they read the latter.
 ///
 /// The load fails with `invalidRequest`, whose underlying error is a ``SigningError``, when the request cannot be signed; nothing
-/// was sent then. An ``APIError`` that `credentials` throws ends the load with that.
+/// was sent then. An `APIError` that `credentials` throws ends the load with that.
 public struct AWSSignature: Sendable {
     /// Where the signature is.
     public enum Form: Sendable, Hashable {
@@ -33,7 +33,7 @@ public struct AWSSignature: Sendable {
     public enum Payload: Sendable, Hashable {
         /// The bytes of the body, which are hashed before they are sent; files in chunks.
         ///
-        /// A body with an ``Errand/HTTPBody/Stream`` cannot be hashed, and fails the load.
+        /// A body with an `HTTPBody.Stream` cannot be hashed, and fails the load.
         case signed
         /// None: `UNSIGNED-PAYLOAD`, which S3 accepts over TLS.
         case unsigned
@@ -97,8 +97,8 @@ extension AWSSignature: CustomStringConvertible, CustomReflectable {
 extension APIService {
     /// Signs each request of this service by AWS Signature Version 4, after the adapters that the service has already.
     ///
-    /// Adds to ``Errand/APIService/requestAdapters``, and with a ``AWSSignature/clockCorrection`` to
-    /// ``Errand/APIService/responseAdapters``; replaces an earlier `AWSSignature` of this service.
+    /// Adds to `APIService.requestAdapters`, and with a ``AWSSignature/clockCorrection`` to
+    /// `APIService.responseAdapters`; replaces an earlier `AWSSignature` of this service.
     public mutating func sign(with signature: AWSSignature) {
         requestAdapters.removeAll { $0 is AWSSigner || $0 is AWSQueryAdapter }
         let sealing = requestAdapters.firstIndex { $0 is SealingAdapter }

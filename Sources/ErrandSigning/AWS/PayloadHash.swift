@@ -10,7 +10,7 @@ enum PayloadHash {
 
     /// Returns the hash of all pieces in hexadecimal digits; files are read in chunks.
     ///
-    /// - Throws: An ``APIError``: `invalidRequest` for a stream and for a file that cannot be opened, `storage` for one that
+    /// - Throws: An `APIError`: `invalidRequest` for a stream and for a file that cannot be opened, `storage` for one that
     ///   cannot be read to its end; `CancellationError` when the task is cancelled while a file is read.
     static func text(of body: HTTPBody) throws -> String {
         guard let first = body.pieces.first else { return ofNoBytes }

@@ -8,7 +8,7 @@ import Foundation
 /// ```
 ///
 /// When a server refuses a signature as stale, its `Date` (RFC 9110 section 6.6.1) is the time of all further signatures of the
-/// service and its copies in this environment, and the load is sent again, once, by ``Errand/AdapterRetry``. Further changes of
+/// service and its copies in this environment, and the load is sent again, once, by `AdapterRetry`. Further changes of
 /// the device's clock have no effect then. An answer corrects the time only if it differs by more than two seconds from the one
 /// that its request was signed with; otherwise the refusal is the failure of the load. An answer to a request that was sent
 /// before the last correction corrects nothing, and its load is sent again as well.

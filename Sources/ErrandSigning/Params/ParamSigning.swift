@@ -13,14 +13,14 @@ import Foundation
 /// What is signed:
 /// - Names and values exactly as they are sent, before they are percent-encoded, in the order of the bytes of the names in UTF-8;
 ///   parameters of one name in the order in which they are sent.
-/// - In a query, a form or a multipart body: each pair as ``Errand/ParamEncoding`` writes it, so `a[]=1`, `a[b]=1` and `true` with
+/// - In a query, a form or a multipart body: each pair as `ParamEncoding` writes it, so `a[]=1`, `a[b]=1` and `true` with
 ///   the defaults; `nil` is neither sent nor signed.
 /// - In a JSON body: each member of the outermost object; a string without quotes and escapes, and everything else as its JSON
 ///   text: `3`, `0.5`, `true`, `null`, `[1,2]`, `{"a":1}`. A nested value requires an encoder with sorted keys that does not
 ///   pretty-print, as a service has it by default. Parameters that are encoded in both query and body are signed as in the query.
 /// - Not the parameters that are placed in the path, nor a query that the base URL or the path has, nor a raw body, nor the
 ///   files of a multipart body, nor what parameter adapters add that are called later, such as those of the request.
-/// - Of a plain call and of a link of the server (``Errand/LinkStrategy``): the names and values of the URL's query.
+/// - Of a plain call and of a link of the server (`LinkStrategy`): the names and values of the URL's query.
 ///
 /// The load fails with `invalidRequest` when it has a parameter or a header that the signature would replace.
 public struct ParamSigning: Sendable {
@@ -155,8 +155,8 @@ extension ParamSigning: CustomStringConvertible, CustomReflectable {
 extension APIService {
     /// Signs the parameters of each request of this service, after the adapters that the service has already.
     ///
-    /// Adds to ``Errand/APIService/paramAdapters`` and ``Errand/APIService/requestAdapters``, and with a
-    /// ``ParamSigning/clockCorrection`` to ``Errand/APIService/responseAdapters``; replaces an earlier `ParamSigning` of this
+    /// Adds to `APIService.paramAdapters` and `APIService.requestAdapters`, and with a
+    /// ``ParamSigning/clockCorrection`` to `APIService.responseAdapters`; replaces an earlier `ParamSigning` of this
     /// service.
     public mutating func sign(with signing: ParamSigning) {
         let signer = ParamSigner(signing)

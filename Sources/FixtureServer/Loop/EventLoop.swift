@@ -85,7 +85,7 @@ final class EventLoop {
         let connection = Connection(descriptor, number: lastNumber, context: context)
         connections[lastNumber] = connection
         context.requestLog.connectionOpened()
-        poller.watch(connection.descriptor, token: lastNumber, for: connection.interest)
+        poller.watch(connection.descriptor, token: lastNumber, for: connection.interest.union(.hangUp))
         settle(connection, connection.start())
     }
 
@@ -113,7 +113,7 @@ final class EventLoop {
         let interest = connection.wantedInterest
         guard interest != connection.interest else { return }
         connection.interest = interest
-        poller.rewatch(connection.descriptor, token: connection.number, for: interest)
+        poller.rewatch(connection.descriptor, token: connection.number, for: interest.union(.hangUp))
     }
 
     private func scheduleWait(_ wait: Connection.Wait, _ connection: Connection) {

@@ -6,6 +6,6 @@ struct Readiness: OptionSet {
     static let readable = Readiness(rawValue: 1)
     /// Bytes can be written.
     static let writable = Readiness(rawValue: 2)
-    /// The peer has closed the connection; always watched for.
+    /// The peer has closed the connection; watched for on every connection.
     static let hangUp = Readiness(rawValue: 4)
 }

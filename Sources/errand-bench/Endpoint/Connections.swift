@@ -11,13 +11,9 @@ enum Connections {
 
     /// Creates a transport that may open this many connections.
     static func transport() throws -> any HTTPTransport {
-        #if os(Linux)
         var configuration = TransportConfiguration()
         configuration.connectionsPerHost = limit
         configuration.connections = limit
-        return try CurlTransport(configuration)
-        #else
-        return DefaultTransport.make()
-        #endif
+        return try SystemTransport(configuration)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 
+#if os(macOS) || os(Linux)
 /// A child process that runs the bench's executable with other arguments; it ends when its input ends.
 final class Child {
     private let process = Process()
@@ -44,3 +45,14 @@ final class Child {
         }
     }
 }
+#else
+/// A child process, which this platform does not allow.
+final class Child {
+    init(_ arguments: [String]) throws {
+        throw BenchFailure("the bench needs child processes: run it on macOS or Linux")
+    }
+
+    func send(_ line: Data) throws {}
+    func readLine() throws -> Data { Data() }
+}
+#endif

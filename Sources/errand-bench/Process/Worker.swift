@@ -18,14 +18,21 @@ import Foundation
         }
     }
 
+    private static func floor(_ goods: URL, decodes: Bool) throws -> any Workload {
+        #if os(Linux)
+        MeasuredLoop(loop: FloorLoop(goods, decodes: decodes))
+        #else
+        throw BenchFailure("the rows of bare libcurl are measured on Linux only")
+        #endif
+    }
+
     private func workload() throws -> any Workload {
         let service = APIService(baseURL: url)
         let goods = url.appending(path: Goods.path).appending(queryItems: [URLQueryItem(name: "category", value: "7")])
         return switch row {
         case .layer: try MeasuredLoop(loop: LayerLoop(service))
         case .proxy: try MeasuredLoop(loop: ProxyLoop(goods))
-        case .floor: MeasuredLoop(loop: FloorLoop(goods, decodes: true))
-        case .floorRaw: MeasuredLoop(loop: FloorLoop(goods, decodes: false))
+        case .floor, .floorRaw: try Self.floor(goods, decodes: row == .floor)
         case .urlSession: MeasuredLoop(loop: URLSessionLoop(goods, isAsync: false))
         case .urlSessionAsync: MeasuredLoop(loop: URLSessionLoop(goods, isAsync: true))
         case .upload: Upload(url: url)

@@ -22,6 +22,15 @@ enum Row: String, CaseIterable {
     case adapters
     case monitors
 
+    /// The rows that this platform can measure: bare libcurl on Linux only.
+    static let measurable: [Row] = {
+        #if os(Linux)
+        allCases
+        #else
+        allCases.filter { ![.floor, .floorRaw].contains($0) }
+        #endif
+    }()
+
     /// Whether the row is measured at several concurrencies, in turns with the other rows of this kind.
     var isPaired: Bool { Self.paired.contains(self) }
 

@@ -7,7 +7,7 @@ import Foundation
     let baseURL: URL
     let proxy: APIProxy
     let account: Account
-    let transport: any HTTPTransport = DefaultTransport.make()
+    let transport: any HTTPTransport = SystemTransport()
     let wire = Wire()
     let line = StartingLine()
     let terminal = Terminal()

@@ -7,6 +7,7 @@ struct SecondStart {
 
     /// Runs `shop resume` to its end, with the same standard streams, and returns its exit status.
     func run() async throws -> Int32 {
+        #if os(macOS) || os(Linux)
         let process = Process()
         process.executableURL = Self.executable
         process.arguments = ["resume", "--base-url", baseURL.absoluteString, "--cookies", cookieFile.path]
@@ -19,6 +20,9 @@ struct SecondStart {
                 continuation.resume(throwing: error)
             }
         }
+        #else
+        throw StepFailure("this platform allows no child processes")
+        #endif
     }
 
     private static var executable: URL? {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Runs programs that tests need; those that are missing skip their tests.
 enum Program {
@@ -53,10 +54,11 @@ enum Program {
 
     /// The path of a program that is built with the tests.
     static func built(_ name: String) -> String {
-        URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name).path
+        Products.folder.appending(path: name).path
     }
 
     private static func path(of name: String) -> String? {
+        guard ChildProcesses.areAllowed else { return nil }
         if name.contains("/") { return FileManager.default.isExecutableFile(atPath: name) ? name : nil }
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin"
         return path.split(separator: ":").map { "\($0)/\(name)" }

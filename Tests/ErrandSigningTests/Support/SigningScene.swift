@@ -2,6 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import ErrandSigning
 
@@ -94,7 +95,7 @@ extension HTTPRequest {
 /// The program `openssl`.
 enum OpenSSL {
     static let path = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/opt/homebrew/bin/openssl"]
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
+        .first { ChildProcesses.areAllowed && FileManager.default.isExecutableFile(atPath: $0) }
 
     /// Returns the digest of a text in hexadecimal digits.
     static func digest(_ algorithm: ParamSigning.Algorithm, of text: String, secret: String) throws -> String {

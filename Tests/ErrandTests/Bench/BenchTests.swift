@@ -1,3 +1,5 @@
+// The bench is a program, which other platforms cannot start.
+#if os(macOS) || os(Linux)
 import Foundation
 import TestSupport
 import Testing
@@ -137,3 +139,4 @@ struct BenchTests {
         try await TestProgram.run([TestProgram.built("errand-bench")] + arguments, deadline: .seconds(240))
     }
 }
+#endif

@@ -21,6 +21,7 @@ struct CookieFileSharingTests {
 
     @Test(
         "Processes that share a file take over each other's cookies and removals",
+        .startsPrograms,
         .fault(27),
         arguments: processCounts
     )
@@ -65,6 +66,7 @@ struct CookieFileSharingTests {
 
     @Test(
         "A stopped process that holds the lock delays saves for a limited time; a killed one does not",
+        .startsPrograms,
         .fault(28)
     )
     func waitsForLock() throws {
@@ -83,7 +85,7 @@ struct CookieFileSharingTests {
         #expect(CookieJar(file: folder.file).cookies.count == 1)
     }
 
-    @Test("The lock is released when the parent process ends")
+    @Test("The lock is released when the parent process ends", .startsPrograms)
     func releasesLock() async throws {
         let script = "\"$0\" hold \"$1\" < /dev/null"
         let ending = try await TestProgram.run(["sh", "-c", script, CookieProbe.path, path])
@@ -91,7 +93,12 @@ struct CookieFileSharingTests {
         #expect(ending.lines == ["opened 0", "held"])
     }
 
-    @Test("A failed save is repeated automatically", .fault(31), .enabled(if: CookieProbe.runsSlowTests))
+    @Test(
+        "A failed save is repeated automatically",
+        .startsPrograms,
+        .fault(31),
+        .enabled(if: CookieProbe.runsSlowTests)
+    )
     func retries() async throws {
         let jar = CookieJar(file: folder.file)
         let holder = try CookieFileLockProcess(of: folder.file)
@@ -114,6 +121,7 @@ struct CookieFileSharingTests {
 
     @Test(
         "A read-only directory is reported once, and a later save succeeds",
+        .startsPrograms,
         .fault(31),
         .enabled(if: !CookieProbe.isRoot || CookieProbe.canRunUnprivileged, "cannot become another user")
     )
@@ -181,7 +189,7 @@ struct CookieFileSharingTests {
         #expect(outcome.lines == ["opened 0", "saving", "problem cannotWrite", "failed cannotWrite", "on disk 100"])
     }
 
-    @Test("Flushed cookies are in the file after the process is killed", .fault(33))
+    @Test("Flushed cookies are in the file after the process is killed", .startsPrograms, .fault(33))
     func keepsFlushed() async throws {
         for number in 0..<3 {
             let outcome = try await CookieProbe.run(["crash", path, "new\(number)", "10"])
@@ -190,13 +198,17 @@ struct CookieFileSharingTests {
         }
     }
 
-    @Test("A process that exits saves the changes of its jars", .fault(77))
+    @Test("A process that exits saves the changes of its jars", .startsPrograms, .fault(77))
     func savesAtExit() async throws {
         _ = try await CookieProbe.run(["exit", path, "a", "10"])
         #expect(CookieJar(file: folder.file).cookies.count == 10)
     }
 
-    @Test("A process that exits during requests ends at once, and saves the changes of its jars", .fault(77))
+    @Test(
+        "A process that exits during requests ends at once, and saves the changes of its jars",
+        .startsPrograms,
+        .fault(77)
+    )
     func savesAtExitInFlight() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { request in

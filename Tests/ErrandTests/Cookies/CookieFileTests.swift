@@ -129,7 +129,7 @@ struct CookieFileTests {
         #expect(problems.kinds.allSatisfy { $0 == .notRepresentable })
     }
 
-    @Test("Only the owner may read the files of a jar; other permissions are removed", .fault(29))
+    @Test("Only the owner may read the files of a jar; other permissions are removed", .startsPrograms, .fault(29))
     func restrictsAccess() async throws {
         let file = folder.url.appending(path: "deep/er/cookies.txt")
         let path = file.path(percentEncoded: false)

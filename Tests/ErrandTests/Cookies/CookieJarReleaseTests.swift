@@ -1,3 +1,5 @@
+// Exit tests need child processes.
+#if os(macOS) || os(Linux)
 import ErrandTesting
 import Foundation
 import Testing
@@ -36,3 +38,4 @@ struct CookieJarReleaseTests {
         }
     }
 }
+#endif

@@ -89,7 +89,8 @@ struct CookieMergeTests {
         #expect(pairs(of: first) == ["sid=2", "touch=1"])
     }
 
-    @Test func `A logout removes cookies that another process set before it, and none that were set after it`() throws {
+    @Test(.startsPrograms)
+    func `A logout removes cookies that another process set before it, and none that were set after it`() throws {
         let other = try RemoteCookieFileClient(of: folder.file)
         let one = jar()
         try other.store("before=1", from: url, at: .now)
@@ -101,7 +102,7 @@ struct CookieMergeTests {
         #expect(try other.pairs() == ["after=1"])
     }
 
-    @Test func `A logout that is saved late keeps cookies that another process set after it`() throws {
+    @Test(.startsPrograms) func `A logout that is saved late keeps cookies that another process set after it`() throws {
         let other = try RemoteCookieFileClient(of: folder.file)
         let one = jar()
         try other.store("sid=1", from: url, at: .now)
@@ -114,7 +115,7 @@ struct CookieMergeTests {
         #expect(pairs(of: CookieJar(file: folder.file)) == ["sid=2"])
     }
 
-    @Test func `A logout removes cookies with a timestamp in the future`() throws {
+    @Test(.startsPrograms) func `A logout removes cookies with a timestamp in the future`() throws {
         let other = try RemoteCookieFileClient(of: folder.file)
         let one = jar()
         try other.store("sid=1", from: url, at: .now + 86_400)

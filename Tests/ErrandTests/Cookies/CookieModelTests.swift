@@ -19,7 +19,7 @@ struct CookieModelTests {
         try run(seed: UInt64(seed), steps: 300, jars: 4, processes: 0)
     }
 
-    @Test(.fault(92), arguments: seeds.prefix(4))
+    @Test(.startsPrograms, .fault(92), arguments: seeds.prefix(4))
     func `Jars of several processes end with the newest update of each cookie`(_ seed: Int) throws {
         try run(seed: UInt64(1_000 + seed), steps: 200, jars: 2, processes: 3)
     }

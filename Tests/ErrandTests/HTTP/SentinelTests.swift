@@ -291,7 +291,7 @@ struct SentinelTests {
     /// Types whose values contain numbers, names, paths of files, or parts of the app's code.
     private static let harmless: Set = [
         "Level", "Details", "Kinds", "AdapterRetry", "ClosureAdapter",
-        "APIErrorType", "CookieFileError", "CookieRefusal", "DefaultTransport", "Destination", "Direction",
+        "APIErrorType", "CookieFileError", "CookieRefusal", "Destination", "Direction",
         "DownloadedFile",
         "Envelope", "ErrorMessages", "Event", "ExchangeTimings", "FailurePolicy", "FailureReader", "Generation",
         "HTTPLimits", "HTTPMethod", "ItemID",
@@ -302,6 +302,7 @@ struct SentinelTests {
         "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy", "RequestID", "QueueLimits",
         "RequestPriority",
         "ResponseSerializer", "RestartPolicy", "RetryPolicy", "SameSite", "SessionCookies", "Source", "SystemClock",
+        "SystemTransport",
         "TransferProgress", "TransportCapacity", "URLSessionTransport", "CurlTransport", "Version",
     ]
 

@@ -5,6 +5,7 @@ import Testing
 
 @Suite("The text of cURL commands", .timeLimit(.minutes(10)))
 struct CurlCommandTests {
+    private static let pins = [UInt8(1), 2].map { "sha256//" + Data(repeating: $0, count: 32).base64EncodedString() }
     private static let url = URL("https://shop.test/api/goods?page=2&token=s3cret#s3cret")
 
     @Test func `A command is redacted unless it is asked for otherwise`() throws {
@@ -40,9 +41,10 @@ struct CurlCommandTests {
         configuration.proxy = .url(URL("http://me:s3cret@proxy.test:3128"))
         configuration.unixSocketPath = "/tmp/it's a socket"
         configuration.connectTimeout = .milliseconds(1_500)
+        configuration.assumesHTTP3Capable = true
         configuration.tls.minimumVersion = .v1_3
         configuration.tls.additionalAuthorities = .file(URL(fileURLWithPath: "/etc/ca.pem"))
-        configuration.tls.pinnedPublicKeys = [Self.url.host ?? "": ["sha256//a=", "sha256//b="]]
+        configuration.tls.pinnedPublicKeys = [Self.url.host ?? "": Self.pins]
         configuration.tls.clientIdentity = ClientIdentity(
             certificate: URL(fileURLWithPath: "/etc/a:b.p12"),
             password: "s3cret",
@@ -53,8 +55,8 @@ struct CurlCommandTests {
         let command = try request.curlCommand(configuration: configuration)
         let options = [
             "--proxy 'http://proxy.test:3128'", "--noproxy ''", #"--unix-socket '/tmp/it'\''s a socket'"#,
-            "--connect-timeout '1.5'", "--max-time '5.0'", "--tlsv1.3", "--cacert '/etc/ca.pem'",
-            "--pinnedpubkey 'sha256//a=;sha256//b='", #"--cert '/etc/a\:b.p12'"#, "--cert-type P12",
+            "--connect-timeout '1.5'", "--max-time '5.0'", "--http3", "--tlsv1.3", "--cacert '/etc/ca.pem'",
+            "--pinnedpubkey '\(Self.pins.joined(separator: ";"))'", #"--cert '/etc/a\:b.p12'"#, "--cert-type P12",
             "--pass '<redacted 6 bytes>'",
         ]
         for option in options { #expect(command.contains(" \\\n    \(option) \\\n"), "\(option)") }
@@ -65,6 +67,19 @@ struct CurlCommandTests {
         #expect(try !request.curlCommand(redactor: nil, configuration: configuration).contains("--cert"))
         configuration.proxy = .none
         #expect(try request.curlCommand(configuration: configuration).contains("--noproxy '*'"))
+    }
+
+    @Test func `A pinned key that a transport would refuse, or that needs https, has no command`() throws {
+        var configuration = TransportConfiguration()
+        configuration.tls.pinnedPublicKeys = ["shop.test": Self.pins]
+        let clear = HTTPRequest(.get, URL("http://shop.test/"))
+        let error = #expect(throws: TransportError.self) { try clear.curlCommand(configuration: configuration) }
+        #expect(error?.kind == .security)
+        configuration.tls.pinnedPublicKeys["other.test"] = ["sha256//a="]
+        let other = #expect(throws: TransportError.self) {
+            try HTTPRequest(.get, Self.url).curlCommand(configuration: configuration)
+        }
+        #expect(other?.kind == .invalidRequest)
     }
 
     @Test func `A request that would not be sent, or cannot be repeated, has no command`() throws {

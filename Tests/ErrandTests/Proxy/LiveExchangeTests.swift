@@ -106,10 +106,13 @@ struct LiveExchangeTests {
         case port = "127.0.0.1"
         case userinfo = "user:s3cret@127.0.0.1"
 
+        /// Those that this machine can connect to.
+        static var reachable: [OtherOrigin] { allCases.filter { $0 != .subdomain || Loopback.hasSubdomains } }
+
         var isSamePort: Bool { self == .host || self == .subdomain }
     }
 
-    @Test(.fault(57), arguments: OtherOrigin.allCases, [301, 302, 303, 307, 308])
+    @Test(.fault(57), arguments: OtherOrigin.reachable, [301, 302, 303, 307, 308])
     func `No secret is sent to another host, subdomain, port or user`(_ origin: OtherOrigin, _ status: Int)
         async throws
     {

@@ -16,22 +16,15 @@ struct LoginLimitTests {
         let requests: Int
 
         /// The number of `loads` that the proxy sends in addition to one that it has sent before.
-        func places(_ kind: TransportKind, for loads: Int) -> Int {
-            // URLSession has no limit for all connections.
-            let connections = kind == .curl ? connections : .max
-            return min(min(connectionsPerHost, connections, requests) - 1, loads)
+        func places(for loads: Int) -> Int {
+            min(min(connectionsPerHost, connections, requests) - 1, loads)
         }
 
         func makeTransport(_ kind: TransportKind) throws -> any HTTPTransport {
-            #if os(Linux)
-            if kind == .curl {
-                var configuration = TransportConfiguration()
-                configuration.connectionsPerHost = connectionsPerHost
-                configuration.connections = connections
-                return try CurlTransport(configuration)
-            }
-            #endif
-            return URLSessionTransport(connectionsPerHost: connectionsPerHost)
+            var configuration = TransportConfiguration()
+            configuration.connectionsPerHost = connectionsPerHost
+            configuration.connections = connections
+            return try kind.make(configuration)
         }
     }
 
@@ -86,7 +79,7 @@ struct LoginLimitTests {
         }
         defer { slowness.open() }
         let proxy = try proxy(kind, limits, server)
-        let places = limits.places(kind, for: Self.slowLoads)
+        let places = limits.places(for: Self.slowLoads)
         account.login = {
             let login = GoodsRequest(proxy: proxy)
             (login.path, login.customLogin) = ("/login", true)

@@ -26,6 +26,8 @@ struct SharedProxyTests {
         }
     }
 
+    // Exit tests need child processes.
+    #if os(macOS) || os(Linux)
     @Test func `Its transport, its limits and its clock are those of the configuration`() async {
         await #expect(processExitsWith: .success) {
             let clock = ManualClock()
@@ -57,6 +59,7 @@ struct SharedProxyTests {
             #expect("\(error as Any)".contains("when the app starts"))
         }
     }
+    #endif
 
     @Test func `A configuration that is refused changes nothing`() {
         let configuration = SharedProxyConfiguration()
@@ -68,16 +71,6 @@ struct SharedProxyTests {
         #expect(error.kind == .invalidRequest)
         #expect(Self.problem(configuration) == nil)
         #expect(configuration.use() != nil)
-    }
-
-    @Test func `A setting that URLSession cannot apply is named`() {
-        var configuration = TransportConfiguration()
-        configuration.connectionsPerHost = 3
-        #expect(configuration.settingBeyondURLSession == nil)
-        configuration.unixSocketPath = "/tmp/s"
-        #expect(configuration.settingBeyondURLSession == "unixSocketPath")
-        configuration.proxy = .none
-        #expect(configuration.settingBeyondURLSession == "proxy")
     }
 
     @Test func `Of several configurations and a first use at the same time one is first`() {

@@ -49,6 +49,8 @@ struct ReleaseFaultTests {
         request.loadData()
     }
 
+    // Exit tests need child processes.
+    #if os(macOS) || os(Linux)
     @Test func `Its class, path and remedy are reported on standard error, once for each class`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { @MainActor in
             let (proxy, screen) = (Self.gatedProxy(Latch()), Screen())
@@ -80,6 +82,7 @@ struct ReleaseFaultTests {
         }
         #expect(Self.faults(in: result).isEmpty)
     }
+    #endif
 
     private static func perform(_ release: Release, _ proxy: APIProxy, _ screen: Screen, _ gate: Latch) async {
         let request = GoodsRequest(delegate: release == .withoutDelegate ? nil : screen, proxy: proxy)
@@ -113,6 +116,8 @@ struct ReleaseFaultTests {
         #expect(screen.events.isEmpty)
     }
 
+    // Exit tests need child processes.
+    #if os(macOS) || os(Linux)
     @Test func `A cancelled async call reports nothing`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { @MainActor in
             let (proxy, screen) = (Self.gatedProxy(Latch()), Screen())
@@ -123,4 +128,5 @@ struct ReleaseFaultTests {
         }
         #expect(Self.faults(in: result).isEmpty)
     }
+    #endif
 }

@@ -1,3 +1,5 @@
+// Exit tests need child processes.
+#if os(macOS) || os(Linux)
 import ErrandTesting
 import Foundation
 import Testing
@@ -129,3 +131,4 @@ struct ReleaseTests {
         }
     }
 }
+#endif

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The shop's server command", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("The shop's server command", .startsPrograms, .limitedConcurrency, .timeLimit(.minutes(10)))
 @MainActor struct ServeTests {
     @Test("prints its address, answers, and ends when interrupted")
     func serves() async throws {

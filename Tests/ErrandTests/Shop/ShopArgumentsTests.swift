@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The shop's arguments", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("The shop's arguments", .startsPrograms, .limitedConcurrency, .timeLimit(.minutes(10)))
 @MainActor struct ShopArgumentsTests {
     @Test("are explained on request")
     func help() async throws {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The walk through the shop", .limitedConcurrency, .serialized, .timeLimit(.minutes(10)))
+@Suite("The walk through the shop", .startsPrograms, .limitedConcurrency, .serialized, .timeLimit(.minutes(10)))
 @MainActor struct WalkTests {
     @Test("succeeds, prints plain lines, and leaves no files")
     func holds() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import Errand
 
@@ -127,6 +128,7 @@ final class TestProgram: Sendable {
 extension TestProgram {
     /// The path of a program; `nil` when it is not installed.
     static func path(of name: String) -> String? {
+        guard ChildProcesses.areAllowed else { return nil }
         guard !name.contains("/") else { return name }
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin"
         let candidates = path.split(separator: ":").map { "\($0)/\(name)" }
@@ -135,7 +137,7 @@ extension TestProgram {
 
     /// The path of a program that is built with the tests.
     static func built(_ name: String) -> String {
-        URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name).path
+        Products.folder.appending(path: name).path
     }
 
     /// Runs a program to its end.

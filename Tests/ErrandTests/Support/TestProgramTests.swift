@@ -1,7 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("A program of a test", .timeLimit(.minutes(10)))
+@Suite("A program of a test", .startsPrograms, .timeLimit(.minutes(10)))
 struct TestProgramTests {
     @Test func `Its output and its exit status are reported`() async throws {
         let ending = try await TestProgram.run(["sh", "-c", "echo one; echo two; echo three >&2; exit 4"])

@@ -22,11 +22,11 @@ enum TransportKind: CaseIterable, Sendable {
     }
 
     /// Creates a transport of this kind with separate connections.
-    func make() throws -> any HTTPTransport {
+    func make(_ configuration: TransportConfiguration = TransportConfiguration()) throws -> any HTTPTransport {
         #if os(Linux)
-        if self == .curl { return try CurlTransport() }
+        if self == .curl { return try CurlTransport(configuration) }
         #endif
-        return URLSessionTransport()
+        return try URLSessionTransport(configuration)
     }
 
     /// Sends one request through a new transport.

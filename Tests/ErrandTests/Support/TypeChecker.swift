@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Compiles source text against the library under test, in a child `swiftc`.
@@ -19,7 +20,7 @@ struct TypeChecker {
 
     static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    private static let products = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    private static let products = Products.folder
 
     /// The path of the compiler; `nil` where it is missing, so that these tests are skipped.
     static let compiler = TestProgram.path(of: "swiftc")

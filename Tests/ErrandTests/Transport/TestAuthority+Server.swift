@@ -12,9 +12,13 @@ extension TestAuthority {
     }
 
     /// Starts `openssl s_server` on a Unix socket in ``directory``, whose path is returned.
-    func serve(onSocket name: String, _ options: [String]) throws -> (TestProgram, String) {
+    func serve(
+        _ identity: String = "server",
+        onSocket name: String,
+        _ options: [String]
+    ) throws -> (TestProgram, String) {
         // It cannot print a path of more than 31 characters, so it gets one that begins in its directory.
-        let (program, _) = try accept(["-unix", name, "-cert", "server.pem"] + options)
+        let (program, _) = try accept(["-unix", name, "-cert", "\(identity).pem"] + options)
         return (program, directory.appendingPathComponent(name).path)
     }
 

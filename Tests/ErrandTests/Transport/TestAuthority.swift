@@ -15,6 +15,7 @@ final class TestAuthority: Sendable {
         try sign("server", names: "DNS:localhost,IP:127.0.0.1")
         try sign("other", names: "DNS:other.example")
         try sign("client", names: "DNS:client")
+        try sign("expired", names: "DNS:localhost,IP:127.0.0.1", days: -1)
     }
 
     /// A file with the certificate called `name` and its key.
@@ -28,7 +29,14 @@ final class TestAuthority: Sendable {
             + (try Data(contentsOf: directory.appendingPathComponent("\(name).digest"))).base64EncodedString()
     }
 
-    private func sign(_ name: String, names: String) throws {
+    /// A PKCS#12 file with the certificate called `name` and its key.
+    func archive(_ name: String, _ password: String) throws -> URL {
+        try openssl("pkcs12 -export -in \(name).pem -out \(name).p12 -passout pass:\(password)")
+        return directory.appendingPathComponent("\(name).p12")
+    }
+
+    /// Makes a certificate called `name`; one of less than no days has expired.
+    func sign(_ name: String, names: String, days: Int = 2) throws {
         try "subjectAltName=\(names)".write(
             to: directory.appendingPathComponent("\(name).ext"),
             atomically: true,
@@ -36,7 +44,7 @@ final class TestAuthority: Sendable {
         )
         try openssl("req -newkey rsa:2048 -nodes -keyout \(name).key -out \(name).csr -subj /CN=\(name)")
         try openssl(
-            "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out \(name).crt -extfile \(name).ext"
+            "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days \(days) -out \(name).crt -extfile \(name).ext"
         )
         let certificate = try Data(contentsOf: directory.appendingPathComponent("\(name).crt"))
         let key = try Data(contentsOf: directory.appendingPathComponent("\(name).key"))

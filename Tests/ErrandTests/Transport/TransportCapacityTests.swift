@@ -24,21 +24,19 @@ struct TransportCapacityTests {
     func configured(kind: TransportKind) throws {
         #expect(try kind.make().capacity.connectionsPerHost == 16)
         #expect(try kind.make(connectionsPerHost: 3).capacity.connectionsPerHost == 3)
-        #expect(try kind.make(connectionsPerHost: 0).capacity.connectionsPerHost == 1)
     }
 
-    #if os(Linux)
-    @Test func `libcurl's transport reports both limits of its configuration`() throws {
-        #expect(try CurlTransport().capacity == TransportCapacity())
+    @Test(arguments: TransportKind.allCases)
+    func `A transport reports both limits of its configuration`(_ kind: TransportKind) throws {
+        #expect(try kind.make().capacity == TransportCapacity())
         var configuration = TransportConfiguration()
         (configuration.connectionsPerHost, configuration.connections) = (3, 5)
         var expected = TransportCapacity()
         (expected.connectionsPerHost, expected.connections) = (3, 5)
-        #expect(try CurlTransport(configuration).capacity == expected)
-        configuration.connections = -1
-        #expect(try CurlTransport(configuration).capacity.connections == 1)
+        #expect(try kind.make(configuration).capacity == expected)
     }
 
+    #if os(Linux)
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
     func `An answer over HTTP 2 is multiplexed`() async throws {
         let authority = try TestAuthority()
@@ -60,11 +58,8 @@ struct TransportCapacityTests {
 extension TransportKind {
     /// A transport of this kind with a limit of connections to one host.
     fileprivate func make(connectionsPerHost: Int) throws -> any HTTPTransport {
-        #if os(Linux)
         var configuration = TransportConfiguration()
         configuration.connectionsPerHost = connectionsPerHost
-        if self == .curl { return try CurlTransport(configuration) }
-        #endif
-        return URLSessionTransport(connectionsPerHost: connectionsPerHost)
+        return try make(configuration)
     }
 }

@@ -138,7 +138,7 @@ struct StandardRoutesTests {
         #expect(client.reply().status == 405)
     }
 
-    @Test func `/gzip sends valid gzip`() throws {
+    @Test(.startsPrograms) func `/gzip sends valid gzip`() throws {
         let reply = try get("/gzip")
         #expect(reply.header("Content-Encoding") == "gzip")
         #expect(try Gunzip.run(reply.body) == Array(#"{"gzipped":true,"method":"GET"}"#.utf8))

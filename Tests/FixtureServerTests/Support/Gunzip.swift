@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// The `gzip` program, an independent decoder.
 enum Gunzip {

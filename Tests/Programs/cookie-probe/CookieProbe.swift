@@ -29,6 +29,7 @@ struct CookieProbe {
         _exit(0)
     }
 
+    #if os(Linux)
     /// Saves to a full disk, removes the file `ballast` from it, and waits for the automatic retry.
     func recover() -> Never {
         storeAll()
@@ -45,6 +46,7 @@ struct CookieProbe {
         printLine("on disk \(CookieJar(file: file).cookies.count)")
         _exit(0)
     }
+    #endif
 
     /// Kills this process as soon as `flush` has returned.
     func crash() -> Never {

@@ -15,11 +15,14 @@ import Foundation
 //   cookie-probe archive <file>
 // Lookup tests, with a name server that never responds:
 //   cookie-probe lookup <url that answers>
+// TLS tests, with other authorities of the system:
+//   cookie-probe fetch <transport> <url>...
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, let path = arguments.dropFirst().first else { exit(64) }
 if command == "watch" { NetworkWatch.run(Int(path) ?? 1) }
 if command == "archive" { ArchiveWriter.run(URL(filePath: path)) }
 if command == "lookup", let url = URL(string: path) { NameLookup.run(url) }
+if command == "fetch" { Fetch.run(path, arguments.dropFirst(2).compactMap { URL(string: $0) }) }
 if command == "download", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
     Download.run(url, to: URL(filePath: path), times: arguments.dropFirst(3).first.flatMap { Int($0) } ?? 1)
 }
@@ -30,7 +33,10 @@ let probe = CookieProbe(
 )
 switch command {
 case "save": probe.save()
+#if os(Linux)
+// Watches a folder with inotify.
 case "recover": probe.recover()
+#endif
 case "crash": probe.crash()
 case "exit": probe.exitDuring(requests: arguments.dropFirst(4).compactMap { URL(string: $0) })
 case "clear": probe.clear()

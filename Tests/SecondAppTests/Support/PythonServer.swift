@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A server in Python, on a free port of 127.0.0.1: the bookshop with Django REST framework, or httpbin.

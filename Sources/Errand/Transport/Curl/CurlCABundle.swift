@@ -46,7 +46,8 @@ final class CurlCABundle: Sendable {
         case .file(let url): data = FileManager.default.contents(atPath: url.path)
         }
         guard let data, data.range(of: Data("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
-            throw TransportError(.invalidRequest, "the additional authorities are not certificates in PEM form")
+            let reason = "it cannot be read, or contains no certificate in PEM form"
+            throw .refusal(of: "tls.additionalAuthorities", reason)
         }
         return data
     }

@@ -12,13 +12,10 @@ final class CurlHandle {
     private let connection: UnsafeMutablePointer<CurlConnecting>
     /// Whether libcurl reports a connection before it sends a request on it (7.80).
     private let supportsPrereq: Bool
-    private let proxy: TransportConfiguration.Proxy
-    /// Whether every connection leads to a Unix socket.
-    let usesUnixSocket: Bool
     /// The instant at which the exchange stops waiting for a connection that another exchange opens; `.max` when it does not
     /// wait.
     private(set) var connectionWaitEnd = MonotonicClock.Instant.max
-    private let tls: TLSConfiguration
+    private let settings: CurlSettings
     /// Whether the target depends on the connection, which may lead to a proxy server.
     private var awaitsTarget = false
     private static let errorCapacity = 256
@@ -32,20 +29,18 @@ final class CurlHandle {
     ///
     /// - Throws: ``TransportError/Kind/cannotConnect`` without memory; ``TransportError/Kind/invalidRequest`` when this
     ///   libcurl rejects a setting of the configuration.
-    init(_ configuration: TransportConfiguration, caBundle: CurlCABundle) throws(TransportError) {
+    init(_ settings: CurlSettings) throws(TransportError) {
         guard let easy = CurlEasy() else { throw TransportError(.cannotConnect, "libcurl has no memory") }
         self.easy = easy
-        tls = configuration.tls
+        self.settings = settings
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
-        proxy = configuration.proxy
-        usesUnixSocket = configuration.unixSocketPath != nil
         connection = .allocate(capacity: 1)
         connection.initialize(to: CurlConnecting())
         easy.observeConnecting(connection)
         supportsPrereq = easy.setCallbacks()
-        try easy.apply(configuration, caBundle: caBundle)
+        try easy.apply(settings)
         easy.setCallbackContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     }
 
@@ -55,8 +50,13 @@ final class CurlHandle {
         connection.deallocate()
     }
 
+    /// Whether every connection leads to a Unix socket.
+    var usesUnixSocket: Bool { settings.configuration.unixSocketPath != nil }
+
     /// Prepares the transfer of `exchange`.
-    func begin(_ exchange: CurlExchange) {
+    ///
+    /// - Throws: An error after which the transfer must not be started.
+    func begin(_ exchange: CurlExchange) throws(TransportError) {
         self.exchange = exchange
         errorText.pointee = 0
         connection.pointee = CurlConnecting()
@@ -68,19 +68,20 @@ final class CurlHandle {
         let waits = mayWaitForConnection(exchange)
         easy.set(.pipeWait, to: waits ? 1 : 0)
         connectionWaitEnd = waits ? MonotonicClock.now + Self.connectionDelay : .max
-        beginTLS(for: exchange.request.url)
+        try beginTLS(for: exchange.request.url)
         // libcurl repeats requests only on connections that were used before.
         easy.set(.freshConnect, to: supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
     }
 
     /// Sets the identity and the pinned keys for the server of `url`: the last exchange may have had another one.
     ///
-    /// libcurl has accepted them when the handle was created.
-    private func beginTLS(for url: URL) {
-        if let identity = tls.clientIdentity {
-            try? easy.setClientIdentity(identity.isAllowed(for: url) ? identity : nil)
+    /// - Throws: ``TransportError/Kind/security`` for a URL whose server cannot be authenticated by its pinned keys;
+    ///   ``TransportError/Kind/invalidRequest`` when libcurl has no memory for these options.
+    private func beginTLS(for url: URL) throws(TransportError) {
+        if let identity = settings.configuration.tls.clientIdentity {
+            try easy.setClientIdentity(identity.isAllowed(for: url) ? identity : nil)
         }
-        if !tls.pinnedPublicKeys.isEmpty { try? easy.setPinnedPublicKeys(tls.pinnedPublicKeys(for: url)) }
+        if !settings.pinnedKeys.isEmpty { try easy.setPinnedPublicKeys(settings.pinnedKeys.keys(for: url)) }
     }
 
     /// Returns the HTTP version to offer.
@@ -89,7 +90,8 @@ final class CurlHandle {
     /// connection. With HTTP/2, other requests could share that connection, and libcurl could repeat the request on it.
     private func httpVersion(for exchange: CurlExchange) -> Int {
         guard supportsPrereq || exchange.request.method.isIdempotent else { return CurlValue.httpVersion1_1 }
-        return exchange.url.isSecure ? CurlValue.httpVersion2TLS : CurlValue.httpVersion1_1
+        guard exchange.url.isSecure else { return CurlValue.httpVersion1_1 }
+        return settings.configuration.assumesHTTP3Capable ? CurlValue.httpVersion3 : CurlValue.httpVersion2TLS
     }
 
     /// Returns the target for the request line, which replaces the path from the URL: libcurl 8.23 changes the case of
@@ -97,7 +99,7 @@ final class CurlHandle {
     ///
     /// `nil` where an HTTP proxy may need the whole URL, which libcurl sends unchanged; see ``beginAttempt()``.
     private func requestTarget(of exchange: CurlExchange) -> String? {
-        exchange.url.isSecure || !proxy.mayForwardRequests ? exchange.url.target : nil
+        exchange.url.isSecure || !settings.configuration.proxy.mayForwardRequests ? exchange.url.target : nil
     }
 
     /// Called before the request is sent on a connection; `false` ends the exchange.

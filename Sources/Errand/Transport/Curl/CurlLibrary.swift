@@ -20,6 +20,9 @@ enum CurlLibrary {
     /// Whether ``CurlInfo/requestSize`` counts all bytes of bodies; otherwise only those that are sent with the header lines.
     static let countsBodiesOfRequests = versionNumber >= 0x08_0700
 
+    /// Whether it supports HTTP/3 and falls back to other versions, since 7.88; `CURL_VERSION_HTTP3` of its features.
+    static let supportsHTTP3 = versionNumber >= 0x07_5800 && curlrt_features() & 1 << 25 != 0
+
     /// Returns libcurl's number of an option; -1 when it has no option of that name.
     static func optionNumber(named name: String) -> Int32 {
         curlrt_option_number(name)

@@ -7,8 +7,7 @@ import Synchronization
 final class CurlLoop: @unchecked Sendable {
     private let inbox = Mutex(CurlInbox())
     private let multi: CurlMulti
-    private let configuration: TransportConfiguration
-    private let caBundle: CurlCABundle
+    private let settings: CurlSettings
     private var hosts = CurlHosts()
     private var idle: [CurlHandle] = []
     private var running: [CurlExchange] = []
@@ -20,12 +19,11 @@ final class CurlLoop: @unchecked Sendable {
     private var awaitsSent = false
 
     /// Starts the loop's thread; `nil` when libcurl has no memory or no descriptor for it.
-    init?(_ configuration: TransportConfiguration, caBundle: CurlCABundle) {
+    init?(_ settings: CurlSettings) {
         guard let multi = CurlMulti() else { return nil }
         self.multi = multi
-        self.configuration = configuration
-        self.caBundle = caBundle
-        multi.set(.maxConnects, to: configuration.connections)
+        self.settings = settings
+        multi.set(.maxConnects, to: settings.configuration.connections)
         // A thread for each lookup, as before 8.20: a lookup that hangs keeps its thread, even after a cancel.
         multi.set(.resolveThreadsMax, to: Int(Int32.max))
         Thread { self.run() }.start()
@@ -112,17 +110,17 @@ final class CurlLoop: @unchecked Sendable {
     private func start(_ exchange: CurlExchange) {
         guard case .new = exchange.stage else { return ended.append(exchange) }
         do throws(TransportError) {
-            run(exchange, on: try idle.isEmpty ? CurlHandle(configuration, caBundle: caBundle) : idle.removeLast())
+            try run(exchange, on: try idle.isEmpty ? CurlHandle(settings) : idle.removeLast())
         } catch {
             exchange.fail(error)
             finish(exchange)
         }
     }
 
-    private func run(_ exchange: CurlExchange, on handle: CurlHandle) {
+    private func run(_ exchange: CurlExchange, on handle: CurlHandle) throws(TransportError) {
         exchange.host = hosts[exchange.url.origin]
         exchange.begin(alarm: alarm, backlog: backlog, on: self)
-        handle.begin(exchange)
+        try handle.begin(exchange)
         awaitsSent = awaitsSent || exchange.request.observer != nil
         exchange.stage = .running(handle)
         exchange.index = running.count

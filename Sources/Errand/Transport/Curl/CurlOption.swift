@@ -102,7 +102,7 @@ enum CurlValue {
     static let httpVersion1_1 = 2
     /// `CURL_HTTP_VERSION_2_0`, as ``CurlInfo/httpVersion`` reports HTTP/2.
     static let httpVersion2_0 = 3
-    /// `CURL_HTTP_VERSION_3`.
+    /// `CURL_HTTP_VERSION_3`: HTTP/3 where the server answers over it, an older version otherwise.
     static let httpVersion3 = 30
     /// `CURL_HTTP_VERSION_2TLS`: HTTP/2 over TLS where the server supports it, HTTP/1.1 otherwise.
     static let httpVersion2TLS = 4

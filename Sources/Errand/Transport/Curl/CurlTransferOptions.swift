@@ -24,12 +24,13 @@ extension CurlEasy {
     /// Sets what is the same for every exchange of a transport.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects a setting of the configuration.
-    func apply(_ configuration: TransportConfiguration, caBundle: CurlCABundle) throws(TransportError) {
+    func apply(_ settings: CurlSettings) throws(TransportError) {
+        let configuration = settings.configuration
         set(.noSignal, to: 1)
         set(.protocols, to: CurlValue.protocolsHTTPAndHTTPS)
         set(.http09Allowed, to: 0)
         set(.pathAsIs, to: 1)
-        set(.maxAgeConn, to: Int(configuration.idleConnectionAge.components.seconds))
+        set(.maxAgeConn, to: Int(min(configuration.idleConnectionAge.components.seconds, Int64(Int32.max))))
         set(.suppressConnectHeaders, to: 1)
         set(.acceptEncoding, to: ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted)
         set(.httpContentDecoding, to: 0)
@@ -46,7 +47,7 @@ extension CurlEasy {
         }
         try setRequired(.unixSocketPath, to: configuration.unixSocketPath)
         try apply(configuration.tls)
-        guard let path = caBundle.path else { return }
+        guard let path = settings.caBundle.path else { return }
         try setRequired(.caInfo, to: path)
         set(.caPath, to: nil)
     }

@@ -24,18 +24,14 @@ public final class CurlTransport: HTTPTransport {
     /// Creates a transport, which shares no connections with other transports.
     ///
     /// - Throws: ``TransportError/Kind/cannotConnect`` when there is no libcurl 7.68 or later;
-    ///   ``TransportError/Kind/invalidRequest`` when the configuration's certificates, pins or origins are invalid, or
-    ///   this libcurl rejects them.
+    ///   ``TransportError/Kind/invalidRequest`` for a setting that is invalid, or that this libcurl cannot apply; the reason
+    ///   names it.
     public init(_ configuration: TransportConfiguration = TransportConfiguration()) throws(TransportError) {
         if let reason = CurlLibrary.unavailableReason { throw TransportError(.cannotConnect, reason) }
-        guard configuration.tls.pinnedPublicKeys.values.joined().allSatisfy({ $0.hasPrefix("sha256//") }) else {
-            throw TransportError(.invalidRequest, "a pinned public key does not begin with sha256//")
-        }
-        try configuration.tls.clientIdentity?.validate()
-        let caBundle = try CurlCABundle(configuration.tls)
+        let settings = try CurlSettings(configuration)
         // Reports settings that this libcurl rejects.
-        _ = try CurlHandle(configuration, caBundle: caBundle)
-        guard let loop = CurlLoop(configuration, caBundle: caBundle) else {
+        _ = try CurlHandle(settings)
+        guard let loop = CurlLoop(settings) else {
             throw TransportError(.cannotConnect, "libcurl cannot start")
         }
         self.loop = loop

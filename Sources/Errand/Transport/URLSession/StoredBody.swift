@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A body whose streams are in temporary files, which are removed with this value.
+/// A body of which a part is in temporary files, which are removed with this value: its streams on Linux, and the whole body on
+/// Apple's platforms.
 struct StoredBody: ~Copyable {
     private static let bufferBytes = 65_536
 
@@ -9,14 +10,14 @@ struct StoredBody: ~Copyable {
     private(set) var pieces: [HTTPBody.Piece] = []
     private var files: [URL] = []
 
-    private init() {}
+    init() {}
 
     deinit {
         for file in files { unlink(file.path) }
     }
 
-    /// Reads the streams of the body of `request` to their ends, within its deadline and its timeout, which each element that is
-    /// not empty restarts.
+    /// Reads what is stored of the body of `request` to its end, within its deadline and its timeout, which each element of a
+    /// stream that is not empty restarts.
     ///
     /// A sequence that ignores the cancellation of its task is not waited for.
     ///
@@ -28,18 +29,30 @@ struct StoredBody: ~Copyable {
         let progress = StoringProgress(ExchangeDeadlines(request))
         defer { progress.stop() }
         var stored = StoredBody()
-        for piece in request.body.pieces {
-            if piece.isStream { try await stored.store(piece, progress) } else { stored.pieces.append(piece) }
-        }
+        try await stored.storeParts(of: request.body, progress)
         return stored
     }
 
-    private mutating func store(_ piece: HTTPBody.Piece, _ progress: StoringProgress) async throws(TransportError) {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
-        files.append(url)
-        pieces.append(.file(url))
+    /// Appends a piece that is not stored.
+    mutating func append(_ piece: HTTPBody.Piece) { pieces.append(piece) }
+
+    /// Appends a temporary file, which is removed with this value.
+    mutating func append(temporary file: URL) {
+        files.append(file)
+        pieces.append(.file(file))
+    }
+
+    /// Returns the name of a temporary file, which does not exist.
+    static func temporaryFile() -> URL {
+        FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
+    }
+
+    /// Writes the bytes of `body` to a new file.
+    mutating func store(_ body: HTTPBody, _ progress: StoringProgress) async throws(TransportError) {
+        let url = Self.temporaryFile()
+        append(temporary: url)
         // Stops the sequence when it is destroyed.
-        var reader = try HTTPBodyReader(HTTPBody([piece]))
+        var reader = try HTTPBodyReader(body)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferBytes, alignment: 1)
         defer { buffer.deallocate() }
         do {
@@ -63,7 +76,7 @@ struct StoredBody: ~Copyable {
 }
 
 /// Whether there are bytes to store, and whether the deadlines allow to wait for them.
-private final class StoringProgress: Sendable {
+final class StoringProgress: Sendable {
     private struct State {
         var isReady = false
         var failure: TransportError?

@@ -41,6 +41,10 @@ extension TransportError {
     private static let texts: [(part: String, kind: Kind)] = [
         ("certificate", .security),
         ("SSL_connect", .cannotConnect),
+        ("SSL_read", .connectionLost),
+        ("SSL_write", .connectionLost),
+        // OpenSSL's message about a handshake.
+        ("SSL routines", .cannotConnect),
         ("unsupported URL", .invalidRequest),
         ("HTTP/0.9", .badResponse),
         ("Unsupported HTTP version", .badResponse),

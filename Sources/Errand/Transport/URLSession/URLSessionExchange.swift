@@ -98,14 +98,12 @@ final class URLSessionExchange: Sendable {
         state.withLock { $0.refuseChallenge() }
     }
 
-    #if !canImport(FoundationNetworking)
-    /// Receives what the session has measured of the last transaction.
-    func receive(_ metrics: URLSessionTaskTransactionMetrics) {
+    /// Receives what the session has measured.
+    func receiveTimings(_ measure: (inout ExchangeTimings) -> Void) {
         var measured = clock.timings()
-        measured.add(metrics)
+        measure(&measured)
         state.withLock { [measured] in $0.receive(measured) }
     }
-    #endif
 
     /// Ends the exchange after its task has ended.
     func complete(_ error: TransportError?) {

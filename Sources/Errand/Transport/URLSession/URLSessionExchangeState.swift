@@ -94,13 +94,11 @@ struct URLSessionExchangeState: ~Copyable {
         return framing.hasContentCoding ? nil : layout.decodedLength
     }
 
-    #if !canImport(FoundationNetworking)
-    /// Receives what the session has measured.
+    /// Receives what the session has measured; not called on Linux.
     mutating func receive(_ measured: ExchangeTimings) {
         head.isMultiplexed = measured.protocolName == "h2" || measured.protocolName == "h3"
         self.measured = measured
     }
-    #endif
 
     /// Receives decoded bytes of the answer's body, and returns the progress.
     mutating func receive(_ data: Data) throws(TransportError) -> TransferProgress? {

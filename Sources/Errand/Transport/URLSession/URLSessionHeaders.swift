@@ -13,8 +13,11 @@ extension HTTPRequest {
             let value = String(Substring(field.value.utf8.trimmingBlanks))
             joined[field.name] = joined[field.name].map { $0 + field.separator + value } ?? value
         }
+        #if canImport(FoundationNetworking)
         for name in HTTPField.suppressedNames where joined[name] == nil { joined[name] = HTTPField.suppressed }
+        // Elsewhere, the session knows the length of a body and sends it.
         if bodyBytes > 0 { joined["Content-Length"] = String(bodyBytes) }
+        #endif
         return Dictionary(joined.map { ($0.name, $0.value) }) { first, _ in first }
     }
 }
@@ -40,12 +43,10 @@ extension HTTPField {
     #if canImport(FoundationNetworking)
     /// Headers that FoundationNetworking or libcurl would add; without `Transfer-Encoding`, a body stream is not chunked.
     fileprivate static let suppressedNames = ["Transfer-Encoding", "Content-Type", "User-Agent", "Accept-Language"]
-    #else
-    fileprivate static let suppressedNames: [String] = []
-    #endif
 
     /// A value for which libcurl omits the header.
     fileprivate static let suppressed = " "
+    #endif
 
     fileprivate var separator: String { isNamed("Cookie") ? "; " : ", " }
 

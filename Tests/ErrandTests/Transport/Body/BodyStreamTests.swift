@@ -182,6 +182,23 @@ struct BodyStreamTests {
         #expect(!FileManager.default.fileExists(atPath: file.path))
     }
 
+    @Test("pieces of all kinds are stored in one file")
+    func storedPieces() async throws {
+        let file = try TemporaryFile(Data("file".utf8))
+        let stream = HTTPBody.stream { sequence([Data("str".utf8), Data("eam".utf8)]) }
+        let body = HTTPBody([.data(Data("data".utf8)), .file(file.url)] + stream.pieces)
+        let progress = StoringProgress(ExchangeDeadlines(deadline: .seconds(60), timeout: .seconds(60)))
+        defer { progress.stop() }
+        var stored = StoredBody()
+        try await stored.store(body, progress)
+        guard case .file(let url) = stored.pieces.first else {
+            Issue.record("the body is not in a file")
+            return
+        }
+        #expect(stored.pieces.count == 1)
+        #expect(try Data(contentsOf: url) == Data("datafilestream".utf8))
+    }
+
     // MARK: Through a proxy
 
     @Test("each send reads a new sequence", arguments: TransportKind.allCases)

@@ -143,18 +143,5 @@ struct CurlConnectionTests {
         #expect(try await transport.send(HTTPRequest(.get, server.url("/", host: host))).status == 200)
         #expect(server.requests.first?.header("Host") == "\(host):\(server.port)")
     }
-
-    @Test func `A Unix socket replaces the host`() async throws {
-        var options = ServerOptions()
-        let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sock")
-        options.unixSocket = socket
-        let server = try FixtureServer.start(options) { _ in .text("ok") }
-        var configuration = TransportConfiguration()
-        configuration.unixSocketPath = socket.path
-        let transport = try CurlTransport(configuration)
-        let url = try #require(URL(string: "http://daemon/path"))
-        #expect(try await transport.send(HTTPRequest(.get, url)).status == 200)
-        #expect(try await server.takeRequest().header("Host") == "daemon")
-    }
 }
 #endif

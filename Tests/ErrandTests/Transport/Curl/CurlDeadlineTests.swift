@@ -91,8 +91,8 @@ struct CurlDeadlineTests {
         }
     }
 
-    @Test(arguments: [Duration.zero, .microseconds(10), .seconds(-1)])
-    func `The connect timeout may be less than a millisecond, or zero`(_ limit: Duration) async throws {
+    @Test(arguments: [Duration.nanoseconds(1), .microseconds(10)])
+    func `The connect timeout may be less than a millisecond`(_ limit: Duration) async throws {
         let server = try FixtureServer.start { _, _ in .onAccept(Answer(steps: [.hang])) }
         var configuration = TransportConfiguration()
         configuration.connectTimeout = limit

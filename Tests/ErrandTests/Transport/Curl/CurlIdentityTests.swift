@@ -127,7 +127,7 @@ struct CurlIdentityTests {
             try CurlTransport(configuration(origins.map { URL($0) }))
         }
         #expect(error?.kind == .invalidRequest)
-        #expect(error?.reason.contains("client identity") == true)
+        #expect(error?.reason.contains("tls.clientIdentity") == true)
     }
 }
 #endif

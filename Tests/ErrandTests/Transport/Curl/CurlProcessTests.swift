@@ -15,13 +15,13 @@ struct CurlProcessTests {
             #expect(CurlTransport.unavailableReason?.contains("ERRAND_HIDE_LIBCURL") == true)
             #expect(CurlLibrary.version.isEmpty)
             #expect(throws: TransportError.self) { try CurlTransport() }
-            #expect(DefaultTransport.make() is URLSessionTransport)
+            #expect(SystemTransport().platform is URLSessionTransport)
         }
     }
 
     @Test func `With libcurl, it sends the requests`() {
         #expect(CurlTransport.unavailableReason == nil)
-        #expect(DefaultTransport.make() is CurlTransport)
+        #expect(SystemTransport().platform is CurlTransport)
     }
 
     @Test(.fault(77)) func `A process may end while requests are in flight`() async {

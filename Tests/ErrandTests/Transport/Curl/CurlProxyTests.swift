@@ -9,16 +9,6 @@ import Testing
 
 @Suite("Proxies", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlProxyTests {
-    @Test func `A proxy carries requests to any host`() async throws {
-        let proxy = try FixtureServer.start { _ in .text("proxied") }
-        var configuration = TransportConfiguration()
-        configuration.proxy = .url(proxy.baseURL)
-        let transport = try CurlTransport(configuration)
-        let url = try #require(URL(string: "http://api.example/goods?x=1"))
-        #expect(try await transport.send(HTTPRequest(.get, url)).body == Data("proxied".utf8))
-        #expect(try await proxy.takeRequest().target == "http://api.example/goods?x=1")
-    }
-
     // libcurl looks up the host of the URL itself, after it has connected to the proxy.
     @Test func `A cancelled request over a SOCKS proxy closes its connection`() async throws {
         let proxy = try SilentSOCKSServer()

@@ -43,7 +43,7 @@ struct CurlRetryTests {
 
     @Test(arguments: [5, 6, 7, 45, 97])
     func `No code of a failed connection means that nothing was sent, after something was sent`(_ code: Int32) throws {
-        let handle = try CurlHandle(TransportConfiguration(), caBundle: CurlCABundle(TLSConfiguration()))
+        let handle = try CurlHandle(CurlSettings(TransportConfiguration()))
         let exchange = try CurlExchange(HTTPRequest(.post, url), progress: nil)
         let unsent = handle.error(CurlCode(rawValue: code), of: exchange).kind
         #expect(unsent == .hostNotFound || unsent == .cannotConnect)

@@ -25,12 +25,12 @@ struct CurlScarcityTests {
         return hoard
     }
 
-    @Test(.fault(95)) func `A default transport uses libcurl as soon as there are descriptors`() async {
+    @Test(.fault(95)) func `The platform's transport uses libcurl as soon as there are descriptors`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
             let hoard = try Self.takeDescriptors()
-            let transport = DefaultTransport.make()
-            #expect(!(transport is URLSessionTransport))
+            let transport = SystemTransport()
+            #expect(!(transport.platform is URLSessionTransport))
             let request = HTTPRequest(.get, server.url("/"))
             #expect(await transport.ending(of: request) == .cannotConnect)
             for number in hoard { close(number) }

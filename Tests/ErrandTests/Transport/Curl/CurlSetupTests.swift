@@ -11,19 +11,15 @@ struct CurlSetupTests {
 
     /// A setting without which a transport must not be created.
     enum Setting: String, CaseIterable {
-        case pinnedPublicKeys = "PINNEDPUBLICKEY"
-        case unixSocket = "UNIX_SOCKET_PATH"
         case proxy = "PROXY"
         case password = "KEYPASSWD"
 
         func apply(to configuration: inout TransportConfiguration) throws {
             let tooLong = CurlSetupTests.tooLong
             switch self {
-            case .pinnedPublicKeys: configuration.tls.pinnedPublicKeys = ["a.test": ["sha256//\(tooLong)"]]
-            case .unixSocket: configuration.unixSocketPath = tooLong
             case .proxy: configuration.proxy = .url(try #require(URL(string: "http://a.test/\(tooLong)")))
             case .password:
-                let certificate = URL(fileURLWithPath: "/client.pem")
+                let certificate = URL(fileURLWithPath: #filePath)
                 let origins = [URL("https://a.test")]
                 configuration.tls.clientIdentity = ClientIdentity(
                     certificate: certificate,

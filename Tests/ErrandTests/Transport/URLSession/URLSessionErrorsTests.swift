@@ -52,6 +52,8 @@ struct URLSessionErrorsTests {
         ("SSL: no alternative certificate subject name matches target host name 'localhost'", .security),
         ("SSL certificate problem: certificate has expired", .security),
         ("OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to localhost:1", .cannotConnect),
+        ("OpenSSL/3.0.22: error:0A00010B:SSL routines::wrong version number", .cannotConnect),
+        ("OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading, errno 0", .connectionLost),
         ("OpenSSL SSL_read: Connection reset by peer, errno 104", .connectionLost),
         ("Recv failure: Connection reset by peer", .connectionLost),
         ("transfer closed with 997 bytes remaining to read", .connectionLost),

@@ -1,9 +1,10 @@
-// Untested: everything is built and run on Linux.
 #if canImport(Darwin)
 import Dispatch
 import Network
 
 /// Monitors whether the network is reachable.
+///
+/// Untested.
 enum NetworkPathMonitor {
     // The monitor may be used on any thread, which not every SDK declares.
     private struct Monitor: @unchecked Sendable {

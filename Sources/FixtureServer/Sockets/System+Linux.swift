@@ -22,7 +22,7 @@ private enum Kernel {
     }
 }
 
-/// The Linux side of the system interfaces that differ between Linux and Darwin.
+/// The system interfaces that differ between Linux and Darwin.
 enum System {
     /// The type of a stream socket that is close-on-exec and does not block.
     static let streamSocket = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

@@ -1,14 +1,25 @@
+#if canImport(FoundationNetworking)
 import Foundation
+import FoundationNetworking
+
+extension HTTPBody {
+    /// Whether a part is stored in a temporary file before it is sent: the bytes of a body are read at once.
+    var isStoredForURLSession: Bool { isStreamed }
+}
+
+extension URLSession {
+    /// Creates the task of an exchange.
+    func task(with request: URLRequest, for exchange: URLSessionExchange) -> URLSessionTask {
+        var request = request
+        request.httpBodyStream = exchange.bodyStream()
+        return dataTask(with: request)
+    }
+}
 
 extension URLSessionExchange {
     /// Returns the body for the first attempt; `nil` without one.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest`` for a `GET`, which `URLSession` sends only without a body.
-    func bodyStream() throws(TransportError) -> InputStream? {
+    fileprivate func bodyStream() -> InputStream? {
         guard bodyBytes > 0 else { return nil }
-        guard request.method != .get else {
-            throw TransportError(.invalidRequest, "URLSession cannot send a body with GET")
-        }
         return URLSessionBodyStream(request.body, length: bodyBytes) { [weak self] in self?.fail($0) }
     }
 
@@ -69,28 +80,6 @@ private final class URLSessionBodyStream: InputStream {
         false
     }
 
-    #if canImport(Darwin)
-    // Untested. CFNetwork calls these methods of every stream, and the inherited ones do not work in a subclass.
-    override func property(forKey key: Stream.PropertyKey) -> Any? { nil }
-
-    override func setProperty(_ property: Any?, forKey key: Stream.PropertyKey) -> Bool { false }
-
-    override func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {}
-
-    override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {}
-
-    @objc(_scheduleInCFRunLoop:forMode:)
-    func scheduleInCFRunLoop(_ runLoop: CFRunLoop, mode: CFString) {}
-
-    @objc(_unscheduleFromCFRunLoop:forMode:)
-    func unscheduleFromCFRunLoop(_ runLoop: CFRunLoop, mode: CFString) {}
-
-    @objc(_setCFClientFlags:callback:context:)
-    func setCFClientFlags(_ flags: CFOptionFlags, callback: OpaquePointer?, context: OpaquePointer?) -> Bool {
-        false
-    }
-    #endif
-
     private static func reader(of body: HTTPBody?, length: Int64) throws(TransportError) -> HTTPBodyReader {
         guard let body else { throw TransportError(.connectionLost, "the connection was lost during the request") }
         let reader = try HTTPBodyReader(body)
@@ -98,3 +87,4 @@ private final class URLSessionBodyStream: InputStream {
         return reader
     }
 }
+#endif

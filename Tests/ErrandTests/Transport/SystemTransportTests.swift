@@ -5,8 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The default transport", .limitedConcurrency, .timeLimit(.minutes(10)))
-struct DefaultTransportTests {
+@Suite("The transport of the platform", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct SystemTransportTests {
     @Test("can be wrapped by another transport")
     func isWrapped() async throws {
         let server = try FixtureServer.start { _ in .text("hello") }
@@ -16,11 +16,25 @@ struct DefaultTransportTests {
         #expect(response.text == "hello")
         #expect(transport.paths == ["/greeting"])
     }
+
+    @Test func `A proxy uses the transport inside it`() throws {
+        let transport = SystemTransport()
+        #expect(!(transport.platform is SystemTransport))
+        #expect(!(APIProxy(transport: transport).context.transport is SystemTransport))
+        #expect(!(APIProxy().context.transport is SystemTransport))
+    }
+
+    @Test func `Its capacity is that of its configuration`() throws {
+        var configuration = TransportConfiguration()
+        (configuration.connectionsPerHost, configuration.connections) = (3, 5)
+        #expect(try SystemTransport(configuration).capacity == TransportCapacity(of: configuration))
+        #expect(SystemTransport().capacity == TransportCapacity())
+    }
 }
 
-/// Records requests and sends them through the default transport.
+/// Records requests and sends them through the platform's transport.
 private final class NotingTransport: HTTPTransport {
-    private let network = DefaultTransport.make()
+    private let network = SystemTransport()
     private let noted = Mutex<[String]>([])
 
     var paths: [String] { noted.withLock { $0 } }

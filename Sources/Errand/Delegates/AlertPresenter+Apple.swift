@@ -1,0 +1,76 @@
+#if canImport(UIKit) && !os(watchOS)
+public import UIKit
+
+/// Shows the errors of failed loads as alerts over a view controller, one at a time.
+///
+/// Untested.
+///
+/// Keep it in a property, because a request and a proxy do not retain their ``ErrorPresenter``. It does not retain the view
+/// controller, nor the requests.
+///
+/// Loads that fail with the same ``APIError/message`` share an alert; other messages follow when it has been closed. While the
+/// view controller is in no window nothing is shown.
+@MainActor public final class AlertPresenter: ErrorPresenter {
+    private weak var viewController: UIViewController?
+    private weak var alert: UIAlertController?
+    private let title: String?
+    private let close: String
+    private let retry: String?
+    private var failures = PresentedFailures()
+
+    /// Creates a presenter.
+    ///
+    /// - Parameters:
+    ///   - viewController: Presents the alerts, or what it presents does; not retained.
+    ///   - title: The title of the alerts; the message of the error by default.
+    ///   - close: The title of the button that closes an alert.
+    ///   - retry: The title of a button that loads the failed requests again, as ``BaseAPIRequest/loadAgain()`` does; `nil`, the
+    ///     default, for no such button.
+    public init(
+        over viewController: UIViewController,
+        title: String? = nil,
+        close: String = "OK",
+        retry: String? = nil
+    ) {
+        (self.viewController, self.title, self.close, self.retry) = (viewController, title, close, retry)
+    }
+
+    /// Shows the error, now or when the alert that is shown has been closed.
+    public func presentError(_ error: APIError, of request: BaseAPIRequest) {
+        let isShown = alert?.presentingViewController != nil
+        // The app has dismissed the alert, which then calls no action.
+        if !isShown { failures.removeFirst() }
+        failures.add(error, of: request)
+        if !isShown { showFirst() }
+    }
+
+    private func showFirst() {
+        guard let text = failures.first?.text else { return }
+        guard let top = viewController?.topmost, top.viewIfLoaded?.window != nil else { return failures.removeAll() }
+        let alert = UIAlertController(title: title ?? text, message: title == nil ? nil : text, preferredStyle: .alert)
+        alert.addAction(UIAlertAction(title: close, style: .cancel) { [weak self] _ in self?.end(loadsAgain: false) })
+        if let retry {
+            alert.addAction(
+                UIAlertAction(title: retry, style: .default) { [weak self] _ in self?.end(loadsAgain: true) }
+            )
+        }
+        self.alert = alert
+        top.present(alert, animated: true)
+    }
+
+    private func end(loadsAgain: Bool) {
+        let requests = failures.removeFirst()
+        if loadsAgain { for request in requests { request.loadAgain() } }
+        showFirst()
+    }
+}
+
+extension UIViewController {
+    /// The view controller that is presented last, starting at this one.
+    fileprivate var topmost: UIViewController {
+        var top = self
+        while let next = top.presentedViewController, !next.isBeingDismissed { top = next }
+        return top
+    }
+}
+#endif

@@ -1,0 +1,35 @@
+#if canImport(UIKit) && !os(watchOS)
+public import UIKit
+
+// Untested.
+extension UIActivityIndicatorView: LoadingIndicator {
+    /// Starts the animation with the first of the loads that share the view, with the message as its accessibility label.
+    public func showLoading(_ message: String?) {
+        if let message { accessibilityLabel = message }
+        if SharedIndicators.add(self) { startAnimating() }
+    }
+
+    /// Stops the animation with the last of the loads that share the view.
+    public func hideLoading() {
+        if SharedIndicators.remove(self) { stopAnimating() }
+    }
+}
+
+#if !os(tvOS)
+extension UIRefreshControl: LoadingIndicator {
+    /// Begins refreshing with the first of the loads that share the control, unless the user has pulled it, with the message as
+    /// its title.
+    ///
+    /// Does not scroll to a control that the user has not pulled.
+    public func showLoading(_ message: String?) {
+        if let message { attributedTitle = NSAttributedString(string: message) }
+        if SharedIndicators.add(self), !isRefreshing { beginRefreshing() }
+    }
+
+    /// Ends refreshing with the last of the loads that share the control.
+    public func hideLoading() {
+        if SharedIndicators.remove(self) { endRefreshing() }
+    }
+}
+#endif
+#endif

@@ -1,0 +1,52 @@
+import Foundation
+
+/// The host of a URL in one form for all notations of a name or an address.
+///
+/// ``Origin`` keeps notations apart, so that secrets are sent to one alone. What must hold for a server in every notation, such
+/// as its pinned keys, is looked up by this form: in lower case, percent-decoded, without a trailing dot; an IPv4 address as
+/// four decimal numbers, an IPv6 address as in RFC 5952 without brackets and zone.
+struct HostName: Hashable {
+    let text: String
+    /// Whether this is an address, which has no subdomains.
+    let isAddress: Bool
+
+    /// The host of an absolute URL; `nil` without a host, and for a name that is not ASCII even when the URL encodes it, because
+    /// libraries map such names differently.
+    init?(_ url: URL) {
+        guard let host = Origin(url)?.host, url.host?.utf8.allSatisfy({ $0 < 0x80 }) == true else { return nil }
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        guard !name.isEmpty else { return nil }
+        let address = name.hasPrefix("[") ? Self.version6(name.dropFirst().dropLast()) : Self.version4(name)
+        guard address != nil || !name.hasPrefix("[") else { return nil }
+        (text, isAddress) = (address ?? name, address != nil)
+    }
+
+    /// The names of the domains that contain the host, the longest first; none for an address.
+    var parents: some Sequence<String> {
+        let labels = isAddress ? [] : text.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
+        return labels.indices.lazy.map { labels[$0...].joined(separator: ".") }
+    }
+
+    /// Returns an address in any notation of `inet_aton`, as resolvers accept it; `nil` for a name.
+    private static func version4(_ text: String) -> String? {
+        var address = in_addr()
+        return inet_aton(text, &address) != 0 ? Self.text(of: address, AF_INET) : nil
+    }
+
+    private static func version6(_ text: Substring) -> String? {
+        let address = text.prefix { $0 != "%" }
+        var bytes = in6_addr()
+        guard inet_pton(AF_INET6, String(address), &bytes) == 1 else { return nil }
+        let canonical = Self.text(of: bytes, AF_INET6)
+        // A socket for a mapped address (RFC 4291 section 2.5.5.2) connects to the IPv4 address.
+        let mapped = canonical.flatMap { $0.hasPrefix("::ffff:") ? Self.version4(String($0.dropFirst(7))) : nil }
+        return mapped ?? canonical
+    }
+
+    private static func text<Address>(of address: Address, _ family: Int32) -> String? {
+        var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let count = socklen_t(buffer.count)
+        let isDone = withUnsafePointer(to: address) { inet_ntop(family, $0, &buffer, count) != nil }
+        return isDone ? String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+    }
+}

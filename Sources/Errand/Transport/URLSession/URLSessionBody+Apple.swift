@@ -1,0 +1,36 @@
+#if canImport(Darwin)
+import Foundation
+
+// Untested.
+extension HTTPBody {
+    /// Whether a part is stored in a temporary file before it is sent: a file could change while it is sent, and a session reads
+    /// several pieces only from one file.
+    var isStoredForURLSession: Bool { pieces.contains { !$0.isData } }
+}
+
+extension URLSession {
+    /// Creates the task of an exchange, whose body is in memory or in one file; the session sends its length.
+    func task(with request: URLRequest, for exchange: URLSessionExchange) -> URLSessionTask {
+        guard exchange.bodyBytes > 0 else { return dataTask(with: request) }
+        let pieces = exchange.request.body.pieces
+        if case .file(let file) = pieces.first { return uploadTask(with: request, fromFile: file) }
+        return uploadTask(with: request, from: pieces.joinedData)
+    }
+}
+
+extension HTTPBody.Piece {
+    fileprivate var isData: Bool {
+        if case .data = self { true } else { false }
+    }
+}
+
+extension [HTTPBody.Piece] {
+    /// The bytes of the pieces in memory, which are not copied when there is one.
+    fileprivate var joinedData: Data {
+        let parts = compactMap { piece in
+            if case .data(let data) = piece { data } else { nil }
+        }
+        return parts.count == 1 ? parts[0] : Data(parts.joined())
+    }
+}
+#endif

@@ -1,0 +1,82 @@
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The delegate of the sessions, which passes each callback to the exchange of the task.
+///
+/// Redirects and challenges are answered in a file of each platform. Methods of a subclass are not called on Linux.
+final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
+    let queues: URLSessionQueues
+    let challenges: URLSessionChallenges
+    private let exchanges = Mutex<[ObjectIdentifier: URLSessionExchange]>([:])
+
+    init(_ queues: URLSessionQueues, _ challenges: URLSessionChallenges) {
+        self.queues = queues
+        self.challenges = challenges
+    }
+
+    /// Returns a new session with this delegate.
+    func makeSession(_ configuration: URLSessionConfiguration) -> URLSession {
+        let operations = OperationQueue()
+        operations.underlyingQueue = queues.callbacks
+        operations.maxConcurrentOperationCount = 1
+        return URLSession(configuration: configuration, delegate: self, delegateQueue: operations)
+    }
+
+    /// Adds the exchange of a task, before the task is resumed.
+    func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
+        exchanges.withLock { $0[ObjectIdentifier(task)] = exchange }
+    }
+
+    /// Returns the exchange of a task that has not ended.
+    func exchange(of task: URLSessionTask) -> URLSessionExchange? {
+        exchanges.take { $0[ObjectIdentifier(task)] }
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        exchange(of: task)?.didSend(totalBytesSent)
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        exchange(of: dataTask)?.receive(response)
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(of: dataTask)?.receive(data)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let ended = exchanges.take { $0.removeValue(forKey: ObjectIdentifier(task)) }
+        guard let exchange = ended else { return }
+        if error == nil { exchange.receiveIfMissing(task.response) }
+        exchange.complete(error.map { TransportError(urlSessionError: $0 as NSError, of: exchange.request) })
+    }
+}
+
+extension URLSessionExchange {
+    /// Receives a head; interim answers (1xx) are ignored.
+    fileprivate func receive(_ response: URLResponse) {
+        guard let response = response as? HTTPURLResponse, response.statusCode >= 200 else { return }
+        receive(status: response.statusCode, headers: HTTPHeaders(urlSessionFields: response.allHeaderFields))
+    }
+
+    /// Receives the head of a redirect without a `Location`, for which there is no callback.
+    fileprivate func receiveIfMissing(_ response: URLResponse?) {
+        if isWaitingForHead, let response { receive(response) }
+    }
+}

@@ -1,0 +1,54 @@
+import ErrandTesting
+import Testing
+
+@testable import Errand
+
+@MainActor @Suite("Loads that share an indicator are counted")
+struct SharedIndicatorTests {
+    /// An indicator as those of UIKit: shown or hidden, without a number of its own.
+    private final class Spinner: LoadingIndicator {
+        private(set) var changes: [Bool] = []
+
+        func showLoading(_ message: String?) {
+            if SharedIndicators.add(self) { changes.append(true) }
+        }
+
+        func hideLoading() {
+            if SharedIndicators.remove(self) { changes.append(false) }
+        }
+    }
+
+    @Test func `The first load shows the indicator and the last one hides it`() {
+        let (spinner, other) = (Spinner(), Spinner())
+        spinner.showLoading(nil)
+        spinner.showLoading(nil)
+        other.showLoading(nil)
+        spinner.hideLoading()
+        #expect(spinner.changes == [true] && other.changes == [true])
+        spinner.hideLoading()
+        #expect(spinner.changes == [true, false] && other.changes == [true])
+        other.hideLoading()
+        #expect(other.changes == [true, false])
+    }
+
+    @Test func `A call of hide without one of show does nothing`() {
+        let spinner = Spinner()
+        spinner.hideLoading()
+        spinner.showLoading(nil)
+        spinner.hideLoading()
+        spinner.hideLoading()
+        #expect(spinner.changes == [true, false])
+    }
+
+    @Test func `A reload that supersedes another keeps the indicator until it has ended`() async {
+        let (spinner, server) = (Spinner(), NumberServer(count: 3))
+        let screen = Screen()
+        let list = PageAPIRequestTests.Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
+        list.reload(indicator: spinner)
+        list.reload(indicator: spinner)
+        #expect(await screen.ending() == .cancel)
+        #expect(spinner.changes == [true])
+        #expect(await screen.ending() == .success)
+        #expect(spinner.changes == [true, false])
+    }
+}
