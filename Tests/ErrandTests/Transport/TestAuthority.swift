@@ -23,16 +23,19 @@ final class TestAuthority: Sendable {
 
     /// The pin of the certificate called `name`.
     func pin(_ name: String) throws -> String {
-        try openssl("pkey -in \(name).pem -pubout -outform DER -out \(name).spki")
-        try openssl("dgst -sha256 -binary -out \(name).digest \(name).spki")
-        return "sha256//"
-            + (try Data(contentsOf: directory.appendingPathComponent("\(name).digest"))).base64EncodedString()
+        // Tests run at the same time.
+        let file = UUID().uuidString
+        try openssl("pkey -in \(name).pem -pubout -outform DER -out \(file).spki")
+        try openssl("dgst -sha256 -binary -out \(file).digest \(file).spki")
+        let digest = try Data(contentsOf: directory.appendingPathComponent("\(file).digest"))
+        return "sha256//\(digest.base64EncodedString())"
     }
 
     /// A PKCS#12 file with the certificate called `name` and its key.
     func archive(_ name: String, _ password: String) throws -> URL {
-        try openssl("pkcs12 -export -in \(name).pem -out \(name).p12 -passout pass:\(password)")
-        return directory.appendingPathComponent("\(name).p12")
+        let file = "\(UUID().uuidString).p12"
+        try openssl("pkcs12 -export -in \(name).pem -out \(file) -passout pass:\(password)")
+        return directory.appendingPathComponent(file)
     }
 
     /// Makes a certificate called `name`; one of less than no days has expired.

@@ -167,7 +167,7 @@ final class CurlHandle {
 
     /// Returns the error for `code`, with libcurl's message where it helps.
     func error(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
-        let kind = code.errorKind(osErrno: easy.number(.osErrno))
+        let kind = isServerRefused(exchange) ? .security : code.errorKind(osErrno: easy.number(.osErrno))
         guard kind != .responseTooLarge else {
             return TransportError(kind, "a header line or the header block is larger than libcurl's limit")
         }
@@ -175,6 +175,14 @@ final class CurlHandle {
         // For a malformed line of the server, libcurl reports a bad argument without a message.
         let isMalformed = kind == .invalidRequest && finalKind == .badResponse && errorText.pointee == 0
         return TransportError(finalKind, isMalformed ? "the answer is malformed" : reason(code, of: exchange))
+    }
+
+    /// Whether the server's certificate or key was refused over TCP after an attempt over HTTP/3: libcurl 8.23 returns the code of
+    /// the first attempt, with the message of the second.
+    private func isServerRefused(_ exchange: CurlExchange) -> Bool {
+        guard settings.configuration.assumesHTTP3Capable, exchange.attempts == 0 else { return false }
+        let text = String(cString: errorText)
+        return ["certificate", "pinned public key"].contains { text.contains($0) }
     }
 
     private func reason(_ code: CurlCode, of exchange: CurlExchange) -> String {
