@@ -6,6 +6,9 @@ import Testing
 
 @Suite("Starting and stopping a server", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct FixtureServerTests {
+    /// Whether a file with a UUID as its name may be a socket: its path has at most 103 bytes, on Linux 107.
+    private static let socketPathFits = FileManager.default.temporaryDirectory.path.utf8.count <= 58
+
     @Test func `It is listening when start returns`() throws {
         let server = try FixtureServer.start()
         var client = try RawClient(port: server.port)
@@ -78,7 +81,8 @@ struct FixtureServerTests {
         #expect(await !server.waitForOpenConnections(1, timeout: .milliseconds(1)))
     }
 
-    @Test func `It listens on IPv6 and on a path when the options request it`() throws {
+    @Test(.enabled(if: socketPathFits, "the path of the temporary folder is too long for a socket"))
+    func `It listens on IPv6 and on a path when the options request it`() throws {
         var options = ServerOptions()
         options.listensOnIPv6 = true
         options.unixSocket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).socket")
@@ -98,7 +102,8 @@ struct FixtureServerTests {
         #expect(local.reply().status == 200)
     }
 
-    @Test func `The path of its socket is removed with it`() throws {
+    @Test(.enabled(if: socketPathFits, "the path of the temporary folder is too long for a socket"))
+    func `The path of its socket is removed with it`() throws {
         var options = ServerOptions()
         let socket = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).socket")
         options.unixSocket = socket

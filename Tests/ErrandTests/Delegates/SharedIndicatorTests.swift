@@ -46,9 +46,7 @@ struct SharedIndicatorTests {
         let list = PageAPIRequestTests.Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.reload(indicator: spinner)
         list.reload(indicator: spinner)
-        #expect(await screen.ending() == .cancel)
-        #expect(spinner.changes == [true])
-        #expect(await screen.ending() == .success)
+        #expect(await screen.endings(2) == [.cancel, .success])
         #expect(spinner.changes == [true, false])
     }
 }

@@ -145,6 +145,11 @@ extension TestProgram {
         try await TestProgram(command, deadline: deadline).ending()
     }
 
+    /// What a program prints; nothing when it is not installed.
+    static func output(of command: [String]) -> String {
+        (try? TestProgram(command).waitForEnding().output) ?? ""
+    }
+
     /// Whether a program is installed and succeeds.
     static func succeeds(_ command: [String]) -> Bool {
         (try? TestProgram(command).waitForEnding().status) == 0

@@ -3,7 +3,8 @@ import Testing
 
 /// A certificate authority for tests and the certificates that it has signed, in files that are removed with it or at the end of the process.
 final class TestAuthority: Sendable {
-    static let isAvailable = TestProgram.path(of: "openssl") != nil
+    /// Whether there is OpenSSL; the server of LibreSSL, which macOS has under that name, does not print its port.
+    static let isAvailable = TestProgram.output(of: ["openssl", "version"]).hasPrefix("OpenSSL ")
 
     private let folder: TemporaryFolder
     var directory: URL { folder.url }

@@ -42,6 +42,8 @@ struct RawClient: ~Copyable {
         socket = Foundation.socket(family, Int32(SOCK_STREAM.rawValue), 0)
         #else
         socket = Foundation.socket(family, SOCK_STREAM, 0)
+        var on: Int32 = 1
+        setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
         #endif
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
