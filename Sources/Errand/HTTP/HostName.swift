@@ -10,12 +10,13 @@ struct HostName: Hashable {
     /// Whether this is an address, which has no subdomains.
     let isAddress: Bool
 
-    /// The host of an absolute URL; `nil` without a host, and for a name that is not ASCII even when the URL encodes it, because
-    /// libraries map such names differently.
+    /// The host of an absolute URL; `nil` without a host, for a name that is not ASCII even when the URL encodes it, and for one
+    /// with an empty label, such as `a.test..`: libraries map such names differently.
     init?(_ url: URL) {
         guard let host = Origin(url)?.host, url.host?.utf8.allSatisfy({ $0 < 0x80 }) == true else { return nil }
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-        guard !name.isEmpty else { return nil }
+        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard !labels.contains(where: \.isEmpty) else { return nil }
         let address = name.hasPrefix("[") ? Self.version6(name.dropFirst().dropLast()) : Self.version4(name)
         guard address != nil || !name.hasPrefix("[") else { return nil }
         (text, isAddress) = (address ?? name, address != nil)

@@ -41,7 +41,7 @@ struct PinnedKeys: Sendable {
         guard let host = HostName(url) else {
             throw TransportError(
                 .security,
-                "the host cannot be compared with the names of pinned public keys; use ASCII"
+                "the host cannot be compared with the names of pinned public keys; use ASCII without empty labels"
             )
         }
         let keys = keys(for: host)

@@ -37,6 +37,11 @@ struct HostNameTests {
         #expect(HostName(URL(url)) == nil)
     }
 
+    @Test(arguments: ["a..", "a.test..", "a%2e.", "a.%2E", "a..b", "a%2e%2eb", ".a", "..", "127.0.0.1.."])
+    func `A host with an empty label has none`(_ authority: String) {
+        #expect(HostName(URL("https://\(authority)/")) == nil)
+    }
+
     @Test func `The domains that contain a host are known, the longest first`() throws {
         let host = try #require(HostName(URL("https://a.b.example.com")))
         #expect(Array(host.parents) == ["b.example.com", "example.com", "com"])

@@ -46,7 +46,11 @@ struct PinnedKeysTests {
         #expect(try keys.keys(for: URL("http://example.com/")) == [])
     }
 
-    @Test(arguments: ["https://b%C3%BCcher.example/", "https://%F0%9F%98%80.test/"])
+    @Test(arguments: [
+        "https://b%C3%BCcher.example/", "https://%F0%9F%98%80.test/", "https://api.example.com../",
+        "https://api.example.com%2e./", "https://a.b.cdn.example.com../", "https://a..example.com/",
+        "https://other.test../",
+    ])
     func `A host that cannot be compared is refused where there are keys`(_ url: String) throws {
         let error = #expect(throws: TransportError.self) { try PinnedKeys(Self.pins).keys(for: URL(url)) }
         #expect(error?.kind == .security)
@@ -55,7 +59,7 @@ struct PinnedKeysTests {
 
     @Test(arguments: [
         "", "*", "*.", "*.*.a.test", "a.*.test", "*a.test", "https://a.test", "a.test/", "a.test:443", "a.test:",
-        "[::1]:443",
+        "[::1]:443", "a.test..", "*..", "*..a.test", "*.a.test..",
         "me@a.test", "a.test?b", "a.test#b", "a b", "a..test", ".a.test", "%61.test", "*.127.0.0.1", "*.[::1]", "[::1",
         "*.::1", "a.test\n", "a,b", "\\a",
     ])
