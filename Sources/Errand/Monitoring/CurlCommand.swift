@@ -152,7 +152,7 @@ private struct CurlCommand {
     private func tlsOptions(_ pins: [String]) -> [String] {
         let tls = configuration.tls
         var options: [String] = []
-        if configuration.assumesHTTP3Capable { options.append("--http3") }
+        if configuration.assumesHTTP3Capable, pins.isEmpty { options.append("--http3") }
         if tls.minimumVersion == .v1_3 { options.append("--tlsv1.3") }
         if case .file(let file) = tls.additionalAuthorities { options.append(option("--cacert", file.path)) }
         if !pins.isEmpty { options.append(option("--pinnedpubkey", pins.joined(separator: ";"))) }

@@ -15,6 +15,7 @@ final class CurlExchange: @unchecked Sendable {
     let request: HTTPRequest
     let url: CurlURL
     let headerList: CurlHeaderList
+    let pins: [String]
     var stage = Stage.new
     /// The host, once the exchange has started.
     var host: CurlHost?
@@ -41,11 +42,11 @@ final class CurlExchange: @unchecked Sendable {
     /// Creates an exchange for `request`, which has passed its validation, and starts its deadlines.
     ///
     /// - Throws: ``TransportError/Kind/storage`` or ``TransportError/Kind/invalidRequest``.
-    init(_ request: HTTPRequest, progress: TransferProgress.Handler?) throws(TransportError) {
+    init(_ request: HTTPRequest, pins: [String] = [], progress: TransferProgress.Handler?) throws(TransportError) {
         guard request.method != .head || request.body.isEmpty else {
             throw TransportError(.invalidRequest, "a HEAD request cannot have a body")
         }
-        self.request = request
+        (self.request, self.pins) = (request, pins)
         url = CurlURL(request.url)
         upload = try CurlUpload(request, progress: progress)
         headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)

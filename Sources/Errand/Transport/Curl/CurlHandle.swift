@@ -55,8 +55,9 @@ final class CurlHandle {
 
     /// Prepares the transfer of `exchange`.
     ///
-    /// - Throws: An error after which the transfer must not be started.
+    /// - Throws: An error after which the transfer must not be started; the handle has no exchange then.
     func begin(_ exchange: CurlExchange) throws(TransportError) {
+        try beginTLS(for: exchange)
         self.exchange = exchange
         errorText.pointee = 0
         connection.pointee = CurlConnecting()
@@ -68,30 +69,32 @@ final class CurlHandle {
         let waits = mayWaitForConnection(exchange)
         easy.set(.pipeWait, to: waits ? 1 : 0)
         connectionWaitEnd = waits ? MonotonicClock.now + Self.connectionDelay : .max
-        try beginTLS(for: exchange.request.url)
         // libcurl repeats requests only on connections that were used before.
         easy.set(.freshConnect, to: supportsPrereq || exchange.request.method.isIdempotent ? 0 : 1)
     }
 
-    /// Sets the identity and the pinned keys for the server of `url`: the last exchange may have had another one.
+    /// Sets the identity and the pinned keys for the server of `exchange`: the last exchange may have had another one.
     ///
-    /// - Throws: ``TransportError/Kind/security`` for a URL whose server cannot be authenticated by its pinned keys;
-    ///   ``TransportError/Kind/invalidRequest`` when libcurl has no memory for these options.
-    private func beginTLS(for url: URL) throws(TransportError) {
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when libcurl has no memory for these options.
+    private func beginTLS(for exchange: CurlExchange) throws(TransportError) {
         if let identity = settings.configuration.tls.clientIdentity {
-            try easy.setClientIdentity(identity.isAllowed(for: url) ? identity : nil)
+            try easy.setClientIdentity(identity.isAllowed(for: exchange.request.url) ? identity : nil)
         }
-        if !settings.pinnedKeys.isEmpty { try easy.setPinnedPublicKeys(settings.pinnedKeys.keys(for: url)) }
+        if !settings.pinnedKeys.isEmpty { try easy.setPinnedPublicKeys(exchange.pins) }
     }
 
     /// Returns the HTTP version to offer.
     ///
     /// Before 7.80, libcurl does not report its attempts. A request that must not be repeated is then sent on a new
     /// connection. With HTTP/2, other requests could share that connection, and libcurl could repeat the request on it.
-    private func httpVersion(for exchange: CurlExchange) -> Int {
+    ///
+    /// A server with pinned keys is not offered HTTP/3, over which older versions of libcurl do not compare keys: before 8.7 with
+    /// some libraries for TLS, before 8.14 with wolfSSL (CVE-2025-5025).
+    func httpVersion(for exchange: CurlExchange) -> Int {
         guard supportsPrereq || exchange.request.method.isIdempotent else { return CurlValue.httpVersion1_1 }
         guard exchange.url.isSecure else { return CurlValue.httpVersion1_1 }
-        return settings.configuration.assumesHTTP3Capable ? CurlValue.httpVersion3 : CurlValue.httpVersion2TLS
+        let offersHTTP3 = settings.configuration.assumesHTTP3Capable && exchange.pins.isEmpty
+        return offersHTTP3 ? CurlValue.httpVersion3 : CurlValue.httpVersion2TLS
     }
 
     /// Returns the target for the request line, which replaces the path from the URL: libcurl 8.23 changes the case of
@@ -177,12 +180,11 @@ final class CurlHandle {
         return TransportError(finalKind, isMalformed ? "the answer is malformed" : reason(code, of: exchange))
     }
 
-    /// Whether the server's certificate or key was refused over TCP after an attempt over HTTP/3: libcurl 8.23 returns the code of
+    /// Whether the server's certificate was refused over TCP after an attempt over HTTP/3: libcurl 8.23 returns the code of
     /// the first attempt, with the message of the second.
     private func isServerRefused(_ exchange: CurlExchange) -> Bool {
         guard settings.configuration.assumesHTTP3Capable, exchange.attempts == 0 else { return false }
-        let text = String(cString: errorText)
-        return ["certificate", "pinned public key"].contains { text.contains($0) }
+        return String(cString: errorText).contains("certificate")
     }
 
     private func reason(_ code: CurlCode, of exchange: CurlExchange) -> String {

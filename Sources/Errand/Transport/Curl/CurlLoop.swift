@@ -110,7 +110,7 @@ final class CurlLoop: @unchecked Sendable {
     private func start(_ exchange: CurlExchange) {
         guard case .new = exchange.stage else { return ended.append(exchange) }
         do throws(TransportError) {
-            try run(exchange, on: try idle.isEmpty ? CurlHandle(settings) : idle.removeLast())
+            try run(exchange, on: try idle.isEmpty ? CurlHandle(settings) : idle[idle.count - 1])
         } catch {
             exchange.fail(error)
             finish(exchange)
@@ -121,6 +121,8 @@ final class CurlLoop: @unchecked Sendable {
         exchange.host = hosts[exchange.url.origin]
         exchange.begin(alarm: alarm, backlog: backlog, on: self)
         try handle.begin(exchange)
+        // Not before: a handle stays idle when the exchange cannot begin.
+        _ = idle.popLast()
         awaitsSent = awaitsSent || exchange.request.observer != nil
         exchange.stage = .running(handle)
         exchange.index = running.count

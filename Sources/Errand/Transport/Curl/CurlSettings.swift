@@ -1,7 +1,7 @@
 #if os(Linux)
 /// The checked configuration of a transport, with what is made of it once.
 struct CurlSettings: Sendable {
-    let configuration: TransportConfiguration
+    var configuration: TransportConfiguration
     let caBundle: CurlCABundle
     let pinnedKeys: PinnedKeys
 

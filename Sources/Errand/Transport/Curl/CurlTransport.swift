@@ -20,6 +20,7 @@ public final class CurlTransport: HTTPTransport {
     /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
     public let capacity: TransportCapacity
     private let loop: CurlLoop
+    private let pinnedKeys: PinnedKeys
 
     /// Creates a transport, which shares no connections with other transports.
     ///
@@ -35,6 +36,7 @@ public final class CurlTransport: HTTPTransport {
             throw TransportError(.cannotConnect, "libcurl cannot start")
         }
         self.loop = loop
+        pinnedKeys = settings.pinnedKeys
         capacity = TransportCapacity(of: configuration)
     }
 
@@ -51,7 +53,7 @@ public final class CurlTransport: HTTPTransport {
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {
         try request.validate()
-        let exchange = try CurlExchange(request, progress: progress)
+        let exchange = try CurlExchange(request, pins: pinnedKeys.keys(for: request.url), progress: progress)
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 exchange.continuation = continuation

@@ -125,12 +125,24 @@ struct CurlPinTests {
         _ = (server, target)
     }
 
+    // Older versions of libcurl do not compare keys over HTTP/3.
+    @Test func `A host with pinned keys is not offered HTTP 3`() throws {
+        var settings = try CurlSettings(TransportConfiguration())
+        settings.configuration.assumesHTTP3Capable = true
+        let handle = try CurlHandle(settings)
+        let request = HTTPRequest(.get, URL("https://api.a.test/"))
+        let free = try CurlExchange(request, progress: nil)
+        let pinned = try CurlExchange(request, pins: [pin], progress: nil)
+        #expect(handle.httpVersion(for: free) == CurlValue.httpVersion3)
+        #expect(handle.httpVersion(for: pinned) == CurlValue.httpVersion2TLS)
+    }
+
     @Test func `A request that cannot be authenticated ends once, and is not sent`() async throws {
         let (program, socket) = try authority.serve("many", onSocket: "unsent", ["-www"])
         let transport = try transport(socket, ["api.a.test": [pin]])
         let place = authority.directory.appending(path: "unsent.download")
         for _ in 1...3 {
-            for url in ["http://api.a.test/", "https://b%C3%BCcher.example/"] {
+            for url in ["http://api.a.test/", "https://b%C3%BCcher.example/", "https://api.a.test../"] {
                 var request = HTTPRequest(.get, URL(url))
                 #expect(await transport.ending(of: request) == .security)
                 request.destination = .file(place)
