@@ -13,24 +13,35 @@ final class CurlCABundle: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: The configuration with the additional authorities.
+    ///   - systemFiles: Where the authorities of the system may be stored. The file of the environment variable `SSL_CERT_FILE`
+    ///     is used where none of these is.
     ///   - openFiles: The folder in which the system lists the open files of this process.
-    /// - Throws: ``TransportError/Kind/invalidRequest`` when the additional authorities cannot be read or contain no
-    ///   certificate; ``TransportError/Kind/storage`` when the combined file cannot be written.
-    init(_ configuration: TLSConfiguration, openFiles: String = "/proc/self/fd") throws(TransportError) {
-        let system = Self.systemFiles.first { FileManager.default.isReadableFile(atPath: $0) }
-        guard let additional = try Self.read(configuration.additionalAuthorities) else {
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when the additional authorities cannot be read or one is damaged, and
+    ///   when those of the system are not found, which would not be trusted any more; ``TransportError/Kind/storage`` when the
+    ///   combined file cannot be written.
+    init(
+        _ configuration: TLSConfiguration,
+        systemFiles: [String] = CurlCABundle.systemFiles,
+        openFiles: String = "/proc/self/fd"
+    ) throws(TransportError) {
+        let files = systemFiles + [getenv("SSL_CERT_FILE").map { String(cString: $0) } ?? ""]
+        let system = files.first { FileManager.default.isReadableFile(atPath: $0) }
+        guard let additional = try configuration.additionalAuthorities?.decoded() else {
             path = system
             combined = nil
             return
         }
-        let known = system.flatMap { FileManager.default.contents(atPath: $0) } ?? Data()
-        let file = try Self.store(known + Data("\n".utf8) + additional, openFiles: openFiles)
+        guard let known = system.flatMap({ FileManager.default.contents(atPath: $0) }) else {
+            let reason = "those of the system are not found; install ca-certificates, or set SSL_CERT_FILE to a file"
+            throw .refusal(of: "tls.additionalAuthorities", reason)
+        }
+        let file = try Self.store(known + Data("\n".utf8) + Self.text(of: additional), openFiles: openFiles)
         path = file.path
         combined = consume file
     }
 
     /// Where distributions store the authorities of the system.
-    private static let systemFiles = [
+    static let systemFiles = [
         "/etc/ssl/certs/ca-certificates.crt",
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
         "/etc/pki/tls/certs/ca-bundle.crt",
@@ -38,18 +49,18 @@ final class CurlCABundle: Sendable {
         "/etc/ssl/cert.pem",
     ]
 
-    private static func read(_ certificates: TLSConfiguration.Certificates?) throws(TransportError) -> Data? {
-        let data: Data?
-        switch certificates {
-        case nil: return nil
-        case .data(let text): data = text
-        case .file(let url): data = FileManager.default.contents(atPath: url.path)
+    /// Returns certificates in PEM form.
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest`` when one is not a complete element of DER, for which libcurl would trust
+    ///   no authority at all.
+    private static func text(of certificates: [Data]) throws(TransportError) -> Data {
+        var text = ""
+        for (index, certificate) in certificates.enumerated() {
+            guard certificate.isCompleteSequence else { throw .invalidAuthority(number: index + 1) }
+            let lines = certificate.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+            text += "-----BEGIN CERTIFICATE-----\n\(lines)\n-----END CERTIFICATE-----\n"
         }
-        guard let data, data.range(of: Data("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
-            let reason = "it cannot be read, or contains no certificate in PEM form"
-            throw .refusal(of: "tls.additionalAuthorities", reason)
-        }
-        return data
+        return Data(text.utf8)
     }
 
     private static func store(_ data: Data, openFiles: String) throws(TransportError) -> UnlinkedFile {
@@ -59,6 +70,18 @@ final class CurlCABundle: Sendable {
             let reason = "the additional authorities cannot be stored (\(error.reason))"
             throw TransportError(.storage, reason, underlying: error)
         }
+    }
+}
+
+extension Data {
+    /// Whether this is one sequence of DER (ITU-T X.690 section 8.1), as a certificate is, and all of it.
+    fileprivate var isCompleteSequence: Bool {
+        let bytes = [UInt8](self)
+        guard bytes.count >= 2, bytes[0] == 0x30 else { return false }
+        guard bytes[1] >= 0x80 else { return bytes.count == 2 + Int(bytes[1]) }
+        let size = Int(bytes[1] & 0x7f)
+        guard (1...4).contains(size), bytes.count >= 2 + size else { return false }
+        return bytes.count - size - 2 == bytes[2..<2 + size].reduce(0) { $0 << 8 + Int($1) }
     }
 }
 #endif

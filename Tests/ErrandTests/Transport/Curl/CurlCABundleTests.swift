@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The file of additional authorities", .timeLimit(.minutes(10)))
 struct CurlCABundleTests {
-    private static let certificate = Data("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8)
+    private static let certificate = Data("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n".utf8)
     private let configuration: TLSConfiguration
 
     init() {
@@ -37,6 +37,46 @@ struct CurlCABundleTests {
             #expect(try folder.names == [URL(fileURLWithPath: path).lastPathComponent])
             bundle = nil
             #expect(try folder.names.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "MAA=", "\n-----END CERTIFICATE-----",
+        // Base64, but not a certificate: of another type, too short, too long, without a length.
+        "AAAA\n-----END CERTIFICATE-----", "MIIB\n-----END CERTIFICATE-----", "MAAA\n-----END CERTIFICATE-----",
+        "MIAA\n-----END CERTIFICATE-----",
+    ])
+    func `A damaged certificate is refused with its number when the transport is created`(_ damaged: String) {
+        var configuration = TransportConfiguration()
+        let text = "-----BEGIN CERTIFICATE-----\n\(damaged)"
+        configuration.tls.additionalAuthorities = .data(Self.certificate + Data(text.utf8))
+        let error = #expect(throws: TransportError.self) { try CurlTransport(configuration) }
+        #expect(error?.reason == TransportError.invalidAuthority(number: 2).reason)
+    }
+
+    @Test func `Without the system's authorities, additional ones are refused`() async {
+        await #expect(processExitsWith: .success) {
+            unsetenv("SSL_CERT_FILE")
+            let configuration = CurlCABundleTests().configuration
+            let error = #expect(throws: TransportError.self) {
+                try CurlCABundle(configuration, systemFiles: ["/nowhere"])
+            }
+            #expect(error?.kind == .invalidRequest)
+            #expect(error?.reason.contains("tls.additionalAuthorities") == true)
+            #expect(error?.reason.contains("SSL_CERT_FILE") == true)
+            #expect(try CurlCABundle(TLSConfiguration(), systemFiles: []).path == nil)
+        }
+    }
+
+    @Test func `The file of SSL_CERT_FILE has the system's authorities where no other is found`() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try TemporaryFolder()
+            let file = folder.url.appending(path: "system.pem")
+            try Data("system".utf8).write(to: file)
+            setenv("SSL_CERT_FILE", file.path, 1)
+            let bundle = try CurlCABundle(CurlCABundleTests().configuration, systemFiles: [])
+            let path = try #require(bundle.path)
+            #expect(FileManager.default.contents(atPath: path) == Data("system\n".utf8) + Self.certificate)
         }
     }
 
