@@ -28,6 +28,9 @@ extension TransportConfiguration {
         guard idleConnectionAge >= .seconds(1) else {
             throw .refusal(of: "idleConnectionAge", "it is less than one second")
         }
+        guard idleConnectionAge.components.attoseconds == 0 else {
+            throw .refusal(of: "idleConnectionAge", "it has a fraction of a second")
+        }
         try validateProxy()
         if let path = unixSocketPath {
             guard (1...Self.longestSocketPath).contains(path.utf8.count), !path.utf8.contains(0) else {

@@ -60,6 +60,15 @@ struct TransportConfigurationTests {
     }
 
     @Test(arguments: TransportKind.allCases)
+    func `A connect timeout of any length is applied, or refused`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        for timeout in [Duration.seconds(Int64.max), .seconds(2_147_484), .seconds(5)] {
+            let ending = await kind.outcome(of: HTTPRequest(to: server), configuration { $0.connectTimeout = timeout })
+            #expect(ending == kind.expected(.status(200), with: "connectTimeout"))
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
     func `Limits of connections are those of the proxy`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         let configuration = configuration { ($0.connectionsPerHost, $0.connections) = (2, 3) }
@@ -137,6 +146,7 @@ struct TransportConfigurationTests {
         Mistake("connectTimeout", "-1 s") { $0.connectTimeout = .seconds(-1) },
         Mistake("idleConnectionAge", "0") { $0.idleConnectionAge = .zero },
         Mistake("idleConnectionAge", "0.9 s") { $0.idleConnectionAge = .milliseconds(900) },
+        Mistake("idleConnectionAge", "1.9 s") { $0.idleConnectionAge = .milliseconds(1_900) },
         Mistake("idleConnectionAge", "-1 s") { $0.idleConnectionAge = .seconds(-1) },
         Mistake("proxy", "a file") { $0.proxy = .url(URL("file:///tmp/proxy")) },
         Mistake("proxy", "no scheme") { $0.proxy = .url(URL("//proxy.test:3128")) },

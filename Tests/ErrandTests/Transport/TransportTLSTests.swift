@@ -145,15 +145,30 @@ struct TransportTLSTests {
         _ = servers
     }
 
+    @Test func `Authorities and the oldest version of TLS apply to a proxy server over TLS`() async throws {
+        // The proxy server answers the request itself.
+        let (program, url) = try authority.serve("server", ["-www", "-tls1_2"])
+        var configuration = TransportConfiguration()
+        configuration.proxy = .url(url)
+        let request = HTTPRequest(.get, URL("http://api.example/"))
+        #expect(await TransportKind.curl.outcome(of: request, configuration) == .failed(.security))
+        configuration.tls.additionalAuthorities = .file(authority.certificate)
+        #expect(await TransportKind.curl.outcome(of: request, configuration) == .status(200))
+        configuration.tls.minimumVersion = .v1_3
+        #expect(await TransportKind.curl.outcome(of: request, configuration) != .status(200))
+        _ = program
+    }
+
     @Test(.enabled(if: CurlLibrary.supportsHTTP3, "this libcurl does not support HTTP/3"))
     func `A server without HTTP 3 is reached over another version, and its key verified`() async throws {
         let (program, url) = try authority.serve()
         let (pin, other) = (try authority.pin("server"), try authority.pin("other"))
-        for (key, expected) in [(pin, TransportOutcome.status(200)), (other, .failed(.security))] {
+        let endings = [([], TransportOutcome.status(200)), ([pin], .status(200)), ([other], .failed(.security))]
+        for (keys, expected) in endings {
             var configuration = TransportConfiguration()
             configuration.assumesHTTP3Capable = true
             configuration.tls.additionalAuthorities = .file(authority.certificate)
-            configuration.tls.pinnedPublicKeys["127.0.0.1"] = [key]
+            if !keys.isEmpty { configuration.tls.pinnedPublicKeys["127.0.0.1"] = keys }
             #expect(await TransportKind.curl.outcome(of: HTTPRequest(.get, url), configuration) == expected)
         }
         _ = program

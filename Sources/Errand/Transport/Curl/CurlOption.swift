@@ -38,6 +38,7 @@ extension CurlOption where Value == Int {
     static var pathAsIs: Self { Self("PATH_AS_IS", 234) }
     static var pipeWait: Self { Self("PIPEWAIT", 237) }
     static var protocols: Self { Self("PROTOCOLS", 181) }
+    static var proxySSLVersion: Self { Self("PROXY_SSLVERSION", 250) }
     static var quickExit: Self { Self("QUICK_EXIT", 322) }
     static var sslVersion: Self { Self("SSLVERSION", 32) }
     static var suppressConnectHeaders: Self { Self("SUPPRESS_CONNECT_HEADERS", 265) }
@@ -58,6 +59,8 @@ extension CurlOption where Value == String {
     static var noProxy: Self { Self("NOPROXY", 10177) }
     static var pinnedPublicKey: Self { Self("PINNEDPUBLICKEY", 10230) }
     static var proxy: Self { Self("PROXY", 10004) }
+    static var proxyCAInfo: Self { Self("PROXY_CAINFO", 10246) }
+    static var proxyCAPath: Self { Self("PROXY_CAPATH", 10247) }
     static var requestTarget: Self { Self("REQUEST_TARGET", 10266) }
     static var sslCert: Self { Self("SSLCERT", 10025) }
     static var sslCertType: Self { Self("SSLCERTTYPE", 10086) }

@@ -30,14 +30,22 @@ extension CurlEasy {
         set(.protocols, to: CurlValue.protocolsHTTPAndHTTPS)
         set(.http09Allowed, to: 0)
         set(.pathAsIs, to: 1)
-        set(.maxAgeConn, to: Int(min(configuration.idleConnectionAge.components.seconds, Int64(Int32.max))))
+        try setRequired(.maxAgeConn, to: Int(min(configuration.idleConnectionAge.components.seconds, Int64(Int32.max))))
         set(.suppressConnectHeaders, to: 1)
         set(.acceptEncoding, to: ContentCoding.accepted.isEmpty ? nil : ContentCoding.accepted)
         set(.httpContentDecoding, to: 0)
         set(.quickExit, to: 1)
         // libcurl uses its default of 300 seconds for 0.
-        set(.connectTimeoutMS, to: max(1, Int(configuration.connectTimeout.clampedNanoseconds / 1_000_000)))
-        switch configuration.proxy {
+        let connectTimeout = configuration.connectTimeout.clampedNanoseconds / 1_000_000
+        try setRequired(.connectTimeoutMS, to: Int(min(max(1, connectTimeout), Int64(Int32.max))))
+        try apply(configuration.proxy)
+        try setRequired(.unixSocketPath, to: configuration.unixSocketPath)
+        try applyTLS(of: configuration)
+        try applyAuthorities(settings)
+    }
+
+    private func apply(_ proxy: TransportConfiguration.Proxy) throws(TransportError) {
+        switch proxy {
         case .environment: break
         case .none: try setRequired(.proxy, to: "")
         case .url(let url):
@@ -45,19 +53,26 @@ extension CurlEasy {
             // Without it, libcurl applies the environment's exclusions to this proxy as well.
             try setRequired(.noProxy, to: "")
         }
-        try setRequired(.unixSocketPath, to: configuration.unixSocketPath)
-        try apply(configuration.tls)
+    }
+
+    /// Sets the trusted authorities, also for an `https` proxy server.
+    private func applyAuthorities(_ settings: CurlSettings) throws(TransportError) {
         guard let path = settings.caBundle.path else { return }
         try setRequired(.caInfo, to: path)
         set(.caPath, to: nil)
+        guard settings.configuration.proxy.isPossible else { return }
+        try setRequired(.proxyCAInfo, to: path)
+        set(.proxyCAPath, to: nil)
     }
 
-    private func apply(_ configuration: TLSConfiguration) throws(TransportError) {
-        let isTLS1_3 = configuration.minimumVersion == .v1_3
+    private func applyTLS(of configuration: TransportConfiguration) throws(TransportError) {
+        let tls = configuration.tls
+        let isTLS1_3 = tls.minimumVersion == .v1_3
         let version = isTLS1_3 ? CurlValue.sslVersionTLSv1_3 : CurlValue.sslVersionTLSv1_2
-        guard set(.sslVersion, to: version) else { throw rejection(of: "SSLVERSION") }
-        for pins in configuration.pinnedPublicKeys.values { try setPinnedPublicKeys(pins) }
-        if let identity = configuration.clientIdentity { try setClientIdentity(identity) }
+        try setRequired(.sslVersion, to: version)
+        if configuration.proxy.isPossible { try setRequired(.proxySSLVersion, to: version) }
+        for pins in tls.pinnedPublicKeys.values { try setPinnedPublicKeys(pins) }
+        if let identity = tls.clientIdentity { try setClientIdentity(identity) }
     }
 
     /// Sets the public keys of which the server must have one; none for any key.
@@ -90,6 +105,11 @@ extension CurlEasy {
         guard set(option, to: value) else { throw rejection(of: option.name) }
     }
 
+    /// Sets a number without which a setting of the configuration would have no effect.
+    private func setRequired(_ option: CurlOption<Int>, to value: Int) throws(TransportError) {
+        guard set(option, to: value) else { throw rejection(of: option.name) }
+    }
+
     private func rejection(of option: String) -> TransportError {
         TransportError(.invalidRequest, "libcurl \(CurlLibrary.version) rejects the value of \(option)")
     }
@@ -117,6 +137,13 @@ extension CurlEasy {
             // Without a length, libcurl sends chunks over HTTP/1.1.
             set(.inFileSizeLarge, to: exchange.upload.totalBytes ?? -1)
         }
+    }
+}
+
+extension TransportConfiguration.Proxy {
+    /// Whether requests may be sent to a proxy server.
+    fileprivate var isPossible: Bool {
+        if case .none = self { false } else { true }
     }
 }
 

@@ -36,13 +36,13 @@ struct CurlOptionTests {
 
     private static let numbers = [
         CurlOption<Int>.connectTimeoutMS, .freshConnect, .http09Allowed, .httpContentDecoding, .httpGet, .httpVersion,
-        .maxAgeConn, .noBody, .noSignal, .pathAsIs, .pipeWait, .protocols, .quickExit, .sslVersion,
+        .maxAgeConn, .noBody, .noSignal, .pathAsIs, .pipeWait, .protocols, .proxySSLVersion, .quickExit, .sslVersion,
         .suppressConnectHeaders, .upload,
     ].map(pair)
     private static let sizes = [CurlOption<Int64>.inFileSizeLarge, .postFieldSizeLarge].map(pair)
     private static let texts = [
         CurlOption<String>.acceptEncoding, .caInfo, .caPath, .customRequest, .keyPasswd, .noProxy, .pinnedPublicKey,
-        .proxy, .requestTarget, .sslCert, .sslCertType, .sslKey, .unixSocketPath, .url,
+        .proxy, .proxyCAInfo, .proxyCAPath, .requestTarget, .sslCert, .sslCertType, .sslKey, .unixSocketPath, .url,
     ].map(pair)
     private static let pointers = [
         CurlOption<UnsafeRawPointer>.errorBuffer, .headerData, .httpHeader, .postFields, .prereqData, .private,
