@@ -2,7 +2,8 @@
 import Foundation
 
 extension StandardError {
-    /// Calls `body`, in which a write to a pipe without a reader fails and does not end the process; returns whether all was written.
+    /// Calls `body`, in which a write to a pipe without a reader fails and does not end the process;
+    /// `body` returns whether it has written everything.
     static func withoutSIGPIPE(on descriptor: Int32, _ body: () -> Bool) {
         var (signals, former, noTime) = (sigset_t(), sigset_t(), timespec())
         sigaddset(&signals, SIGPIPE)

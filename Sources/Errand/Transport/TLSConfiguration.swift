@@ -22,6 +22,10 @@ public struct TLSConfiguration: Sendable {
 
     /// Authorities that are trusted besides those of the system; none by default.
     ///
+    /// A damaged certificate is refused when the transport is created. On Linux, so are additional authorities when the file of
+    /// the system's is neither in a usual place nor that of the environment variable `SSL_CERT_FILE`. They also apply to an `https`
+    /// proxy server there.
+    ///
     /// On Apple's platforms, App Transport Security may require an exception for the host in the app's `Info.plist`
     /// (`NSExceptionAllowsInsecureHTTPLoads`), which also allows other authorities than the system's.
     public var additionalAuthorities: Certificates?
@@ -33,7 +37,12 @@ public struct TLSConfiguration: Sendable {
     /// of its SubjectPublicKeyInfo (RFC 7469 section 2.4); a host has at least one. The certificate is verified as well.
     ///
     /// A request to a host with keys fails with ``TransportError/Kind/security`` when its URL is not `https`. A host without a
-    /// name here may have any key.
+    /// name here may have any key; but while there are names, a host that cannot be compared with them is refused in the same way:
+    /// a percent-encoded name that is not ASCII, and one with an empty label, such as `api.example.com..`.
+    ///
+    /// `CurlTransport` sends requests to a host with keys over HTTP/2 or HTTP/1.1, even with
+    /// ``TransportConfiguration/assumesHTTP3Capable``, because older versions of libcurl do not compare keys over HTTP/3. The
+    /// keys do not apply to a proxy server.
     ///
     /// ```swift
     /// var tls = TLSConfiguration()
@@ -43,6 +52,9 @@ public struct TLSConfiguration: Sendable {
     /// The certificate that is sent to a server of its origins that requests one; none by default.
     public var clientIdentity: ClientIdentity?
     /// The oldest accepted version of TLS; TLS 1.2 by default.
+    ///
+    /// On Linux, it also applies to an `https` proxy server. `URLSession` on Linux refuses another value, and does not set the
+    /// default: the version is that of its library.
     public var minimumVersion = Version.v1_2
 
     /// Creates the default configuration.

@@ -3,7 +3,9 @@ public import Foundation
 /// How a transport connects; fixed when the transport is created.
 ///
 /// The same on every platform. A setting that a transport cannot apply, and a value that is a mistake, is refused when the
-/// transport is created, with ``TransportError/Kind/invalidRequest`` and the name of the setting; nothing is ignored.
+/// transport is created, with ``TransportError/Kind/invalidRequest`` and the name of the setting; nothing is ignored. On
+/// Linux, the contents of the files of ``TLSConfiguration/clientIdentity``, and the password, are checked later: with a
+/// mistake there, requests to its origins fail.
 public struct TransportConfiguration: Sendable {
     /// The proxy server for the requests.
     public enum Proxy: Sendable {
@@ -33,6 +35,8 @@ public struct TransportConfiguration: Sendable {
     public var connectTimeout: Duration = .seconds(30)
     /// How long an unused connection may be used again, in whole seconds, at least 1; 50 s by default.
     ///
+    /// A fraction of a second is refused. `URLSession` refuses another value, and does not set the default.
+    ///
     /// Common servers and load balancers close an unused connection after 60 or 75 s; a request that is sent at that moment
     /// fails unless it is idempotent.
     public var idleConnectionAge: Duration = .seconds(50)
@@ -54,7 +58,8 @@ public struct TransportConfiguration: Sendable {
     /// Whether a server is assumed to support HTTP/3, without `Alt-Svc` from it; false by default.
     ///
     /// A hint for `https` URLs: without an answer over HTTP/3, the request is sent over HTTP/2 or HTTP/1.1. `CurlTransport`
-    /// requires libcurl 7.88 or later with HTTP/3.
+    /// requires libcurl 7.88 or later with HTTP/3, and does not use HTTP/3 for a host with
+    /// ``TLSConfiguration/pinnedPublicKeys``.
     public var assumesHTTP3Capable = false
 
     /// Creates the default configuration.
