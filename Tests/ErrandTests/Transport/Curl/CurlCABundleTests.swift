@@ -64,7 +64,8 @@ struct CurlCABundleTests {
             #expect(error?.kind == .invalidRequest)
             #expect(error?.reason.contains("tls.additionalAuthorities") == true)
             #expect(error?.reason.contains("SSL_CERT_FILE") == true)
-            #expect(try CurlCABundle(TLSConfiguration(), systemFiles: []).path == nil)
+            let unchanged = try CurlCABundle(TLSConfiguration(), systemFiles: [])
+            #expect(unchanged.path == nil)
         }
     }
 
