@@ -35,6 +35,9 @@ public struct TLSConfiguration: Sendable {
     /// A request to a host with keys fails with ``TransportError/Kind/security`` when its URL is not `https`. A host without a
     /// name here may have any key.
     ///
+    /// On Apple's platforms, a connection that resumes a TLS session of another `URLSession` of the process may not be checked;
+    /// send every request to such a host through a transport that has its keys.
+    ///
     /// ```swift
     /// var tls = TLSConfiguration()
     /// tls.pinnedPublicKeys["api.example.com"] = ["sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]
