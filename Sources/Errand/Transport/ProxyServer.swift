@@ -41,3 +41,12 @@ struct ProxyServer: Equatable {
         password = url.password(percentEncoded: false)
     }
 }
+
+extension TransportConfiguration.Proxy {
+    /// Returns the proxy server of a URL; `nil` for the other cases.
+    ///
+    /// - Throws: ``TransportError/Kind/invalidRequest``, without the user and the password.
+    func server() throws(TransportError) -> ProxyServer? {
+        if case .url(let url) = self { try ProxyServer(url) } else { nil }
+    }
+}

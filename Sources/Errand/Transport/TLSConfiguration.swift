@@ -44,6 +44,9 @@ public struct TLSConfiguration: Sendable {
     /// ``TransportConfiguration/assumesHTTP3Capable``, because older versions of libcurl do not compare keys over HTTP/3. The
     /// keys do not apply to a proxy server.
     ///
+    /// On Apple's platforms, a connection that resumes a TLS session of another `URLSession` of the process may not be checked;
+    /// send every request to such a host through a transport that has its keys.
+    ///
     /// ```swift
     /// var tls = TLSConfiguration()
     /// tls.pinnedPublicKeys["api.example.com"] = ["sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]

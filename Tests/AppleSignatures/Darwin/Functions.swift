@@ -15,6 +15,7 @@
 @discardableResult public func lstat(_: UnsafePointer<CChar>!, _: UnsafeMutablePointer<stat>!) -> Int32 { fatalError() }
 @discardableResult public func fchmod(_: Int32, _: mode_t) -> Int32 { fatalError() }
 @discardableResult public func chmod(_: UnsafePointer<CChar>!, _: mode_t) -> Int32 { fatalError() }
+@discardableResult public func chflags(_: UnsafePointer<CChar>!, _: UInt32) -> Int32 { fatalError() }
 @discardableResult public func mkdir(_: UnsafePointer<CChar>!, _: mode_t) -> Int32 { fatalError() }
 @discardableResult public func rmdir(_: UnsafePointer<CChar>!) -> Int32 { fatalError() }
 @discardableResult public func unlink(_: UnsafePointer<CChar>!) -> Int32 { fatalError() }

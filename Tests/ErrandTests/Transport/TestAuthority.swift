@@ -15,7 +15,7 @@ final class TestAuthority: Sendable {
         try openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=Errand-Test-CA")
         try sign("server", names: "DNS:localhost,IP:127.0.0.1")
         try sign("other", names: "DNS:other.example")
-        try sign("client", names: "DNS:client")
+        try sign("client", names: "DNS:client", usage: "clientAuth")
         try sign("expired", names: "DNS:localhost,IP:127.0.0.1", days: -1)
     }
 
@@ -35,13 +35,17 @@ final class TestAuthority: Sendable {
     /// A PKCS#12 file with the certificate called `name` and its key.
     func archive(_ name: String, _ password: String) throws -> URL {
         let file = "\(UUID().uuidString).p12"
-        try openssl("pkcs12 -export -in \(name).pem -out \(file) -passout pass:\(password)")
+        // Not every version of Apple's systems reads the algorithms that OpenSSL 3 selects.
+        let algorithms = "-certpbe PBE-SHA1-3DES -keypbe PBE-SHA1-3DES -macalg sha1"
+        try openssl("pkcs12 -export \(algorithms) -in \(name).pem -out \(file) -passout pass:\(password)")
         return directory.appendingPathComponent(file)
     }
 
     /// Makes a certificate called `name`; one of less than no days has expired.
-    func sign(_ name: String, names: String, days: Int = 2) throws {
-        try "subjectAltName=\(names)".write(
+    ///
+    /// Apple's systems require the usage, and at most 825 days of a private authority.
+    func sign(_ name: String, names: String, usage: String = "serverAuth", days: Int = 2) throws {
+        try "subjectAltName=\(names)\nextendedKeyUsage=\(usage)\n".write(
             to: directory.appendingPathComponent("\(name).ext"),
             atomically: true,
             encoding: .utf8

@@ -29,7 +29,8 @@ struct ImportedIdentity: @unchecked Sendable {
             let key = item[kSecImportItemIdentity as String], let imported = ([key] as? [SecIdentity])?.first
         else {
             let name = identity.certificate.lastPathComponent
-            throw .refusal(of: "tls.clientIdentity", "\(name) has no identity, or another password (\(status))")
+            let reason = "\(name) has no identity, another password, or algorithms that the system does not read"
+            throw .refusal(of: "tls.clientIdentity", "\(reason) (\(status))")
         }
         // The chain begins with the certificate of the identity.
         let chain = item[kSecImportItemCertChain as String] as? [SecCertificate] ?? []

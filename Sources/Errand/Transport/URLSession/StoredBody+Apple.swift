@@ -11,9 +11,17 @@ extension StoredBody {
     mutating func storeParts(of body: HTTPBody, _ progress: StoringProgress) async throws(TransportError) {
         if body.pieces.count == 1, case .file(let file) = body.pieces[0] {
             let clone = Self.temporaryFile()
-            if clonefile(file.path, clone.path, 0) == 0 { return append(temporary: clone) }
+            if Self.clone(file.path, to: clone.path) { return append(temporary: clone) }
         }
         try await store(body, progress)
+    }
+
+    /// Clones a file, without its flags, of which one prevents that it is removed, and its mode; `false` when it cannot.
+    private static func clone(_ file: String, to clone: String) -> Bool {
+        guard clonefile(file, clone, 0) == 0 else { return false }
+        if chflags(clone, 0) == 0, chmod(clone, 0o600) == 0 { return true }
+        unlink(clone)
+        return false
     }
 }
 #endif

@@ -12,18 +12,20 @@ struct URLSessionChallenges: Sendable {
     /// The evaluation of a certificate may wait for the network, and does not block the callbacks of the sessions.
     private static let queue = DispatchQueue(label: "errand.urlsession.trust", attributes: .concurrent)
 
+    let record: TrustRecord
     private let trust: ServerTrust?
     private let identity: ImportedIdentity?
 
     /// Creates what answers with the defaults of the system.
     init() {
-        (trust, identity) = (nil, nil)
+        (record, trust, identity) = (TrustRecord(), nil, nil)
     }
 
     /// Reads the authorities and the identity of `configuration`.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest``.
     init(_ configuration: TLSConfiguration, _ pinnedKeys: PinnedKeys) throws(TransportError) {
+        record = TrustRecord(pinnedKeys)
         trust = try ServerTrust(configuration, pinnedKeys)
         identity = try ImportedIdentity(configuration.clientIdentity)
     }
@@ -31,19 +33,27 @@ struct URLSessionChallenges: Sendable {
     /// Answers a challenge; calls `reply` once, on any thread.
     func answer(_ challenge: URLAuthenticationChallenge, of exchange: URLSessionExchange?, _ reply: @escaping Reply) {
         let space = challenge.protectionSpace
-        let url = URL(serverOf: space.host, port: space.port)
+        let server = URL(serverOf: space.host, port: space.port)
         switch space.authenticationMethod {
         case NSURLAuthenticationMethodServerTrust:
-            guard let trust else { break }
+            guard let trust else { return reply(.performDefaultHandling, nil) }
             let received = ReceivedTrust(value: space.serverTrust)
-            let host = url.flatMap(HostName.init)
-            return Self.queue.async { trust.answer(received, of: host, exchange, reply) }
+            Self.queue.async { trust.answer(received, of: server.flatMap(HostName.init), exchange, record, reply) }
         case NSURLAuthenticationMethodClientCertificate:
-            guard let url, let identity, identity.isAllowed(for: url) else { break }
-            return reply(.useCredential, identity.credential)
-        default: break
+            // A connection without the certificate could be used for the next request.
+            guard let exchange else { return reply(.cancelAuthenticationChallenge, nil) }
+            // The default would be an identity of the user's keychain.
+            reply(.useCredential, credential(for: server, of: exchange.request.url))
+        // The default could be the user's account on the network.
+        case NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate: reply(.rejectProtectionSpace, nil)
+        default: reply(.performDefaultHandling, nil)
         }
-        reply(.performDefaultHandling, nil)
+    }
+
+    /// Returns the identity for a request to `url` when its own server requests it; `nil` for none, and for a proxy server.
+    private func credential(for server: URL?, of url: URL) -> URLCredential? {
+        guard let server, server.hasSameOrigin(as: url), let identity, identity.isAllowed(for: url) else { return nil }
+        return identity.credential
     }
 }
 
@@ -53,6 +63,7 @@ extension ServerTrust {
         _ received: ReceivedTrust,
         of host: HostName?,
         _ exchange: URLSessionExchange?,
+        _ record: TrustRecord,
         _ reply: URLSessionChallenges.Reply
     ) {
         do throws(TransportError) {
@@ -60,8 +71,10 @@ extension ServerTrust {
                 throw TransportError(.security, "the server has sent no certificate, or has no name")
             }
             try evaluate(trust, of: host)
+            record.accept(host)
             reply(.useCredential, URLCredential(trust: trust))
         } catch {
+            if let host { record.refuse(host, for: error) }
             exchange?.fail(error)
             reply(.cancelAuthenticationChallenge, nil)
         }

@@ -3,18 +3,64 @@ import Foundation
 extension TransportError {
     /// Creates an error from one of `URLSession`; on Linux, that often has an unspecific code and libcurl's message.
     ///
+    /// An exchange that is cancelled has ended before its task: a cancellation by the session is that of a connection, such as
+    /// one for which another task has refused the certificate.
+    ///
     /// The underlying error has the code and the message, but not the URL, whose query may contain secrets.
-    init(urlSessionError error: NSError, of request: HTTPRequest) {
+    ///
+    /// - Parameters:
+    ///   - error: The error of the task.
+    ///   - request: The request of the task.
+    ///   - refusal: Why the certificate of the server was refused; `nil` when it was not.
+    init(urlSessionError error: NSError, of request: HTTPRequest, refusal: TransportError?) {
         let text = error.localizedDescription
         let safe = NSError(domain: error.domain, code: error.code, userInfo: [NSLocalizedDescriptionKey: text])
-        let kind = Self.kinds[error.code] ?? Self.kind(ofText: text)
-        self.init(kind, kind == .hostNotFound ? Self.noAddress(of: request) : text, underlying: safe)
+        if let refusal, error.isURLSessionCancellation {
+            self.init(refusal.kind, refusal.reason, underlying: safe)
+        } else {
+            let kind = Self.kind(ofURLSessionError: error, readsText: Self.isFromLibcurl)
+            self.init(kind, kind == .hostNotFound ? Self.noAddress(of: request) : text, underlying: safe)
+        }
     }
+
+    /// Whether this is from a task that was cancelled.
+    var isURLSessionCancellation: Bool { (underlying as NSError?)?.isURLSessionCancellation ?? false }
+
+    /// Returns the kind of an error of `URLSession`, with `readsText` from its text when its code is not specific.
+    static func kind(ofURLSessionError error: NSError, readsText: Bool) -> Kind {
+        let isCFNetwork = error.domain == "kCFErrorDomainCFNetwork"
+        let isKnown = isCFNetwork || error.domain == NSURLErrorDomain
+        if isKnown, let kind = kinds[error.code] { return kind }
+        guard !readsText else { return kind(ofText: error.localizedDescription) }
+        if isKnown, let kind = appleKinds[error.code] { return kind }
+        return isCFNetwork && proxyCodes.contains(where: { $0.contains(error.code) }) ? .cannotConnect : .connectionLost
+    }
+
+    #if canImport(FoundationNetworking)
+    private static let isFromLibcurl = true
+    #else
+    private static let isFromLibcurl = false
+    #endif
+
+    /// The codes of which Linux uses some for other failures.
+    private static let appleKinds: [Int: Kind] = [
+        NSURLErrorUnsupportedURL: .invalidRequest,
+        NSURLErrorFileDoesNotExist: .invalidRequest,
+        NSURLErrorFileIsDirectory: .invalidRequest,
+        NSURLErrorNoPermissionsToReadFile: .invalidRequest,
+        NSURLErrorBadServerResponse: .badResponse,
+        NSURLErrorUserCancelledAuthentication: .security,
+        NSURLErrorUserAuthenticationRequired: .security,
+    ]
+
+    /// The codes of `CFNetworkErrors` for proxy servers: SOCKS, and those from `kCFErrorHTTPProxyConnectionFailure` to
+    /// `kCFErrorHTTPSProxyFailureUnexpectedResponseToCONNECTMethod`.
+    private static let proxyCodes = [100...124, 306...311]
 
     private static let kinds: [Int: Kind] = [
         NSURLErrorBadURL: .invalidRequest,
         NSURLErrorDataLengthExceedsMaximum: .invalidRequest,
-        NSURLErrorCancelled: .cancelled,
+        NSURLErrorCancelled: .connectionLost,
         NSURLErrorTimedOut: .timeout,
         NSURLErrorCannotFindHost: .hostNotFound,
         NSURLErrorDNSLookupFailed: .hostNotFound,
@@ -66,4 +112,9 @@ extension TransportError {
     private static func kind(ofText text: String) -> Kind {
         texts.first { text.localizedCaseInsensitiveContains($0.part) }?.kind ?? .connectionLost
     }
+}
+
+extension NSError {
+    /// Whether this is the error of a task that was cancelled.
+    fileprivate var isURLSessionCancellation: Bool { domain == NSURLErrorDomain && code == NSURLErrorCancelled }
 }

@@ -110,7 +110,7 @@ struct URLSessionExchangeState: ~Copyable {
 
     /// Returns the outcome of a task that has ended with `error`.
     mutating func outcome(of error: TransportError?) -> Outcome {
-        guard let error, error.kind != .cancelled || !isChallengeRefused else { return answer() }
+        guard let error, !isChallengeRefused || !error.isURLSessionCancellation else { return answer() }
         return .failure(error)
     }
 

@@ -39,6 +39,8 @@ extension URLSessionExchanges {
 
 /// What answers challenges on Apple's platforms; every challenge is refused on Linux, where the only ones are those of an answer.
 struct URLSessionChallenges: Sendable {
+    let record = TrustRecord()
+
     init() {}
 
     init(_ configuration: TLSConfiguration, _ pinnedKeys: PinnedKeys) throws(TransportError) {}

@@ -52,7 +52,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        exchange(of: dataTask)?.receive(response)
+        exchange(of: dataTask)?.receive(response, checkedBy: challenges.record)
         completionHandler(.allow)
     }
 
@@ -63,20 +63,29 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let ended = exchanges.take { $0.removeValue(forKey: ObjectIdentifier(task)) }
         guard let exchange = ended else { return }
-        if error == nil { exchange.receiveIfMissing(task.response) }
-        exchange.complete(error.map { TransportError(urlSessionError: $0 as NSError, of: exchange.request) })
+        if error == nil { exchange.receiveIfMissing(task.response, checkedBy: challenges.record) }
+        exchange.complete(error.map { self.error($0 as NSError, of: exchange.request) })
+    }
+
+    private func error(_ error: NSError, of request: HTTPRequest) -> TransportError {
+        TransportError(urlSessionError: error, of: request, refusal: challenges.record.refusal(of: request.url))
     }
 }
 
 extension URLSessionExchange {
-    /// Receives a head; interim answers (1xx) are ignored.
-    fileprivate func receive(_ response: URLResponse) {
+    /// Receives a head whose server is accepted; interim answers (1xx) are ignored.
+    fileprivate func receive(_ response: URLResponse, checkedBy record: TrustRecord) {
         guard let response = response as? HTTPURLResponse, response.statusCode >= 200 else { return }
+        do throws(TransportError) {
+            try record.checkAnswer(of: request.url)
+        } catch {
+            return fail(error)
+        }
         receive(status: response.statusCode, headers: HTTPHeaders(urlSessionFields: response.allHeaderFields))
     }
 
     /// Receives the head of a redirect without a `Location`, for which there is no callback.
-    fileprivate func receiveIfMissing(_ response: URLResponse?) {
-        if isWaitingForHead, let response { receive(response) }
+    fileprivate func receiveIfMissing(_ response: URLResponse?, checkedBy record: TrustRecord) {
+        if isWaitingForHead, let response { receive(response, checkedBy: record) }
     }
 }

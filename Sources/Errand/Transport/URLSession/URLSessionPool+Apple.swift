@@ -20,18 +20,23 @@ struct URLSessionPool: Sendable {
     private let standard: URLSession
     private let others: [Group: URLSession]
 
-    init(_ configuration: TransportConfiguration, _ pinnedKeys: PinnedKeys, delegate: URLSessionExchanges) {
+    init(
+        _ configuration: TransportConfiguration,
+        _ proxy: ProxyServer?,
+        _ pinnedKeys: PinnedKeys,
+        delegate: URLSessionExchanges
+    ) {
         identity = configuration.tls.clientIdentity
         self.pinnedKeys = pinnedKeys
         assumesHTTP3Capable = configuration.assumesHTTP3Capable
-        standard = delegate.makeSession(.errand(configuration))
+        standard = delegate.makeSession(.errand(configuration, proxy: proxy))
         let identities = identity == nil ? [false] : [false, true]
         let groups = pinnedKeys.lists.union([[]]).flatMap { keys in
             identities.map { Group(keys: keys, hasIdentity: $0) }
         }
         let others = groups.filter { $0 != Group(keys: [], hasIdentity: false) }
         self.others = Dictionary(
-            uniqueKeysWithValues: others.map { ($0, delegate.makeSession(.errand(configuration))) }
+            uniqueKeysWithValues: others.map { ($0, delegate.makeSession(.errand(configuration, proxy: proxy))) }
         )
     }
 

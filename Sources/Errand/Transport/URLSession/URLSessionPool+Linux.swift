@@ -7,7 +7,12 @@ struct URLSessionPool: Sendable {
     private let session: URLSession
     private let delegate: URLSessionExchanges
 
-    init(_ configuration: TransportConfiguration, _ pinnedKeys: PinnedKeys, delegate: URLSessionExchanges) {
+    init(
+        _ configuration: TransportConfiguration,
+        _ proxy: ProxyServer?,
+        _ pinnedKeys: PinnedKeys,
+        delegate: URLSessionExchanges
+    ) {
         self.delegate = delegate
         session = delegate.makeSession(.errand())
     }

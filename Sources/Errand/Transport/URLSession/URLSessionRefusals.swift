@@ -12,7 +12,7 @@ extension TransportConfiguration {
             ("unixSocketPath", unixSocketPath == nil),
         ]
         try validateDefaults(settings, "URLSession has no such setting; keep the default")
-        if case .url(let url) = proxy { _ = try ProxyServer(url) }
+        _ = try proxy.server()
         try tls.clientIdentity?.validatePKCS12()
     }
 }
@@ -23,7 +23,10 @@ extension ClientIdentity {
     /// - Throws: ``TransportError/Kind/invalidRequest``.
     fileprivate func validatePKCS12() throws(TransportError) {
         guard ["p12", "pfx"].contains(certificate.pathExtension.lowercased()), privateKey == nil else {
-            let command = "openssl pkcs12 -export -in certificate.pem -inkey key.pem -out identity.p12"
+            // Not every version of the systems reads the algorithms that OpenSSL 3 selects.
+            let command =
+                "openssl pkcs12 -export -certpbe PBE-SHA1-3DES -keypbe PBE-SHA1-3DES -macalg sha1 "
+                + "-in certificate.pem -inkey key.pem -out identity.p12"
             throw .refusal(of: "tls.clientIdentity", "Apple's systems read only PKCS #12; make a file with \(command)")
         }
     }

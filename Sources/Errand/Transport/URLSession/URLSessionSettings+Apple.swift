@@ -5,22 +5,19 @@ import Security
 
 // Untested.
 extension URLSessionConfiguration {
-    /// Returns the configuration of a session with the settings of `configuration`.
-    static func errand(_ configuration: TransportConfiguration) -> URLSessionConfiguration {
+    /// Returns the configuration of a session with the settings of `configuration`, whose proxy server is `proxy`.
+    static func errand(
+        _ configuration: TransportConfiguration,
+        proxy: ProxyServer?
+    ) -> URLSessionConfiguration {
         let session = errand()
         session.tlsMinimumSupportedProtocolVersion = configuration.tls.minimumVersion == .v1_3 ? .TLSv13 : .TLSv12
         session.allowsCellularAccess = configuration.allowsCellularAccess
         session.allowsExpensiveNetworkAccess = configuration.allowsExpensiveNetworkAccess
         session.allowsConstrainedNetworkAccess = configuration.allowsConstrainedNetworkAccess
-        switch configuration.proxy {
-        case .environment: break
         // Without entries, there is no proxy server; `nil` would be those of the system.
-        case .none: session.connectionProxyDictionary = [:]
-        case .url(let url):
-            // An invalid URL was refused when the transport was created.
-            guard let server = try? ProxyServer(url) else { break }
-            session.proxyConfigurations = [ProxyConfiguration(server)]
-        }
+        if case .none = configuration.proxy { session.connectionProxyDictionary = [:] }
+        if let proxy { session.proxyConfigurations = [ProxyConfiguration(proxy)] }
         return session
     }
 }

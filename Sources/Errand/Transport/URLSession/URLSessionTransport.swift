@@ -11,6 +11,12 @@ import FoundationNetworking
 /// as well; a body of one file is cloned, where the volume has clones. `URLSession` joins header lines of one name and does not
 /// keep their order; it does not send a `GET` with a body or a header value that is not UTF-8.
 ///
+/// On Apple's platforms, it may add header lines that a request does not have, such as `User-Agent`, `Accept-Language`, and
+/// `Content-Type: application/x-www-form-urlencoded` for a `POST` with a body; set the `Content-Type` of a body. An answer that
+/// is stored in a file is written on the one queue of the callbacks, and the task is not suspended meanwhile: how much
+/// `URLSession` reads in advance on a slow disk is not documented. A request to a host with pinned public keys may be sent
+/// before it fails, when the connection resumes a TLS session of another `URLSession` of the process.
+///
 /// Use it on Linux only for trusted servers: there, the process crashes when an answer has trailers, is truncated inside its head,
 /// or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private certificate authorities and header lines
 /// without a blank after the colon are refused; dot segments are resolved; a truncated compressed body is accepted as complete;
@@ -26,7 +32,7 @@ public final class URLSessionTransport: HTTPTransport {
 
     /// Creates a transport with the default configuration and a new session.
     public convenience init() {
-        self.init(TransportConfiguration(), PinnedKeys(), URLSessionChallenges())
+        self.init(TransportConfiguration(), nil, PinnedKeys(), URLSessionChallenges())
     }
 
     /// Creates a transport with a configuration and a new session, which has no cache, no cookies and no stored credentials.
@@ -36,18 +42,20 @@ public final class URLSessionTransport: HTTPTransport {
     public convenience init(_ configuration: TransportConfiguration) throws(TransportError) {
         try configuration.validateForURLSession()
         let pinnedKeys = try PinnedKeys(configuration.tls.pinnedPublicKeys)
-        self.init(configuration, pinnedKeys, try URLSessionChallenges(configuration.tls, pinnedKeys))
+        let challenges = try URLSessionChallenges(configuration.tls, pinnedKeys)
+        self.init(configuration, try configuration.proxy.server(), pinnedKeys, challenges)
     }
 
     private init(
         _ configuration: TransportConfiguration,
+        _ proxy: ProxyServer?,
         _ pinnedKeys: PinnedKeys,
         _ challenges: URLSessionChallenges
     ) {
         self.pinnedKeys = pinnedKeys
         capacity = TransportCapacity(of: configuration)
         exchanges = URLSessionExchanges(queues, challenges)
-        sessions = URLSessionPool(configuration, pinnedKeys, delegate: exchanges)
+        sessions = URLSessionPool(configuration, proxy, pinnedKeys, delegate: exchanges)
     }
 
     deinit {

@@ -29,13 +29,46 @@ struct URLSessionErrorsTests {
         #expect((error.underlying as NSError?)?.userInfo.keys.sorted() == [NSLocalizedDescriptionKey])
     }
 
-    private static func error(_ code: Int, _ text: String) -> TransportError {
+    @Test
+    func `A cancellation by the session is the refusal of the server, or else a lost connection`() {
+        let refusal = TransportError(.security, "another key")
+        let refused = Self.error(NSURLErrorCancelled, "cancelled", refusal: refusal)
+        #expect(refused.kind == .security)
+        #expect(refused.reason == "another key")
+        #expect(refused.isURLSessionCancellation)
+        #expect(Self.error(NSURLErrorTimedOut, "late", refusal: refusal).kind == .timeout)
+        #expect(!Self.error(NSURLErrorTimedOut, "late").isURLSessionCancellation)
+    }
+
+    @Test(arguments: Self.appleCodes)
+    func `On Apple's platforms, the code alone determines the kind`(
+        _ domain: String,
+        _ code: Int,
+        _ kind: TransportError.Kind
+    ) {
+        let info = [NSLocalizedDescriptionKey: "the certificate is too large"]
+        let error = NSError(domain: domain, code: code, userInfo: info)
+        #expect(TransportError.kind(ofURLSessionError: error, readsText: false) == kind)
+    }
+
+    private static let appleCodes: [(String, Int, TransportError.Kind)] = [
+        (NSURLErrorDomain, -1002, .invalidRequest), (NSURLErrorDomain, -1011, .badResponse),
+        (NSURLErrorDomain, -1012, .security), (NSURLErrorDomain, -1013, .security),
+        (NSURLErrorDomain, -1100, .invalidRequest), (NSURLErrorDomain, NSURLErrorUnknown, .connectionLost),
+        (NSURLErrorDomain, 310, .connectionLost), (NSPOSIXErrorDomain, -1001, .connectionLost),
+        ("kCFErrorDomainCFNetwork", -1001, .timeout), ("kCFErrorDomainCFNetwork", 120, .cannotConnect),
+        ("kCFErrorDomainCFNetwork", 306, .cannotConnect), ("kCFErrorDomainCFNetwork", 310, .cannotConnect),
+        ("kCFErrorDomainCFNetwork", 311, .cannotConnect), ("kCFErrorDomainCFNetwork", 303, .connectionLost),
+    ]
+
+    private static func error(_ code: Int, _ text: String, refusal: TransportError? = nil) -> TransportError {
         let url = URL(string: "http://127.0.0.1/?token=secret")
         let request = HTTPRequest(.get, URL("http://shop.test/?token=secret"))
         let info = [NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url as Any]
         return TransportError(
             urlSessionError: NSError(domain: NSURLErrorDomain, code: code, userInfo: info),
-            of: request
+            of: request,
+            refusal: refusal
         )
     }
 
@@ -43,7 +76,7 @@ struct URLSessionErrorsTests {
         (NSURLErrorCannotConnectToHost, .cannotConnect), (NSURLErrorCannotFindHost, .hostNotFound),
         (NSURLErrorDNSLookupFailed, .hostNotFound),
         (NSURLErrorNotConnectedToInternet, .noNetwork), (NSURLErrorNetworkConnectionLost, .connectionLost),
-        (NSURLErrorTimedOut, .timeout), (NSURLErrorCancelled, .cancelled), (NSURLErrorBadURL, .invalidRequest),
+        (NSURLErrorTimedOut, .timeout), (NSURLErrorCancelled, .connectionLost), (NSURLErrorBadURL, .invalidRequest),
         (NSURLErrorServerCertificateUntrusted, .security), (NSURLErrorCannotDecodeContentData, .badResponse),
     ]
 
