@@ -13,7 +13,7 @@ struct Phases {
     private(set) var receive: Int64 = 0
 
     init(_ exchange: RecordedExchange) {
-        blocked = (exchange.timings?.queue ?? exchange.queue)?.microseconds
+        blocked = exchange.queue?.microseconds
         if let timings = exchange.timings { measure(timings) } else { estimate(exchange) }
     }
 

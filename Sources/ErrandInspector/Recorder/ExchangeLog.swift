@@ -111,7 +111,15 @@ struct ExchangeLog {
         while recorded.count >= limits.exchanges { removeOldest() }
         let sequence = recorded.upperBound
         let load = loads[event.id]
-        let entry = Entry(RecordedExchange(event, sequence: sequence, cause: load?.cause, queue: load?.queue))
+        let entry = Entry(
+            RecordedExchange(
+                event,
+                sequence: sequence,
+                cause: load?.cause,
+                queue: load?.queue,
+                isFirst: load?.last == nil
+            )
+        )
         change(&entry.exchange)
         loads[event.id] = ActiveLoad(last: entry)
         if let number = event.exchange { entries[number] = entry }

@@ -29,8 +29,10 @@ struct RecordedExchange: Sendable {
     let attempt: Int
     /// What its load has waited for before it.
     let cause: APIEvent.Reason?
-    /// The time that its load has waited in the queue of the proxy.
-    let queue: Duration?
+    /// The time that its load has waited in the queue of the proxy, before its first exchange; `nil` for the others.
+    var queue: Duration? { isFirst ? timings?.queue ?? observedQueue : nil }
+    private let isFirst: Bool
+    private let observedQueue: Duration?
     let madeAt: ContinuousClock.Instant
     var request: RecordedRequest?
     var sentAt: ContinuousClock.Instant?
@@ -43,14 +45,14 @@ struct RecordedExchange: Sendable {
     var error: RecordedError?
     var state = State.open
 
-    init(_ event: APIEvent, sequence: Int, cause: APIEvent.Reason?, queue: Duration?) {
+    init(_ event: APIEvent, sequence: Int, cause: APIEvent.Reason?, queue: Duration?, isFirst: Bool) {
         self.sequence = sequence
         number = event.exchange
         loads = [event.id]
         method = event.method
         attempt = event.attempt
         self.cause = cause
-        self.queue = queue
+        (observedQueue, self.isFirst) = (queue, isFirst)
         madeAt = event.time
     }
 

@@ -12,8 +12,7 @@ struct WallClock: Sendable {
 
     /// When an exchange has begun, with its time in the queue.
     func start(of exchange: RecordedExchange) -> Date {
-        let queue = exchange.timings?.queue ?? exchange.queue ?? .zero
-        return (exchange.timings?.startedAt ?? date(of: exchange.madeAt)) - queue.seconds
+        (exchange.timings?.startedAt ?? date(of: exchange.madeAt)) - (exchange.queue ?? .zero).seconds
     }
 }
 

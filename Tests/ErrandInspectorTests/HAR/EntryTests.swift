@@ -70,6 +70,23 @@ struct EntryTests {
         #expect(entry.serverIPAddress == nil && entry.connection == nil)
     }
 
+    @Test("The time in the queue is that of the first exchange of a load, also when its redirect is answered first")
+    func queueOfRedirects() throws {
+        let session = Session()
+        let date = Date(timeIntervalSince1970: 1_800_000_000)
+        let first = session.begin(HTTPRequest(.get, .shop("/old")))
+        var redirect = HTTPResponse(status: 302, headers: ["Location": "/new"])
+        redirect.timings = ExchangeTimings(startedAt: date, total: .milliseconds(1))
+        session.send(.redirected(redirect), exchange: first, at: 1)
+        var response = HTTPResponse(status: 200)
+        // Longer than the first exchange has taken.
+        response.timings = .sample(at: date + 0.001)
+        session.answer(HTTPRequest(.get, .shop("/new")), response, at: 1)
+        let entries = try session.recorder.entries()
+        #expect(entries.map(\.response.status) == [302, 200])
+        #expect(entries.map(\.time) == [1, 100])
+    }
+
     @Test("A binary body is Base64, and text is decoded by its character set")
     func bodies() throws {
         let session = Session(HARRecorder(secrets: .included))

@@ -291,7 +291,7 @@ struct SentinelTests {
     /// Types whose values contain numbers, names, paths of files, or parts of the app's code.
     private static let harmless: Set = [
         "Level", "Details", "Kinds", "AdapterRetry", "ClosureAdapter",
-        "APIErrorType", "CookieFileError", "CookieRefusal", "Destination", "Direction",
+        "APIErrorType", "AlertPresenter", "CookieFileError", "CookieRefusal", "Destination", "Direction",
         "DownloadedFile",
         "Envelope", "ErrorMessages", "Event", "ExchangeTimings", "FailurePolicy", "FailureReader", "Generation",
         "HTTPLimits", "HTTPMethod", "ItemID",
