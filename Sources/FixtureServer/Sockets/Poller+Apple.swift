@@ -26,7 +26,17 @@ final class Poller: Sendable {
         // The lowest bit of the user data is whether bytes are read; without it only the end of the stream is reported.
         let data = UnsafeMutableRawPointer(bitPattern: token << 1 | (reads ? 1 : 0))
         var reading = Self.change(of: descriptor, EVFILT_READ, isEnabled: reads || interest.contains(.hangUp), data)
-        if !reads { (reading.fflags, reading.data) = (UInt32(NOTE_LOWAT), Int(Int32.max)) }
+        if !reads {
+            (reading.fflags, reading.data) = (UInt32(NOTE_LOWAT), Int(Int32.max))
+            // The system lowers the limit to the size of the receive buffer. With EV_CLEAR a full buffer is reported once and
+            // not at every wait, and the end of the stream when it comes.
+            reading.flags |= UInt16(EV_CLEAR)
+        }
+        // EV_CLEAR is set and cleared only when a filter is added, which reports its state again. Where there is no former
+        // filter, the call that removes it fails.
+        var former = reading
+        former.flags = UInt16(EV_DELETE)
+        _ = kevent(queue.number, [former], 1, nil, 0, nil)
         let writing = Self.change(of: descriptor, EVFILT_WRITE, isEnabled: interest.contains(.writable), data)
         _ = kevent(queue.number, [reading, writing], 2, nil, 0, nil)
     }

@@ -89,6 +89,7 @@ public var EV_ADD: Int32 { 1 }
 public var EV_DELETE: Int32 { 2 }
 public var EV_ENABLE: Int32 { 4 }
 public var EV_DISABLE: Int32 { 8 }
+public var EV_CLEAR: Int32 { 0x20 }
 public var EV_EOF: Int32 { 0x8000 }
 public var NOTE_LOWAT: Int32 { 1 }
 

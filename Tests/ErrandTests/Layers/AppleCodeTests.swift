@@ -73,9 +73,27 @@ struct AppleCodeTests {
         case "os(\(platform))": true
         case "canImport(FoundationNetworking)", "canImport(Glibc)": platform == "Linux"
         case "canImport(UIKit)": platform != "Linux" && platform != "macOS"
-        case _ where term.hasPrefix("canImport("): platform != "Linux"
+        case _ where appleModules.contains(term): platform != "Linux"
         default: false
         }
+    }
+
+    /// The conditions that hold on all of Apple's platforms.
+    private static let appleModules = Set<Substring>(
+        ["Darwin", "os", "Security", "CryptoKit", "Network", "SwiftUI", "ObjectiveC"].map { "canImport(\($0))" }
+    )
+
+    /// Returns the parts of the conditions of a text that `isTrue` does not know.
+    private static func unknownTerms(of text: String) -> [Substring] {
+        let others: [Substring] = [
+            "canImport(FoundationNetworking)", "canImport(Glibc)", "canImport(UIKit)", "DEBUG", "THREAD_SANITIZER",
+            "arch(x86_64)",
+        ]
+        let known = appleModules.union(others).union((platforms + ["Linux"]).map { "os(\($0))" })
+        return text.split(separator: "\n").flatMap { line in
+            let words = line.split { " |&!".contains($0) }
+            return words.first == "#if" || words.first == "#elseif" ? Array(words.dropFirst()) : []
+        }.filter { !known.contains($0) }
     }
 
     @Test func `Code for Apple's platforms is in small files that the README lists`() throws {
@@ -86,6 +104,20 @@ struct AppleCodeTests {
         #expect(sources.filter { $0.isAppleOnly && !$0.path.hasSuffix("+Apple.swift") }.map(\.path) == [])
         let readme = try #require(try TypeChecker.text(of: "README.md").split(separator: "\n## Platforms\n").last)
         #expect(sources.filter { $0.isAppleOnly && !readme.contains("`\($0.name)`") }.map(\.path) == [])
+    }
+
+    @Test func `Every condition of the sources is known`() throws {
+        let root = TypeChecker.root.appending(path: "Sources")
+        let sources = try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { $0.hasSuffix(".swift") }
+        for path in sources {
+            let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+            #expect(Self.unknownTerms(of: text) == [], "\(path)")
+        }
+    }
+
+    @Test(arguments: ["canImport(Combine)", "!canImport(AppKit)", "os(iOS) && targetEnvironment(simulator)", "os(OSX)"])
+    func `A condition that is not known is found`(_ condition: String) {
+        #expect(Self.unknownTerms(of: "let a = 1\n    #if \(condition)\n#endif").count == 1)
     }
 
     @Test func `A file that is named for Apple's platforms has no other code`() throws {

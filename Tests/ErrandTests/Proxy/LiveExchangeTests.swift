@@ -100,22 +100,30 @@ struct LiveExchangeTests {
     }
 
     /// Another origin than `http://127.0.0.1` with the first server's port.
-    enum OtherOrigin: String, CaseIterable, Sendable {
+    enum OtherOrigin: String, Sendable {
         case host = "localhost"
         case subdomain = "shop.localhost"
         case port = "127.0.0.1"
         case userinfo = "user:s3cret@127.0.0.1"
 
-        /// Those that this machine can connect to.
-        static var reachable: [OtherOrigin] { allCases.filter { $0 != .subdomain || Loopback.hasSubdomains } }
-
         var isSamePort: Bool { self == .host || self == .subdomain }
     }
 
-    @Test(.fault(57), arguments: OtherOrigin.reachable, [301, 302, 303, 307, 308])
-    func `No secret is sent to another host, subdomain, port or user`(_ origin: OtherOrigin, _ status: Int)
-        async throws
-    {
+    @Test(.fault(57), arguments: [.host, .port, .userinfo] as [OtherOrigin], [301, 302, 303, 307, 308])
+    func `No secret is sent to another host, port or user`(_ origin: OtherOrigin, _ status: Int) async throws {
+        try await expectNoSecret(sentTo: origin, by: status)
+    }
+
+    @Test(
+        .fault(57),
+        .enabled(if: Loopback.hasSubdomains, "this system resolves no names below localhost"),
+        arguments: [301, 302, 303, 307, 308]
+    )
+    func `No secret is sent to a subdomain`(_ status: Int) async throws {
+        try await expectNoSecret(sentTo: .subdomain, by: status)
+    }
+
+    private func expectNoSecret(sentTo origin: OtherOrigin, by status: Int) async throws {
         let other = try FixtureServer.start { _ in .text("other") }
         let server = try FixtureServer.start { request in
             guard request.path == "/" else { return .text("this server under another name") }

@@ -11,9 +11,15 @@ enum Loopback {
     }()
 
     /// Whether names below `localhost` have its address, which RFC 6761 recommends.
+    ///
+    /// On Linux, libcurl resolves them itself.
     static let hasSubdomains: Bool = {
+        #if os(Linux)
+        true
+        #else
         var addresses: UnsafeMutablePointer<addrinfo>?
         defer { if addresses != nil { freeaddrinfo(addresses) } }
         return getaddrinfo("shop.localhost", nil, nil, &addresses) == 0
+        #endif
     }()
 }
