@@ -25,6 +25,15 @@ extension URLSessionExchanges {
         challenges.answer(challenge, of: exchange(of: task), completionHandler)
     }
 
+    /// The task is suspended while its bytes are written to a file, so that the session does not read ahead of a slow disk.
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        guard let exchange = exchange(of: dataTask) else { return }
+        guard exchange.request.destination != .memory else { return exchange.receive(data) }
+        dataTask.suspend()
+        defer { dataTask.resume() }
+        exchange.receive(data)
+    }
+
     /// Called before `didCompleteWithError`.
     func urlSession(
         _ session: URLSession,

@@ -28,6 +28,10 @@ extension URLSessionExchanges {
         queues.tasks.async { completionHandler(.cancelAuthenticationChallenge, nil) }
     }
 
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(of: dataTask)?.receive(data)
+    }
+
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,

@@ -7,7 +7,7 @@ import FoundationNetworking
 
 /// The delegate of the sessions, which passes each callback to the exchange of the task.
 ///
-/// Redirects and challenges are answered in a file of each platform. Methods of a subclass are not called on Linux.
+/// What differs is in a file of each platform: redirects, challenges and the bytes of answers. Methods of a subclass are not called on Linux.
 final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     let queues: URLSessionQueues
     let challenges: URLSessionChallenges
@@ -54,10 +54,6 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     ) {
         exchange(of: dataTask)?.receive(response, checkedBy: challenges.record)
         completionHandler(.allow)
-    }
-
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        exchange(of: dataTask)?.receive(data)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

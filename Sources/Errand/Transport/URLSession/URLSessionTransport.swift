@@ -12,10 +12,9 @@ import FoundationNetworking
 /// keep their order; it does not send a `GET` with a body or a header value that is not UTF-8.
 ///
 /// On Apple's platforms, it may add header lines that a request does not have, such as `User-Agent`, `Accept-Language`, and
-/// `Content-Type: application/x-www-form-urlencoded` for a `POST` with a body; set the `Content-Type` of a body. An answer that
-/// is stored in a file is written on the one queue of the callbacks, and the task is not suspended meanwhile: how much
-/// `URLSession` reads in advance on a slow disk is not documented. A request to a host with pinned public keys may be sent
-/// before it fails, when the connection resumes a TLS session of another `URLSession` of the process.
+/// `Content-Type: application/x-www-form-urlencoded` for a `POST` with a body; set the `Content-Type` of a body. While bytes of
+/// an answer are written to a file, its task is suspended, so that a slow disk slows the server. A request to a host with pinned
+/// public keys may be sent before it fails, when the connection resumes a TLS session of another `URLSession` of the process.
 ///
 /// Use it on Linux only for trusted servers: there, the process crashes when an answer has trailers, is truncated inside its head,
 /// or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private certificate authorities and header lines
