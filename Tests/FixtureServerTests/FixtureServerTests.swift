@@ -74,7 +74,7 @@ struct FixtureServerTests {
             let second = try RawClient(port: server.port)
             #expect(await server.waitForOpenConnections(2))
             first.request("GET", "/hang")
-            _ = second
+            withExtendedLifetime(second) {}
         }
         #expect(await server.waitForOpenConnections(0))
         #expect(server.totalConnections == 2)

@@ -40,7 +40,7 @@ struct TransportTLSTests {
         let text = try Data(contentsOf: authority.certificate)
         let fromMemory = try await outcome(kind, url) { $0.additionalAuthorities = .data(text) }
         #expect(fromMemory == kind.expected(.status(200), with: Self.trust))
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test(arguments: TransportKind.allCases)
@@ -48,7 +48,7 @@ struct TransportTLSTests {
         let (program, url) = try authority.serve()
         let ending = try await outcome(kind, url) { $0.additionalAuthorities = nil }
         try await KnownFault.authorities.known(for: kind) { #expect(ending == .failed(.security)) }
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test(arguments: TransportKind.allCases)
@@ -56,7 +56,7 @@ struct TransportTLSTests {
         for identity in ["other", "expired"] {
             let (program, url) = try authority.serve(identity)
             #expect(try await outcome(kind, url) == kind.expected(.failed(.security), with: Self.trust), "\(identity)")
-            _ = program
+            withExtendedLifetime(program) {}
         }
     }
 
@@ -84,7 +84,7 @@ struct TransportTLSTests {
         #expect(
             try await outcome(kind, url) { ($0.additionalAuthorities, $0.pinnedPublicKeys) = (nil, pins) } == refused
         )
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test(arguments: TransportKind.allCases)
@@ -100,7 +100,7 @@ struct TransportTLSTests {
         #expect(received == kind.expected(.status(200), with: Self.trust))
         let alone = try await outcome(kind, url) { ($0.additionalAuthorities, $0.clientIdentity) = (nil, identity) }
         #expect(alone == kind.expected(.failed(.security), with: "tls.clientIdentity"))
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test(arguments: TransportKind.allCases)
@@ -109,7 +109,7 @@ struct TransportTLSTests {
         #expect(try await outcome(kind, url) == kind.expected(.status(200), with: Self.trust))
         let refused = try await outcome(kind, url) { ($0.additionalAuthorities, $0.minimumVersion) = (nil, .v1_3) }
         #expect(refused == kind.expected(.failed(.cannotConnect), with: "tls.minimumVersion"))
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test(arguments: TransportKind.allCases)
@@ -142,7 +142,7 @@ struct TransportTLSTests {
         try await KnownFault.authorities.known(for: kind) {
             #expect(ending.lines == ["200", "security", "security"], "\(ending.standardError)")
         }
-        _ = servers
+        withExtendedLifetime(servers) {}
     }
 
     @Test func `Authorities and the oldest version of TLS apply to a proxy server over TLS`() async throws {
@@ -156,7 +156,7 @@ struct TransportTLSTests {
         #expect(await TransportKind.curl.outcome(of: request, configuration) == .status(200))
         configuration.tls.minimumVersion = .v1_3
         #expect(await TransportKind.curl.outcome(of: request, configuration) != .status(200))
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test(.enabled(if: CurlLibrary.supportsHTTP3, "this libcurl does not support HTTP/3"))
@@ -171,7 +171,7 @@ struct TransportTLSTests {
             if !keys.isEmpty { configuration.tls.pinnedPublicKeys["127.0.0.1"] = keys }
             #expect(await TransportKind.curl.outcome(of: HTTPRequest(.get, url), configuration) == expected)
         }
-        _ = program
+        withExtendedLifetime(program) {}
     }
     #endif
 }

@@ -54,7 +54,7 @@ struct CurlIdentityTests {
         let transport = try transport(URL("HTTPS://127.0.0.1:\(try #require(url.port))/api?x#y"))
         #expect(try await isShown(url, through: transport))
         #expect(try await isShown(url.appending(path: "elsewhere"), through: transport))
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test func `A server that requires a certificate receives none without an identity`() async throws {
@@ -64,7 +64,7 @@ struct CurlIdentityTests {
         let transport = try CurlTransport(configuration)
         let error = await #expect(throws: TransportError.self) { try await transport.send(HTTPRequest(.get, url)) }
         #expect(error?.kind == .security || error?.kind == .connectionLost)
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test func `The server of a redirect does not receive the certificate`() async throws {
@@ -106,7 +106,7 @@ struct CurlIdentityTests {
                 #expect(try await isShown(URL("https://localhost/"), through: transport))
                 #expect(try await !isShown(URL("https://localhost./"), through: transport))
             }
-            _ = program
+            withExtendedLifetime(program) {}
         }
     }
 
@@ -116,7 +116,7 @@ struct CurlIdentityTests {
         let transport = try transport(url, name)
         #expect(try await isShown(url, through: transport))
         #expect(try await isShown(name, through: transport))
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test(arguments: [

@@ -57,7 +57,7 @@ struct CurlPinTests {
             }
             #expect(await ending(free, all[0]) == nil)
         }
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test func `The longest name applies, and subdomains at any depth are not the host itself`() async throws {
@@ -71,7 +71,7 @@ struct CurlPinTests {
         let top = try transport(socket, ["*.test": [other], "*.a.test": [pin]])
         #expect(await ending(top, "api.a.test") == nil)
         #expect(await ending(top, "a.test") == .security)
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test(arguments: ["-tls1_2", "-tls1_3"])
@@ -89,7 +89,7 @@ struct CurlPinTests {
             for number in 0..<30 { group.addTask { (hosts[number % 3], await ending(transport, hosts[number % 3])) } }
             for await (host, kind) in group { #expect(kind == (host == "api.a.test" ? .security : nil), "\(host)") }
         }
-        _ = program
+        withExtendedLifetime(program) {}
     }
 
     @Test(.enabled(if: TLSServer.isAvailable, "OpenSSL is not installed"))
@@ -151,7 +151,7 @@ struct CurlPinTests {
             #expect(!FileManager.default.fileExists(atPath: place.path))
             #expect(await ending(transport, "api.a.test") == nil)
         }
-        _ = program
+        withExtendedLifetime(program) {}
     }
 }
 #endif
