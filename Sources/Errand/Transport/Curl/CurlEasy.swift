@@ -1,0 +1,101 @@
+#if os(Linux)
+import CurlRuntime
+
+/// A transfer handle of libcurl; used by one thread at a time.
+struct CurlEasy: Equatable {
+    /// The C handle.
+    let pointer: OpaquePointer
+
+    /// Creates a handle; `nil` when there is no memory.
+    init?() {
+        guard let pointer = curlrt_easy_make() else { return nil }
+        self.pointer = pointer
+    }
+
+    /// Creates a value for a handle that exists.
+    init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    /// Frees the handle.
+    func free() {
+        curlrt_easy_free(pointer)
+    }
+
+    /// The value of ``CurlOption/private``.
+    var privatePointer: UnsafeMutableRawPointer? {
+        curlrt_easy_private(pointer)
+    }
+
+    /// Returns a number that libcurl reports for the transfer.
+    func number(_ info: CurlInfo) -> Int {
+        curlrt_easy_number(pointer, info.number)
+    }
+
+    /// Returns a size, an identifier or a time that libcurl reports for the transfer; `nil` when it does not know it.
+    func size(_ info: CurlSizeInfo) -> Int64? {
+        let value = curlrt_easy_size(pointer, info.number)
+        return value >= 0 ? value : nil
+    }
+
+    /// Returns text that libcurl reports for the transfer; empty when there is none.
+    func text(_ info: CurlInfo) -> String {
+        curlrt_easy_text(pointer, info.number).map { String(cString: $0) } ?? ""
+    }
+
+    /// Sets a number.
+    ///
+    /// - Returns: Whether this libcurl has the option and accepts the number.
+    @discardableResult
+    func set(_ option: CurlOption<Int>, to value: Int) -> Bool {
+        curlrt_easy_set_number(pointer, option.number, value) == 0
+    }
+
+    /// Sets a number of bytes.
+    func set(_ option: CurlOption<Int64>, to value: Int64) {
+        _ = curlrt_easy_set_size(pointer, option.number, value)
+    }
+
+    /// Sets text, which libcurl copies, or removes it.
+    ///
+    /// - Returns: Whether this libcurl has the option and accepts the text.
+    @discardableResult
+    func set(_ option: CurlOption<String>, to value: String?) -> Bool {
+        guard let value else { return curlrt_easy_set_pointer(pointer, option.number, nil) == 0 }
+        return value.withCString { curlrt_easy_set_pointer(pointer, option.number, $0) == 0 }
+    }
+
+    /// Sets a pointer, which must stay valid while it is set.
+    func set(_ option: CurlOption<UnsafeRawPointer>, to value: UnsafeRawPointer?) {
+        _ = curlrt_easy_set_pointer(pointer, option.number, value)
+    }
+
+    /// Sets a function that receives bytes or fills a buffer.
+    func set(_ option: CurlOption<CurlTransferFunction>, to function: CurlTransferFunction) {
+        _ = curlrt_easy_set_transfer(pointer, option.number, function)
+    }
+
+    /// Sets the function that moves to a position in the request's body.
+    func set(_ option: CurlOption<CurlSeekFunction>, to function: CurlSeekFunction) {
+        _ = curlrt_easy_set_seek(pointer, option.number, function)
+    }
+
+    /// Sets the function that is called before the request is sent on a connection.
+    ///
+    /// - Returns: Whether this libcurl has the option (7.80).
+    func set(_ option: CurlOption<CurlPrereqFunction>, to function: CurlPrereqFunction) -> Bool {
+        curlrt_easy_set_prereq(pointer, option.number, function) == 0
+    }
+
+    /// Continues a transfer that a write callback has paused, and calls that before it returns.
+    func resume() -> CurlCode {
+        CurlCode(rawValue: curlrt_easy_resume(pointer))
+    }
+
+    /// Changes `connecting` whenever the transfer starts a name lookup or opens a socket, and makes its sockets close-on-exec.
+    func observeConnecting(_ connecting: UnsafeMutablePointer<CurlConnecting>) {
+        let steps = UnsafeMutableRawPointer(connecting).assumingMemoryBound(to: curlrt_connecting.self)
+        curlrt_easy_observe_connecting(pointer, steps)
+    }
+}
+#endif
