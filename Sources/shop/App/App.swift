@@ -7,9 +7,8 @@ import Foundation
     let baseURL: URL
     let proxy: APIProxy
     let account: Account
-    let transport: any HTTPTransport = SystemTransport()
+    let transport = StartingLine(before: SystemTransport())
     let wire = Wire()
-    let line = StartingLine()
     let terminal = Terminal()
     private let recorder: HARRecorder?
 
@@ -25,7 +24,7 @@ import Foundation
         let monitors: [any APIMonitor] = [wire] + (recorder.map { [$0] } ?? [])
         proxy = APIProxy(transport: transport, cookies: CookieJar(file: cookieFile), monitors: monitors)
         account = Account(proxy: proxy)
-        proxy.defaultService = .shop(at: baseURL, account: account, line)
+        proxy.defaultService = .shop(at: baseURL, account: account)
     }
 
     /// Returns another proxy on the same connections.

@@ -4,8 +4,8 @@ extension Walk {
         try await backstage.expireSession(of: app.account, as: style)
         let start = try await backstage.log()
         let home = HomeScreen(app)
-        // Without this line a request may start late, wait for the relogin of the others, and need no replay.
-        app.line.expect(home.paths.count)
+        // Without this line a request may start late, be sent with the session of the relogin, and need no replay.
+        app.transport.expect(home.paths.count)
         home.appear()
         try await home.content()
         let log = try await backstage.log().since(start)

@@ -5,7 +5,7 @@ extension Walk {
     /// Pays ten orders at once with a key that has expired, which must cause one exchange and ten replays.
     func sealPayments() async throws {
         let keys = WalletKeys(proxy: app.proxy)
-        let proxy = app.proxy(for: .wallet(at: app.baseURL, keys: keys, app.line))
+        let proxy = app.proxy(for: .wallet(at: app.baseURL, keys: keys))
         let screen = WalletScreen(app, proxy: proxy)
         screen.pay(202_600_001...202_600_001)
         try await screen.content()
@@ -13,7 +13,7 @@ extension Walk {
         try await backstage.expireKey(id: id)
         let start = try await backstage.log()
         // All must be sent with the expired key; one that is sent later would wait for the new key, and need no replay.
-        app.line.expect(10)
+        app.transport.expect(10)
         screen.pay(202_600_001...202_600_010)
         try await screen.content()
         let log = try await backstage.log().since(start)

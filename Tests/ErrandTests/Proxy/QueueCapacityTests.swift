@@ -13,10 +13,11 @@ import Testing
 struct QueueCapacityTests {
     let screen = Screen()
 
-    private func load(_ proxy: APIProxy, _ count: Int) -> [GoodsRequest] {
+    private func load(_ proxy: APIProxy, _ count: Int, path: String = "/goods") -> [GoodsRequest] {
         (0..<count).map { _ in
             let request = GoodsRequest(delegate: screen, proxy: proxy)
-            request.method = .get
+            (request.method, request.path) = (.get, path)
+            if path == "/slow" { (request.customTimeout, request.customDeadline) = (.seconds(60), .seconds(60)) }
             request.loadData()
             return request
         }
@@ -25,16 +26,19 @@ struct QueueCapacityTests {
     @Test(arguments: TransportKind.allCases)
     func `Neither the timeout nor the deadline of a load runs while it queues`(_ kind: TransportKind) async throws {
         let answer = Answer.json(bytes: goodsJSON([]).utf8)
-        let server = try FixtureServer.start { _ in answer.delayed(by: .milliseconds(400)) }
+        let server = try FixtureServer.start { $0.path == "/slow" ? answer.delayed(by: .seconds(5)) : answer }
         let service = APIService.sample {
             $0.baseURL = server.baseURL
-            ($0.timeout, $0.deadline) = (.seconds(1), .seconds(1))
+            ($0.timeout, $0.deadline) = (.seconds(4), .seconds(4))
         }
-        // Four turns of 0.4 s.
         let transport = CountingTransport(try kind.make())
-        let requests = load(APIProxy(service: service, transport: transport), 64)
-        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 64))
-        #expect(transport.peak == TransportCapacity().connectionsPerHost)
+        let proxy = APIProxy(service: service, transport: transport)
+        let capacity = TransportCapacity().connectionsPerHost
+        // These use all connections for longer than the limits of the others.
+        let requests = load(proxy, capacity, path: "/slow") + load(proxy, 48)
+        #expect(proxy.queuedCount == 48)
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: capacity + 48))
+        #expect(transport.peak == capacity)
     }
 
     @Test(arguments: [(16, 128, 64, 256, 16), (16, 3, 64, 256, 3), (16, 128, 5, 256, 5), (16, 128, 64, 7, 7)])

@@ -99,7 +99,7 @@ struct TransportFaultTests {
             Answer(status: 200, headers: ["Content-Length": "20"], steps: drops)
         }
         var request = HTTPRequest(to: server)
-        request.timeout = .milliseconds(1_200)
+        request.timeout = .seconds(4)
         try await KnownFault.spin.known(for: kind) {
             let response = try await kind.send(request)
             #expect(response.body == Data(repeating: UInt8(ascii: "x"), count: 20))
@@ -119,7 +119,7 @@ struct TransportFaultTests {
             )
         }
         var request = HTTPRequest(to: server)
-        request.timeout = .milliseconds(1_200)
+        request.timeout = .seconds(4)
         #expect(try await kind.send(request).headers.values("X-Drip").count == 20)
     }
 
