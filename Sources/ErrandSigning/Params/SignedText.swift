@@ -13,19 +13,26 @@ extension ParamSigning {
             order.append(fields.count)
             fields.append(SentParams.Field(name, secret))
         }
+        // Not before they are sorted.
+        if percentEncodes { fields = fields.map(\.percentEncoded) }
         let isFirst = position == .prepended || position == .surrounding
         let isLast = position == .appended || position == .surrounding
-        var text = isFirst ? Array(secret.utf8) : []
-        text.reserveCapacity(fields.reduce(2 * secret.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 })
-        let (pairSeparator, valueSeparator) = (Array(pairSeparator.utf8), Array(valueSeparator.utf8))
-        for (place, index) in order.enumerated() {
-            if place > 0 { text += pairSeparator }
-            append(fields[index].name, to: &text)
-            text += valueSeparator
-            append(fields[index].value, to: &text)
+        let separators = pairSeparator.utf8.count + valueSeparator.utf8.count
+        let length = fields.reduce(2 * secret.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + separators }
+        return [UInt8](unsafeUninitializedCapacity: length) { memory, count in
+            func append(_ part: String) {
+                var part = part
+                count = part.withUTF8 { memory[count...].initialize(fromContentsOf: $0) }
+            }
+            if isFirst { append(secret) }
+            for (place, index) in order.enumerated() {
+                if place > 0 { append(pairSeparator) }
+                append(fields[index].name)
+                append(valueSeparator)
+                append(fields[index].value)
+            }
+            if isLast { append(secret) }
         }
-        if isLast { text += secret.utf8 }
-        return text
     }
 
     private func isUnsigned(_ field: SentParams.Field) -> Bool {
@@ -40,14 +47,6 @@ extension ParamSigning {
             return fields[left.index].name.utf8.lexicographicallyPrecedes(fields[right.index].name.utf8)
         }
         return order.map(\.index)
-    }
-
-    private func append(_ part: String, to text: inout [UInt8]) {
-        var part = part
-        part.withUTF8 { bytes in
-            guard percentEncodes else { return text.append(contentsOf: bytes) }
-            for byte in bytes { URIEncoding.append(byte, to: &text) }
-        }
     }
 
     /// Returns the signature of a text.
@@ -79,7 +78,19 @@ extension String {
     fileprivate var firstBytes: UInt64 {
         var text = self
         return text.withUTF8 { bytes in
-            bytes.prefix(8).enumerated().reduce(0) { $0 | UInt64($1.element) << (56 - 8 * $1.offset) }
+            var number: UInt64 = 0
+            for index in 0..<min(bytes.count, 8) { number |= UInt64(bytes[index]) << (56 - 8 * index) }
+            return number
         }
+    }
+}
+
+extension SentParams.Field {
+    /// The field with the escapes of its name and its value.
+    fileprivate var percentEncoded: SentParams.Field {
+        SentParams.Field(
+            String(decoding: URIEncoding.encoded(name.utf8), as: UTF8.self),
+            String(decoding: URIEncoding.encoded(value.utf8), as: UTF8.self)
+        )
     }
 }
