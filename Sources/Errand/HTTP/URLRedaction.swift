@@ -72,20 +72,18 @@ struct URLRedaction {
 
     /// Returns whether a text is a path in which nothing is hidden: a faster test for most paths.
     private static func isPlainPath(_ text: String) -> Bool {
-        var (isFirst, isSlashBefore) = (true, false)
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "-"),
-                UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ","):
-                isSlashBefore = false
-            // Two may be before a host.
-            case UInt8(ascii: "/") where isFirst || !isSlashBefore: isSlashBefore = true
-            default: return false
+        let isPlain = text.utf8.withContiguousStorageIfAvailable { bytes in
+            var former = UInt8(0)
+            for byte in bytes {
+                // Two slashes may be before a host.
+                let isPlain =
+                    byte == UInt8(ascii: "/") ? former != byte : byte.isASCIIAlphanumeric || byte.isPlainPunctuation
+                guard isPlain else { return false }
+                former = byte
             }
-            isFirst = false
+            return true
         }
-        return true
+        return isPlain ?? false
     }
 
     /// Returns host, port and path, or the placeholder when the part before the path is not a host.
@@ -114,4 +112,14 @@ struct URLRedaction {
 
 extension UInt8 {
     fileprivate var isSlash: Bool { self == UInt8(ascii: "/") || self == UInt8(ascii: "\\") }
+
+    /// Whether a path that contains the byte is printed as it is.
+    fileprivate var isPlainPunctuation: Bool {
+        switch self {
+        case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: ","):
+            true
+        default: false
+        }
+    }
 }

@@ -89,9 +89,10 @@ public struct APIEvent: Sendable {
         let method: HTTPMethod
         /// Redacted.
         let path: String
-        let began: ContinuousClock.Instant
+        /// The uptime when it began.
+        let began: Duration
 
-        init(_ id: RequestID, _ method: HTTPMethod, path: String, began: ContinuousClock.Instant) {
+        init(_ id: RequestID, _ method: HTTPMethod, path: String, began: Duration) {
             (self.id, self.method, self.path, self.began) = (id, method, URLRedaction.path(path), began)
         }
     }
@@ -102,7 +103,8 @@ public struct APIEvent: Sendable {
         let load: Common
         let attempt: Int
         let exchange: UInt64?
-        let time: ContinuousClock.Instant
+        let uptime: Duration
+        let queue: Duration?
         let response: APIResponse?
 
         init(
@@ -110,11 +112,12 @@ public struct APIEvent: Sendable {
             _ load: Common,
             _ attempt: Int,
             _ exchange: UInt64?,
-            _ time: ContinuousClock.Instant,
+            _ uptime: Duration,
+            _ queue: Duration?,
             _ response: APIResponse?
         ) {
             (self.kind, self.load, self.attempt) = (kind, load, attempt)
-            (self.exchange, self.time, self.response) = (exchange, time, response)
+            (self.exchange, self.uptime, self.queue, self.response) = (exchange, uptime, queue, response)
         }
     }
 
@@ -133,9 +136,13 @@ public struct APIEvent: Sendable {
     /// Each try and each redirect that is followed has another number; loads that share an exchange have the same one.
     public var exchange: UInt64? { contents.exchange }
     /// When it happened.
-    public var time: ContinuousClock.Instant { contents.time }
+    public var time: ContinuousClock.Instant { SystemClock.instant(of: uptime) }
+    /// When it happened, by ``SystemClock``.
+    package var uptime: Duration { contents.uptime }
+    /// The time in the queue of the proxy before the load had its first turn; `nil` before that.
+    package var queue: Duration? { contents.queue }
     /// The time since the load began.
-    public var elapsed: Duration { contents.load.began.duration(to: contents.time) }
+    public var elapsed: Duration { uptime - contents.load.began }
     /// What has happened.
     public var kind: Kind { contents.kind }
     /// The last answer of a load that has ended, with the code and message that were read in it; `nil` for other events.
@@ -164,8 +171,9 @@ public struct APIEvent: Sendable {
         elapsed: Duration = .zero,
         response: APIResponse? = nil
     ) {
-        let load = Common(id, method, path: path, began: time - elapsed)
-        self.init(kind, of: load, attempt: attempt, exchange: exchange, time: time, response: response)
+        let uptime = SystemClock.uptime(at: time)
+        let load = Common(id, method, path: path, began: uptime - elapsed)
+        self.init(kind, of: load, attempt: attempt, exchange: exchange, uptime: uptime, response: response)
     }
 
     init(
@@ -173,10 +181,11 @@ public struct APIEvent: Sendable {
         of load: Common,
         attempt: Int,
         exchange: UInt64?,
-        time: ContinuousClock.Instant,
-        response: APIResponse?
+        uptime: Duration,
+        queue: Duration? = nil,
+        response: APIResponse? = nil
     ) {
-        contents = Contents(kind, load, attempt, exchange, time, response)
+        contents = Contents(kind, load, attempt, exchange, uptime, queue, response)
     }
 }
 

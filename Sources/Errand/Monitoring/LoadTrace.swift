@@ -10,7 +10,7 @@ final class LoadTrace: Sendable {
     private enum Item: Sendable {
         case event(APIEvent)
         /// The place of events that are not known yet.
-        case reserved(ContinuousClock.Instant)
+        case reserved(uptime: Duration)
     }
 
     private struct State {
@@ -29,9 +29,9 @@ final class LoadTrace: Sendable {
         var loginGeneration: Int?
 
         /// The reserved place.
-        var reservation: (index: Int, time: ContinuousClock.Instant)? {
+        var reservation: (index: Int, uptime: Duration)? {
             for (index, item) in items.enumerated() {
-                if case .reserved(let time) = item { return (index, time) }
+                if case .reserved(let uptime) = item { return (index, uptime) }
             }
             return nil
         }
@@ -60,14 +60,14 @@ final class LoadTrace: Sendable {
 
     /// Creates the trace of a load, whose first event is delivered by ``begin()``.
     init(id: RequestID, method: HTTPMethod, path: String, monitors: ObservingMonitors) {
-        load = APIEvent.Common(id, method, path: path, began: .now)
+        load = APIEvent.Common(id, method, path: path, began: SystemClock.uptime)
         self.monitors = monitors
     }
 
     /// Delivers the first event, and those that were emitted before; called once.
     @inline(never) func begin() {
         if observes(.began) {
-            deliver(makeEvent(.began, at: load.began, attempt: 0))
+            deliver(makeEvent(.began, at: load.began, in: State()))
         } else {
             deliver(state.take { $0.next() })
         }
@@ -99,10 +99,10 @@ final class LoadTrace: Sendable {
 
     /// Emits that the load has its turn; once.
     @inline(never) func didStart() {
-        emit(.started) { [load] state, time in
+        emit(.started) { [load] state, uptime in
             guard !state.hasStarted else { return false }
             state.hasStarted = true
-            state.queueTime = load.began.duration(to: time)
+            state.queueTime = uptime - load.began
             return true
         }
     }
@@ -157,16 +157,16 @@ final class LoadTrace: Sendable {
     /// Reserves the place of an event that depends on something that other threads change; later events wait for it.
     func reserve() {
         state.withLock { state in
-            if !state.hasEnded { state.items.append(.reserved(.now)) }
+            if !state.hasEnded { state.items.append(.reserved(uptime: SystemClock.uptime)) }
         }
     }
 
     /// Emits an event in the reserved place, or none.
     func fillReserved(with kind: APIEvent.Kind?, exchange: UInt64?) {
         let first = state.withLock { state -> APIEvent? in
-            guard let (index, time) = state.reservation else { return nil }
+            guard let (index, uptime) = state.reservation else { return nil }
             let event = kind.flatMap { kind in
-                observes(kind.kinds) ? makeEvent(kind, at: time, attempt: state.attempt, exchange: exchange) : nil
+                observes(kind.kinds) ? makeEvent(kind, at: uptime, in: state, exchange: exchange) : nil
             }
             state.items.replaceSubrange(index...index, with: event.map { [.event($0)] } ?? [])
             return state.beginDelivery()
@@ -196,18 +196,12 @@ final class LoadTrace: Sendable {
     private func emit(
         _ kind: APIEvent.Kind,
         exchange: UInt64? = nil,
-        _ accept: (inout State, ContinuousClock.Instant) -> Bool
+        _ accept: (inout State, _ uptime: Duration) -> Bool
     ) {
         let first = state.withLock { state -> APIEvent? in
-            let time = ContinuousClock.now
-            guard !state.hasEnded, accept(&state, time), observes(kind.kinds) else { return nil }
-            let event = makeEvent(
-                kind,
-                at: time,
-                attempt: state.attempt,
-                exchange: exchange,
-                response: state.response
-            )
+            let uptime = SystemClock.uptime
+            guard !state.hasEnded, accept(&state, uptime), observes(kind.kinds) else { return nil }
+            let event = makeEvent(kind, at: uptime, in: state, exchange: exchange)
             guard state.items.isEmpty, !state.isDelivering else {
                 state.items.append(.event(event))
                 return nil
@@ -220,12 +214,19 @@ final class LoadTrace: Sendable {
 
     private func makeEvent(
         _ kind: APIEvent.Kind,
-        at time: ContinuousClock.Instant,
-        attempt: Int,
-        exchange: UInt64? = nil,
-        response: APIResponse? = nil
+        at uptime: Duration,
+        in state: borrowing State,
+        exchange: UInt64? = nil
     ) -> APIEvent {
-        APIEvent(kind, of: load, attempt: attempt, exchange: exchange, time: time, response: response)
+        APIEvent(
+            kind,
+            of: load,
+            attempt: state.attempt,
+            exchange: exchange,
+            uptime: uptime,
+            queue: state.queueTime,
+            response: state.response
+        )
     }
 
     private func deliver(_ first: APIEvent?) {

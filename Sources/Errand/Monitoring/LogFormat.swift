@@ -7,6 +7,12 @@ struct LogFormat {
         let ending: APIEnding
         let response: APIResponse?
         let isCached: Bool
+
+        /// The business code of a success, if it is a number, as most are.
+        fileprivate var codeNumber: Int? {
+            guard case .success = ending else { return nil }
+            return response?.serverCode?.number
+        }
     }
 
     let details: APILog.Details
@@ -16,25 +22,34 @@ struct LogFormat {
 
     /// Returns the entry for an ending; the answer's URL, headers and body are not repeated with `hidesAnswer`.
     func entry(for event: APIEvent, _ end: Ending, hidesAnswer: Bool) -> String {
-        var line = LogLine()
-        line.append(event.method.rawValue.escaped)
-        line.append(" ")
-        line.append(path(of: event, end.response).escaped)
-        if let response = end.response { line.append(" ", number: response.status) }
+        let (method, path) = (event.method.rawValue.escaped, path(of: event, end.response).escaped)
+        let outcome = outcome(of: end)
+        let length = method.utf8.count + path.utf8.count + outcome.utf8.count
+        let line = LogLine.text(capacity: length + LogLine.roomForNumbers) { line in
+            line.append(method)
+            line.append(" ")
+            line.append(path)
+            if let response = end.response { line.append(" ", number: response.status) }
+            if let number = end.codeNumber { line.append(" code ", number: number) } else { line.append(outcome) }
+            line.append(" | ", duration: event.elapsed)
+            if let bytes = end.response?.byteCount { line.append(" | ", size: bytes) }
+            if end.isCached { line.append(" | from the cache") }
+            if event.attempt > 0 {
+                line.append(" | ", number: event.attempt)
+                line.append(event.attempt == 1 ? " try" : " tries")
+            }
+        }
+        guard !hidesAnswer, details != [], let response = end.response else { return line }
+        return line + answerDetails(response)
+    }
+
+    /// Returns what the entry says of an ending, except for a code that is a number.
+    private func outcome(of end: Ending) -> String {
         switch end.ending {
-        case .success: if let code = end.response?.serverCode { line.append(" code \(code)") }
-        case .failure(let error): line.append(" failed: \(failure(error))")
-        case .cancelled: line.append(" cancelled")
+        case .success: end.codeNumber == nil ? end.response?.serverCode.map { " code \($0)" } ?? "" : ""
+        case .failure(let error): " failed: \(failure(error))"
+        case .cancelled: " cancelled"
         }
-        line.append(" · ", duration: event.elapsed)
-        if let bytes = end.response?.byteCount { line.append(" · ", size: bytes) }
-        if end.isCached { line.append(" · from the cache") }
-        if event.attempt > 0 {
-            line.append(" · ", number: event.attempt)
-            line.append(event.attempt == 1 ? " try" : " tries")
-        }
-        if !hidesAnswer, details != [], let response = end.response { line.append(answerDetails(response)) }
-        return line.text
     }
 
     private func path(of event: APIEvent, _ response: APIResponse?) -> String {
@@ -65,15 +80,15 @@ struct LogFormat {
     private func request(_ request: HTTPRequest, of event: APIEvent) -> String {
         let url = request.url.absoluteString
         let shown = details.contains(.queries) ? redactor.url(url) : URLRedaction.path(url)
-        let line = "\(request.method.rawValue.escaped) \(shown.escaped) · try \(event.attempt)"
+        let line = "\(request.method.rawValue.escaped) \(shown.escaped) | try \(event.attempt)"
         guard details.contains(.bodies) else { return line + headers(request.headers) }
         let body = redactor.body(request.body, contentType: request.headers["Content-Type"])
         return line + headers(request.headers) + lines(of: body)
     }
 
     private func answer(_ response: APIResponse) -> String {
-        let size = response.byteCount.map { " · \(LogLine.size($0))" } ?? ""
-        return "\(response.status) · \(LogLine.duration(response.duration))\(size)\(answerDetails(response))"
+        let size = response.byteCount.map { " | \(LogLine.size($0))" } ?? ""
+        return "\(response.status) | \(LogLine.duration(response.duration))\(size)\(answerDetails(response))"
     }
 
     private func answerDetails(_ response: APIResponse) -> String {
@@ -124,10 +139,15 @@ extension APIResponse {
 extension StringProtocol {
     /// The text with escapes for everything that a terminal or a reader of lines interprets.
     fileprivate var escaped: String {
-        guard !utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return String(self) }
+        guard !isPrintableASCII else { return String(self) }
         return unicodeScalars.reduce(into: "") { text, scalar in
             guard !scalar.isShownAsItself else { return text.unicodeScalars.append(scalar) }
             text += scalar.escaped(asASCII: true)
         }
+    }
+
+    private var isPrintableASCII: Bool {
+        let isPrintable = { (bytes: UnsafeBufferPointer<UInt8>) in bytes.allSatisfy { (0x20..<0x7F).contains($0) } }
+        return utf8.withContiguousStorageIfAvailable(isPrintable) ?? false
     }
 }

@@ -1,25 +1,46 @@
-/// A line of a log, which is built from its parts without text between them: most of the cost of a line was growing it.
-struct LogLine {
-    private var bytes: [UInt8] = []
+/// A line of a log, which is written into memory of its final size: most of the cost of a line was growing it.
+struct LogLine: ~Copyable {
+    /// More bytes than five numbers and what is written around them.
+    static let roomForNumbers = 192
 
-    init() {
-        bytes.reserveCapacity(160)
+    private let memory: UnsafeMutableBufferPointer<UInt8>
+    private var count = 0
+
+    private init(_ memory: UnsafeMutableBufferPointer<UInt8>) {
+        self.memory = memory
     }
 
-    /// The line.
-    var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// Returns the line that `write` appends to; what does not fit is cut.
+    static func text(capacity: Int = roomForNumbers, _ write: (inout LogLine) -> Void) -> String {
+        String(unsafeUninitializedCapacity: capacity) { memory in
+            var line = LogLine(memory)
+            write(&line)
+            return line.count
+        }
+    }
+
+    /// Returns a duration as text.
+    static func duration(_ duration: Duration) -> String { text { $0.append("", duration: duration) } }
+
+    /// Returns a number of bytes as text.
+    static func size(_ bytes: Int64) -> String { text { $0.append("", size: bytes) } }
 
     mutating func append(_ text: String) {
-        bytes.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { append($0) }
     }
 
-    mutating func append(_ text: String, number: Int) {
+    mutating func append(_ text: StaticString) {
+        append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func append(_ text: StaticString, number: Int) {
         append(text)
         append(digitsOf: Int64(number))
     }
 
     /// Appends milliseconds, or seconds from ten seconds on, with one decimal.
-    mutating func append(_ text: String, duration: Duration) {
+    mutating func append(_ text: StaticString, duration: Duration) {
         append(text)
         let (seconds, attoseconds) = duration.components
         let limited = min(max(seconds, 0), 1_000_000_000)
@@ -32,7 +53,7 @@ struct LogLine {
     }
 
     /// Appends a number of bytes in a unit of 1, 1,000 or 1,000,000 bytes.
-    mutating func append(_ text: String, size: Int64) {
+    mutating func append(_ text: StaticString, size: Int64) {
         append(text)
         switch size {
         case ..<1_000:
@@ -43,30 +64,27 @@ struct LogLine {
         }
     }
 
-    /// Returns a duration as text.
-    static func duration(_ duration: Duration) -> String {
-        var line = LogLine()
-        line.append("", duration: duration)
-        return line.text
-    }
-
-    /// Returns a number of bytes as text.
-    static func size(_ bytes: Int64) -> String {
-        var line = LogLine()
-        line.append("", size: bytes)
-        return line.text
-    }
-
-    private mutating func append(tenths count: Int64, _ unit: String) {
+    private mutating func append(tenths count: Int64, _ unit: StaticString) {
         append(digitsOf: count / 10)
         append(".")
         append(digitsOf: count % 10)
         append(unit)
     }
 
+    private mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let fitting = UnsafeBufferPointer(rebasing: bytes.prefix(memory.count - count))
+        count = memory[count...].initialize(fromContentsOf: fitting)
+    }
+
     private mutating func append(digitsOf number: Int64) {
-        guard number > 9 else { return number < 0 ? append(String(number)) : bytes.append(UInt8(0x30 + number)) }
-        append(digitsOf: number / 10)
-        bytes.append(UInt8(0x30 + number % 10))
+        var (length, rest) = (1, number)
+        while rest > 9 { (length, rest) = (length + 1, rest / 10) }
+        guard number >= 0, length <= memory.count - count else { return append(String(number)) }
+        rest = number
+        for index in (count..<count + length).reversed() {
+            memory[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        count += length
     }
 }

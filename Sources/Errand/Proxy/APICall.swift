@@ -91,7 +91,7 @@ final class APICall<Value: Sendable>: Sendable {
             loginGeneration: generation,
             environment: service.environment,
             clock: clock,
-            startedAt: .now,
+            startedAt: SystemClock.uptime,
             trace: trace
         )
     }

@@ -26,7 +26,17 @@ public struct SystemClock: APIClock {
     public init() {}
 
     /// The time since the first use of the clock, including the time in which the machine sleeps.
-    public var uptime: Duration { Self.start.duration(to: .now) }
+    public var uptime: Duration { Self.uptime }
+
+    /// The same for all clocks.
+    package static var uptime: Duration { start.duration(to: .now) }
+
+    /// Returns the uptime at an instant.
+    // What is stored by the thousand has uptimes: a structure with an instant is laid out, copied and destroyed by the runtime.
+    package static func uptime(at instant: ContinuousClock.Instant) -> Duration { start.duration(to: instant) }
+
+    /// Returns the instant of an uptime.
+    package static func instant(of uptime: Duration) -> ContinuousClock.Instant { start + uptime }
 
     /// The current date.
     public var date: Date { .now }

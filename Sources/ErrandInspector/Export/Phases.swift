@@ -51,9 +51,9 @@ struct Phases {
         let end = exchange.endedAt ?? max(exchange.headAt ?? exchange.madeAt, exchange.sentAt ?? exchange.madeAt)
         let sent = min(exchange.sentAt ?? exchange.madeAt, end)
         let head = min(max(exchange.headAt ?? end, sent), end)
-        send = exchange.madeAt.duration(to: sent).microseconds
-        wait = sent.duration(to: head).microseconds
-        receive = head.duration(to: end).microseconds
+        send = (sent - exchange.madeAt).microseconds
+        wait = (head - sent).microseconds
+        receive = (end - head).microseconds
     }
 }
 

@@ -4,11 +4,16 @@ import Errand
 struct ExchangeLog {
     /// A load between its first and its last event.
     private struct ActiveLoad {
-        var queuedAt: ContinuousClock.Instant?
-        var queue: Duration?
         var cause: APIEvent.Reason?
         /// Its last exchange.
         var last: Entry?
+
+        /// Begins its next exchange.
+        mutating func begin(_ event: APIEvent, sequence: Int) -> Entry {
+            let entry = Entry(RecordedExchange(event, sequence: sequence, cause: cause, isFirst: last == nil))
+            self = ActiveLoad(last: entry)
+            return entry
+        }
     }
 
     /// An exchange that is changed in its place.
@@ -54,23 +59,18 @@ struct ExchangeLog {
     /// Records an event, and returns what it has removed, to be released outside a lock.
     mutating func record(_ change: RecordedEvent, of event: APIEvent) -> [Entry] {
         switch change {
-        case .queued: loads[event.id, default: ActiveLoad()].queuedAt = event.time
-        case .started: start(event)
         case .waits(let reason): loads[event.id, default: ActiveLoad()].cause = reason
         case .joined: update(event) { _ in }
         case .request(let request): makeRequest(request, event)
-        case .sent: update(event) { $0.sentAt = $0.sentAt ?? event.time }
-        case .head(let head):
-            update(event) { exchange in
-                if exchange.headAt == nil { (exchange.headAt, exchange.head) = (event.time, head) }
-            }
-        case .response(let response, let state): finish(event, state) { $0.response = response }
+        case .sent: update(event) { $0.sentAt = $0.sentAt ?? event.uptime }
+        case .head(let head): update(event) { $0.add(head, at: event.uptime) }
+        case .response(let response, let state): finish(event, state) { $0.add(response) }
         case .cached(let response):
             append(event) { exchange in
-                exchange.response = response
-                exchange.end(.cached, at: event.time)
+                exchange.add(response)
+                exchange.end(.cached, at: event.uptime)
             }
-        case .failed(let error): finish(event, error.type == .cancelled ? .cancelled : .failed) { $0.error = error }
+        case .failed(let error): finish(event, error.type == .cancelled ? .cancelled : .failed) { $0.add(error) }
         case .ended(let error): end(event, error)
         }
         while byteCount > limits.bytes, !recorded.isEmpty { removeOldest() }
@@ -78,11 +78,6 @@ struct ExchangeLog {
     }
 
     // MARK: Loads
-
-    private mutating func start(_ event: APIEvent) {
-        guard let queuedAt = loads[event.id]?.queuedAt else { return }
-        loads[event.id]?.queue = queuedAt.duration(to: event.time)
-    }
 
     /// Ends a load, and with it an exchange that it has alone.
     private mutating func end(_ event: APIEvent, _ error: RecordedError?) {
@@ -92,8 +87,8 @@ struct ExchangeLog {
         let isLast = isOpen && !last.exchange.loads.contains { loads[$0]?.last === last }
         guard isLast || error != nil else { return }
         update(last) { exchange in
-            exchange.error = exchange.error ?? error
-            if isLast { exchange.end(.cancelled, at: event.time) }
+            if let error { exchange.add(error) }
+            if isLast { exchange.end(.cancelled, at: event.uptime) }
         }
     }
 
@@ -103,25 +98,15 @@ struct ExchangeLog {
         if let entry = event.exchange.flatMap({ entries[$0] }), entry.exchange.state != .redirected {
             return update(event) { _ in }
         }
-        append(event) { $0.request = request }
+        append(event) { $0.add(request) }
     }
 
     private mutating func append(_ event: APIEvent, _ change: (inout RecordedExchange) -> Void) {
         guard limits.exchanges > 0 else { return }
         while recorded.count >= limits.exchanges { removeOldest() }
         let sequence = recorded.upperBound
-        let load = loads[event.id]
-        let entry = Entry(
-            RecordedExchange(
-                event,
-                sequence: sequence,
-                cause: load?.cause,
-                queue: load?.queue,
-                isFirst: load?.last == nil
-            )
-        )
+        let entry = loads[event.id, default: ActiveLoad()].begin(event, sequence: sequence)
         change(&entry.exchange)
-        loads[event.id] = ActiveLoad(last: entry)
         if let number = event.exchange { entries[number] = entry }
         byteCount += entry.exchange.byteCount
         recorded = recorded.lowerBound..<(sequence + 1)
@@ -137,7 +122,7 @@ struct ExchangeLog {
         update(event) { exchange in
             guard exchange.state == .open else { return }
             change(&exchange)
-            exchange.end(state, at: event.time)
+            exchange.end(state, at: event.uptime)
         }
     }
 
@@ -145,7 +130,7 @@ struct ExchangeLog {
     private mutating func update(_ event: APIEvent, _ change: (inout RecordedExchange) -> Void) {
         let entry = event.exchange.map { entries[$0] } ?? loads[event.id]?.last
         guard let entry, !entry.isRemoved else { return }
-        if entry.exchange.loads.last != event.id {
+        if !entry.exchange.isLast(event.id) {
             loads[event.id, default: ActiveLoad()].last = entry
             entry.exchange.add(event.id)
         }
@@ -163,7 +148,10 @@ struct ExchangeLog {
         guard let entry = slots[sequence % limits.exchanges].take() else { return }
         entry.isRemoved = true
         byteCount -= entry.exchange.byteCount
-        if let number = entry.exchange.number, entries[number] === entry { entries[number] = nil }
+        if let number = entry.exchange.number, let index = entries.index(forKey: number), entries[index].value === entry
+        {
+            entries.remove(at: index)
+        }
         removed.append(entry)
         removedCount += 1
     }

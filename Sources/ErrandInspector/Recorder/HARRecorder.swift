@@ -69,7 +69,9 @@ public final class HARRecorder: APIMonitor {
     }
 
     /// The kinds that an archive contains.
-    public var observedKinds: APIEvent.Kinds { APIEvent.Kinds.all.subtracting([.began, .tryingAgain, .released]) }
+    public var observedKinds: APIEvent.Kinds {
+        .all.subtracting([.began, .queued, .started, .tryingAgain, .released])
+    }
 
     /// The number of exchanges that an export would contain.
     public var count: Int { log.withLock { $0.count } }

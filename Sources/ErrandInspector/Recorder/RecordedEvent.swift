@@ -3,8 +3,6 @@ import Foundation
 
 /// What is kept of an event.
 enum RecordedEvent {
-    case queued
-    case started
     case joined
     case waits(APIEvent.Reason)
     case request(RecordedRequest)
@@ -18,8 +16,6 @@ enum RecordedEvent {
     /// `nil` for an event that an archive does not contain.
     init?(_ kind: APIEvent.Kind, bodyLimit: Int) {
         switch kind {
-        case .queued: self = .queued
-        case .started: self = .started
         case .joined: self = .joined
         case .waiting(let reason, _): self = .waits(reason)
         case .renewed(let renewal): self = .waits(renewal == .login ? .login : .key)
@@ -32,7 +28,7 @@ enum RecordedEvent {
         case .failed(let error): self = .failed(RecordedError(error))
         case .ended(.failure(let error)): self = .ended(RecordedError(error))
         case .ended(.success), .ended(.cancelled): self = .ended(nil)
-        case .began, .tryingAgain, .released: return nil
+        case .began, .queued, .started, .tryingAgain, .released: return nil
         }
     }
 }

@@ -24,7 +24,9 @@ struct RecordedExchange: Sendable {
     /// The number of the proxy; `nil` outside an exchange.
     let number: UInt64?
     /// The loads that share it, the first one first.
-    var loads: [RequestID]
+    var loads: [RequestID] { [firstLoad] + otherLoads }
+    private let firstLoad: RequestID
+    private var otherLoads: [RequestID] = []
     let method: HTTPMethod
     let attempt: Int
     /// What its load has waited for before it.
@@ -33,44 +35,68 @@ struct RecordedExchange: Sendable {
     var queue: Duration? { isFirst ? timings?.queue ?? observedQueue : nil }
     private let isFirst: Bool
     private let observedQueue: Duration?
-    let madeAt: ContinuousClock.Instant
-    var request: RecordedRequest?
-    var sentAt: ContinuousClock.Instant?
-    var headAt: ContinuousClock.Instant?
-    var endedAt: ContinuousClock.Instant?
+    /// Uptimes, as those of events.
+    let madeAt: Duration
+    var sentAt: Duration?
+    private(set) var headAt: Duration?
+    private(set) var endedAt: Duration?
+    private(set) var request: RecordedRequest?
     /// The beginning of an answer that did not become complete.
-    var head: RecordedHead?
-    var response: RecordedResponse?
+    private(set) var head: RecordedHead?
+    private(set) var response: RecordedResponse?
     /// The error of the exchange, or of a load that has refused its answer.
-    var error: RecordedError?
-    var state = State.open
+    private(set) var error: RecordedError?
+    private(set) var state = State.open
+    /// The bytes that count for the limit.
+    private(set) var byteCount = 0
 
-    init(_ event: APIEvent, sequence: Int, cause: APIEvent.Reason?, queue: Duration?, isFirst: Bool) {
+    init(_ event: APIEvent, sequence: Int, cause: APIEvent.Reason?, isFirst: Bool) {
         self.sequence = sequence
         number = event.exchange
-        loads = [event.id]
+        firstLoad = event.id
         method = event.method
         attempt = event.attempt
         self.cause = cause
-        (observedQueue, self.isFirst) = (queue, isFirst)
-        madeAt = event.time
-    }
-
-    /// The bytes that count for the limit.
-    var byteCount: Int {
-        (request?.byteCount ?? 0) + (response?.byteCount ?? 0) + (head?.byteCount ?? 0) + (error?.text.utf8.count ?? 0)
+        (observedQueue, self.isFirst) = (event.queue, isFirst)
+        madeAt = event.uptime
     }
 
     /// What the transport has measured.
     var timings: ExchangeTimings? { response?.timings ?? error?.timings }
 
+    /// Whether the load was the last one to join.
+    func isLast(_ load: RequestID) -> Bool { load == otherLoads.last ?? firstLoad }
+
     mutating func add(_ load: RequestID) {
-        if !loads.contains(load) { loads.append(load) }
+        if load != firstLoad, !otherLoads.contains(load) { otherLoads.append(load) }
     }
 
-    mutating func end(_ state: State, at time: ContinuousClock.Instant) {
-        self.state = state
-        endedAt = time
-        if response != nil { head = nil }
+    mutating func add(_ request: RecordedRequest) {
+        self.request = request
+        byteCount += request.byteCount
+    }
+
+    /// Adds the first head of the answer.
+    mutating func add(_ head: RecordedHead, at uptime: Duration) {
+        guard headAt == nil else { return }
+        (headAt, self.head) = (uptime, head)
+        byteCount += head.byteCount
+    }
+
+    /// Adds the whole answer, which contains the head.
+    mutating func add(_ response: RecordedResponse) {
+        byteCount += response.byteCount - (head?.byteCount ?? 0)
+        (self.response, head) = (response, nil)
+    }
+
+    /// Adds an error, unless there is one.
+    mutating func add(_ error: RecordedError) {
+        guard self.error == nil else { return }
+        self.error = error
+        byteCount += error.text.utf8.count
+    }
+
+    mutating func end(_ state: State, at uptime: Duration) {
+        (self.state, endedAt) = (state, uptime)
     }
 }

@@ -4,15 +4,15 @@ import Foundation
 /// Converts the instants of events to dates, by the wall clock at one moment.
 struct WallClock: Sendable {
     private let date = Date()
-    private let instant = ContinuousClock.now
+    private let uptime = SystemClock.uptime
 
-    func date(of instant: ContinuousClock.Instant) -> Date {
-        date + self.instant.duration(to: instant).seconds
+    func date(at uptime: Duration) -> Date {
+        date + (uptime - self.uptime).seconds
     }
 
     /// When an exchange has begun, with its time in the queue.
     func start(of exchange: RecordedExchange) -> Date {
-        (exchange.timings?.startedAt ?? date(of: exchange.madeAt)) - (exchange.queue ?? .zero).seconds
+        (exchange.timings?.startedAt ?? date(at: exchange.madeAt)) - (exchange.queue ?? .zero).seconds
     }
 }
 

@@ -8,7 +8,7 @@ final class ServerClock: Sendable {
     private struct Correction {
         let date: Date
         let uptime: Duration
-        let madeAt = ContinuousClock.now
+        let madeAt = SystemClock.uptime
 
         func date(at uptime: Duration) -> Date { date.addingTimeInterval((uptime - self.uptime) / .seconds(1)) }
     }

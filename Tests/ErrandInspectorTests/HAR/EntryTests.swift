@@ -58,9 +58,7 @@ struct EntryTests {
     @Test("Without timings, the times of the events are used, and what does not apply is -1")
     func estimate() throws {
         let session = Session()
-        session.send(.queued, attempt: 0, at: 0)
-        session.send(.started, attempt: 0, at: 7)
-        session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200), at: 10, taking: 30)
+        session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200), at: 10, taking: 30, queue: 7)
         let entry = try #require(try session.recorder.entries().first)
         #expect(
             entry.timings == ["blocked": 7, "dns": -1, "connect": -1, "ssl": -1, "send": 1, "wait": 28, "receive": 1]

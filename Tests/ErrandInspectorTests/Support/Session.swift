@@ -6,7 +6,7 @@ import Foundation
 /// Sends a recorder the events of loads, at times that a test chooses.
 final class Session {
     let recorder: HARRecorder
-    private let start = ContinuousClock.now
+    private let start = SystemClock().uptime
     private var exchange: UInt64 = 0
 
     init(_ recorder: HARRecorder = HARRecorder()) {
@@ -20,12 +20,19 @@ final class Session {
         attempt: Int = 1,
         exchange: UInt64? = nil,
         method: HTTPMethod = .get,
-        at milliseconds: Int = 0
+        at milliseconds: Int = 0,
+        queue: Int? = nil
     ) {
-        let time = start + .milliseconds(milliseconds)
-        let id = RequestID(rawValue: load)
+        let uptime = start + .milliseconds(milliseconds)
         recorder.observe(
-            APIEvent(kind, id: id, method: method, attempt: attempt, exchange: exchange, time: time)
+            APIEvent(
+                kind,
+                of: APIEvent.Common(RequestID(rawValue: load), method, path: "/", began: start),
+                attempt: attempt,
+                exchange: exchange,
+                uptime: uptime,
+                queue: queue.map { .milliseconds($0) }
+            )
         )
     }
 
@@ -37,9 +44,10 @@ final class Session {
         load: UInt64 = 1,
         attempt: Int = 1,
         at milliseconds: Int = 0,
-        taking time: Int = 12
+        taking time: Int = 12,
+        queue: Int? = nil
     ) -> UInt64 {
-        let number = begin(request, load: load, attempt: attempt, at: milliseconds)
+        let number = begin(request, load: load, attempt: attempt, at: milliseconds, queue: queue)
         send(.sent, load: load, attempt: attempt, exchange: number, at: milliseconds + 1)
         send(
             .headReceived(status: response.status, headers: response.headers),
@@ -55,7 +63,13 @@ final class Session {
 
     /// Sends the events of an exchange that has begun, and returns the number of the exchange.
     @discardableResult
-    func begin(_ request: HTTPRequest, load: UInt64 = 1, attempt: Int = 1, at milliseconds: Int = 0) -> UInt64 {
+    func begin(
+        _ request: HTTPRequest,
+        load: UInt64 = 1,
+        attempt: Int = 1,
+        at milliseconds: Int = 0,
+        queue: Int? = nil
+    ) -> UInt64 {
         exchange += 1
         send(
             .requestMade(request),
@@ -63,7 +77,8 @@ final class Session {
             attempt: attempt,
             exchange: exchange,
             method: request.method,
-            at: milliseconds
+            at: milliseconds,
+            queue: queue
         )
         return exchange
     }

@@ -124,7 +124,7 @@ struct SentinelTests {
                 loginGeneration: 0,
                 environment: APIEnvironment("staging", baseURL: Self.url, headers: Self.headers),
                 clock: SystemClock(),
-                startedAt: .now,
+                startedAt: .zero,
                 request: HTTPRequest(.post, Self.url, headers: Self.headers, body: .data(Self.bytes))
             )
         ]

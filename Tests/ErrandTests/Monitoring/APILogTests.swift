@@ -73,22 +73,22 @@ struct APILogTests {
             [.queued, .started, .answered(answer), .ended(.success)],
             lasting: .microseconds(12_345)
         )
-        #expect(lines == ["GET /goods/{id} 200 code 200 · 12.3 ms · 2.1 KB · 1 try"])
+        #expect(lines == ["GET /goods/{id} 200 code 200 | 12.3 ms | 2.1 KB | 1 try"])
     }
 
     @Test func `A failure is one line with the type and the reason`() {
         let answer = response(500, bytes: 54)
         let error = APIError(.server, reason: "no\nluck", code: 5001, response: answer)
         let lines = observe(log(), [.answered(answer), .ended(.failure(error))], attempt: 2, lasting: .seconds(60))
-        #expect(lines == ["GET /goods/{id} 500 failed: server, code 5001, no\\nluck · 60.0 s · 54 B · 2 tries"])
+        #expect(lines == ["GET /goods/{id} 500 failed: server, code 5001, no\\nluck | 60.0 s | 54 B | 2 tries"])
     }
 
     @Test func `A cancelled load and an answer from the cache are shown as such`() {
         #expect(
-            observe(log(), [.ended(.cancelled)], attempt: 0, lasting: .zero) == ["GET /goods/{id} cancelled · 0.0 ms"]
+            observe(log(), [.ended(.cancelled)], attempt: 0, lasting: .zero) == ["GET /goods/{id} cancelled | 0.0 ms"]
         )
         let cached = observe(log(), [.answeredFromCache(response()), .ended(.success)], attempt: 0, lasting: .zero)
-        #expect(cached.last == "GET /goods/{id} 200 · 0.0 ms · 2.1 KB · from the cache")
+        #expect(cached.last == "GET /goods/{id} 200 | 0.0 ms | 2.1 KB | from the cache")
     }
 
     @Test func `Nothing remains of a load that has ended or is sent again`() {
@@ -97,7 +97,7 @@ struct APILogTests {
         _ = observe(log, [.answeredFromCache(response()), .tryingAgain, .ended(.success)], lasting: .zero)
         log.observe(event(.ended(.success)))
         #expect(lines.all.count == 3)
-        #expect(lines.all.suffix(2).allSatisfy { $0 == "GET /goods/{id} · 0.0 ms · 1 try" })
+        #expect(lines.all.suffix(2).allSatisfy { $0 == "GET /goods/{id} | 0.0 ms | 1 try" })
     }
 
     @Test func `A level observes no more events than it shows`() {
@@ -111,7 +111,7 @@ struct APILogTests {
             .answered(response(503)), .tryingAgain, .ended(.failure(APIError(.timeout, reason: "slow"))),
         ]
         let lines = observe(log(), kinds, attempt: 2, lasting: .zero)
-        #expect(lines == ["GET /goods/{id} failed: timeout, slow · 0.0 ms · 2 tries"])
+        #expect(lines == ["GET /goods/{id} failed: timeout, slow | 0.0 ms | 2 tries"])
     }
 
     @Test func `The loads of a proxy are logged`() async throws {
@@ -126,7 +126,7 @@ struct APILogTests {
         let shown = lines.all.map { $0.replacing(/\d+\.\d m?s/, with: "t") }
         #expect(
             shown == [
-                "GET http://shop.test/yes 200 · t · 2 B · 1 try", "PUT http://shop.test/no 404 · t · 2 B · 1 try",
+                "GET http://shop.test/yes 200 | t | 2 B | 1 try", "PUT http://shop.test/no 404 | t | 2 B | 1 try",
             ]
         )
     }
@@ -141,8 +141,8 @@ struct APILogTests {
         let lines = observe(log(.exchanges), kinds, lasting: .zero)
         #expect(
             lines == [
-                "#7 GET https://shop.test/api/goods/7 · try 1", "#7 redirected 302", "#7 no answer: timeout, slow",
-                "#7 answered 200 · 0.0 ms · 2.1 KB", "#7 GET /goods/{id} 200 · 0.0 ms · 2.1 KB · 1 try",
+                "#7 GET https://shop.test/api/goods/7 | try 1", "#7 redirected 302", "#7 no answer: timeout, slow",
+                "#7 answered 200 | 0.0 ms | 2.1 KB", "#7 GET /goods/{id} 200 | 0.0 ms | 2.1 KB | 1 try",
             ]
         )
     }
@@ -171,13 +171,13 @@ struct APILogTests {
         #expect(
             lines.all == [
                 """
-                #7 POST https://shop.test/api/goods/7?page=2&token=<redacted 6 bytes> · try 1
+                #7 POST https://shop.test/api/goods/7?page=2&token=<redacted 6 bytes> | try 1
                     X-Key: <redacted 6 bytes>
                     Content-Type: application/json
                     {"category":7,"pin":"<redacted 6 bytes>"}
                 """,
                 """
-                #7 answered 200 · 0.0 ms · 2.1 KB
+                #7 answered 200 | 0.0 ms | 2.1 KB
                     ETag: <redacted 6 bytes>
                     <redacted 2130 bytes>
                 """,
@@ -192,7 +192,7 @@ struct APILogTests {
             lasting: .zero
         )
         let url = "https://shop.test/api/goods/7?page=<redacted 1 bytes>&token=<redacted 6 bytes>"
-        #expect(lines == ["GET \(url) 200 · 0.0 ms · 2.1 KB · 1 try\n    <redacted 2130 bytes>"])
+        #expect(lines == ["GET \(url) 200 | 0.0 ms | 2.1 KB | 1 try\n    <redacted 2130 bytes>"])
     }
 
     @Test(arguments: ["a\r\nGET /forged 200", "\u{1B}[2J", "\u{202E}", "\u{9B}31m", "\u{2028}x", "\0"])

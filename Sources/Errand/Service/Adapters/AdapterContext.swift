@@ -14,8 +14,8 @@ public struct AdapterContext: Sendable {
     public let environment: APIEnvironment
     /// The clock of the proxy.
     public let clock: any APIClock
-    /// When this send began, before its first adapter; not by the proxy's clock, which tests may stop.
-    package let startedAt: ContinuousClock.Instant
+    /// The uptime when this send began, before its first adapter; by ``SystemClock``, because tests may stop the proxy's clock.
+    package let startedAt: Duration
     /// Delivers the events of the load.
     var trace: LoadTrace?
 
