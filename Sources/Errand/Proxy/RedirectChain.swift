@@ -41,18 +41,31 @@ struct RedirectChain {
         session.store(from: response.headers, url: current.url, at: context.clock.date)
         if let host, redirects.isEmpty { context.queue.record(isMultiplexed: response.isMultiplexed, of: host) }
         let elapsed = context.clock.uptime - start
-        guard let next = try current.redirected(by: response) else {
+        guard let next = try next(after: response, elapsed) else {
             let answer = APIResponse(response, url: current.url, redirects: redirects, duration: elapsed)
             trace?.ended(with: .success(answer))
             return answer
         }
         redirects.append(current.url)
-        guard redirects.count <= first.redirectPolicy.limit else {
-            throw TransportError(.badResponse, "more than \(first.redirectPolicy.limit) redirects")
-        }
-        current = try next.within(first.deadline, after: elapsed)
+        current = next
         trace?.redirected(response)
         return nil
+    }
+
+    /// Returns the request that an answer redirects to; `nil` if it is the last answer.
+    ///
+    /// - Throws: Why the redirect is not followed, with the timings of the answer.
+    private func next(after response: HTTPResponse, _ elapsed: Duration) throws(TransportError) -> HTTPRequest? {
+        do throws(TransportError) {
+            guard let next = try current.redirected(by: response) else { return nil }
+            let limit = first.redirectPolicy.limit
+            guard redirects.count < limit else { throw TransportError(.badResponse, "more than \(limit) redirects") }
+            return try next.within(first.deadline, after: elapsed)
+        } catch {
+            var failure = error
+            failure.timings = response.timings
+            throw failure
+        }
     }
 
     /// Returns an error of the current request as that of the exchange.

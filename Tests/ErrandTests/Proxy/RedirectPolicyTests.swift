@@ -51,6 +51,19 @@ struct RedirectPolicyTests {
         #expect(paths == ["/1", "/2", "/3", "/4", "/1", "/2", "/3"])
     }
 
+    @Test(arguments: ["/again", "http://shop.test:port/", "file:///etc/hosts"])
+    func `The error of a redirect that cannot be followed has the timings of its answer`(_ target: String) async {
+        let transport = ScriptedTransport { _ in
+            var response = HTTPResponse(status: 302, headers: ["Location": target])
+            response.timings = ExchangeTimings(startedAt: .now, total: .milliseconds(7))
+            return response
+        }
+        let error = await #expect(throws: APIError.self) {
+            try await APIProxy(transport: transport).send(HTTPRequest(.get, URL("http://shop.test/1")))
+        }
+        #expect(error?.timings?.total == .milliseconds(7))
+    }
+
     @Test func `A decision is asked for each redirect, with the answer and the next request`() async throws {
         let asked = Mutex<[String]>([])
         let response = try await response(
