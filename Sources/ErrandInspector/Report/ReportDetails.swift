@@ -5,6 +5,8 @@ import Foundation
 struct ReportDetails {
     /// The longest body that is shown; an archive has all that was recorded.
     private static let longestText = 64 << 10
+    /// The most loads of an exchange, and exchanges of a load, that are named.
+    private static let longestList = 20
 
     let exchange: PrintedExchange
     let row: ReportRow
@@ -80,21 +82,47 @@ struct ReportDetails {
 
     /// Links to the other exchanges of its loads.
     private func writeLoads(to page: inout HTMLText) {
+        let loads = exchange.recorded.loads
         page.markup("<section class=\"loads\"><h2>Loads</h2><ul>\n")
-        for load in exchange.recorded.loads {
+        for load in loads.prefix(Self.longestList) {
             page.element("<li>load ", "\(load)", "")
-            for reference in row.exchangesOfLoad[load] ?? [] {
-                let name = "#\(reference.index + 1) \(reference.outcome)"
-                if reference.index == row.index {
-                    page.element(" <b aria-current=\"true\">", name, "</b>")
-                } else {
-                    page.element(" <a href=\"#x", "\(reference.index + 1)", "\">")
-                    page.element("", name, "</a>")
-                }
-            }
+            let references = row.exchangesOfLoad[load] ?? []
+            let start = max(0, position(in: references) - Self.longestList / 2)
+            let nearest = references[start...].prefix(Self.longestList)
+            for reference in nearest { write(reference, to: &page) }
+            writeOthers(references.count - nearest.count, to: &page)
+            page.markup("</li>\n")
+        }
+        if loads.count > Self.longestList {
+            page.markup("<li>")
+            writeOthers(loads.count - Self.longestList, to: &page)
             page.markup("</li>\n")
         }
         page.markup("</ul></section>\n")
+    }
+
+    /// Returns the position of this exchange in references, which are in the order of their indexes.
+    private func position(in references: [ReportRow.Reference]) -> Int {
+        var (start, end) = (0, references.count)
+        while start < end {
+            let middle = (start + end) / 2
+            (start, end) = references[middle].index < row.index ? (middle + 1, end) : (start, middle)
+        }
+        return start
+    }
+
+    private func write(_ reference: ReportRow.Reference, to page: inout HTMLText) {
+        let name = "#\(reference.index + 1) \(reference.outcome)"
+        if reference.index == row.index {
+            page.element(" <b aria-current=\"true\">", name, "</b>")
+        } else {
+            page.element(" <a href=\"#x", "\(reference.index + 1)", "\">")
+            page.element("", name, "</a>")
+        }
+    }
+
+    private func writeOthers(_ count: Int, to page: inout HTMLText) {
+        if count > 0 { page.element(" <span class=\"quiet\">and ", "\(count)", " others</span>") }
     }
 
     private func writeMessage(
