@@ -139,7 +139,7 @@ public struct APIEvent: Sendable {
     public var time: ContinuousClock.Instant { SystemClock.instant(of: uptime) }
     /// When it happened, by ``SystemClock``.
     package var uptime: Duration { contents.uptime }
-    /// The time in the queue of the proxy before the load had its first turn; `nil` before that.
+    /// The time from ``Kind/queued`` to ``Kind/started``, 0 without the first one; `nil` before the load has its first turn.
     package var queue: Duration? { contents.queue }
     /// The time since the load began.
     public var elapsed: Duration { uptime - contents.load.began }

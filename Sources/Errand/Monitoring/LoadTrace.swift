@@ -19,11 +19,13 @@ final class LoadTrace: Sendable {
         /// Whether an event is being delivered; none is before the first one.
         var isDelivering = true
         var attempt = 0
-        var hasQueued = false
+        /// The uptime when the load began to wait in the queue.
+        var queuedAt: Duration?
         var hasStarted = false
         var hasEnded = false
         /// The answer of a load that has ended.
         var response: APIResponse?
+        /// The time from that to its first turn; `nil` before it.
         var queueTime: Duration?
         /// The generation of the login when the load began to wait for the next one.
         var loginGeneration: Int?
@@ -90,19 +92,19 @@ final class LoadTrace: Sendable {
 
     /// Emits that the load waits in the queue, unless it had its turn meanwhile.
     @inline(never) func didQueue() {
-        emit(.queued) { state, _ in
-            guard !state.hasQueued, !state.hasStarted else { return false }
-            state.hasQueued = true
+        emit(.queued) { state, uptime in
+            guard state.queuedAt == nil, !state.hasStarted else { return false }
+            state.queuedAt = uptime
             return true
         }
     }
 
     /// Emits that the load has its turn; once.
     @inline(never) func didStart() {
-        emit(.started) { [load] state, uptime in
+        emit(.started) { state, uptime in
             guard !state.hasStarted else { return false }
             state.hasStarted = true
-            state.queueTime = uptime - load.began
+            state.queueTime = uptime - (state.queuedAt ?? uptime)
             return true
         }
     }
@@ -218,14 +220,16 @@ final class LoadTrace: Sendable {
         in state: borrowing State,
         exchange: UInt64? = nil
     ) -> APIEvent {
-        APIEvent(
+        // The place of another event may be filled after the load has ended.
+        let response = if case .ended = kind { state.response } else { nil as APIResponse? }
+        return APIEvent(
             kind,
             of: load,
             attempt: state.attempt,
             exchange: exchange,
             uptime: uptime,
             queue: state.queueTime,
-            response: state.response
+            response: response
         )
     }
 

@@ -87,7 +87,7 @@ struct ExchangeLog {
         let isLast = isOpen && !last.exchange.loads.contains { loads[$0]?.last === last }
         guard isLast || error != nil else { return }
         update(last) { exchange in
-            if let error { exchange.add(error) }
+            if let error, exchange.error == nil { exchange.add(error) }
             if isLast { exchange.end(.cancelled, at: event.uptime) }
         }
     }

@@ -89,11 +89,10 @@ struct RecordedExchange: Sendable {
         (self.response, head) = (response, nil)
     }
 
-    /// Adds an error, unless there is one.
+    /// Adds an error in place of the one that a load of a shared exchange had before.
     mutating func add(_ error: RecordedError) {
-        guard self.error == nil else { return }
+        byteCount += error.text.utf8.count - (self.error?.text.utf8.count ?? 0)
         self.error = error
-        byteCount += error.text.utf8.count
     }
 
     mutating func end(_ state: State, at uptime: Duration) {

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// Converts the instants of events to dates, by the wall clock at one moment.
+/// Converts the uptimes of events to dates, by the wall clock at one moment.
 struct WallClock: Sendable {
     private let date = Date()
     private let uptime = SystemClock.uptime

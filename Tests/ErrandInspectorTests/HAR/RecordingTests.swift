@@ -63,6 +63,20 @@ struct RecordingTests {
         #expect(entries.map(\._error) == [nil])
     }
 
+    @Test("The error of a shared exchange replaces that of a load that has ended before it")
+    func sharedFailure() throws {
+        let number = session.begin(request, load: 1)
+        session.send(.joined, load: 2, exchange: number, at: 1)
+        session.send(.ended(.failure(APIError(.timeout, reason: "the deadline of load 1"))), load: 1, at: 2)
+        var cause = TransportError(.connectionLost, "reset")
+        cause.timings = ExchangeTimings(startedAt: Date(), total: .milliseconds(30))
+        let error = APIError(.transport, reason: cause.reason, underlying: cause)
+        session.send(.failed(error), load: 2, exchange: number, at: 30)
+        session.send(.ended(.failure(error)), load: 2, at: 30)
+        let entry = try #require(try entries().first)
+        #expect((entry._error, entry._state, entry.time) == ("transport, reset", "failed", 30))
+    }
+
     @Test("An exchange that fails has status 0, its error, and what was measured")
     func failed() throws {
         var cause = TransportError(.timeout, "no byte for 3 s")

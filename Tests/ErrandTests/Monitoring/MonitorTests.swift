@@ -137,6 +137,11 @@ struct MonitorTests {
         expect(["began", "started", "made", "answered 200", "success"], of: ids[0])
         expect(["began", "queued", "cancelled"], of: ids[1])
         expect(["began", "queued", "started", "made", "answered 200", "success"], of: ids[2])
+        // Known from its turn on, to the recorder of archives as well.
+        let queued = recorder.events(of: ids[2])
+        let wait = queued[2].uptime - queued[1].uptime
+        #expect(queued.map(\.queue) == [nil, nil, wait, wait, wait, wait] && wait > .zero)
+        #expect(recorder.events(of: ids[0]).map(\.queue) == [nil, .zero, .zero, .zero, .zero])
     }
 
     @Test func `A retry waits, and each try has its number`() async {
