@@ -7,7 +7,7 @@ import Synchronization
 /// No build is without the places of the monitors, so `off_us` shows what these cost only when it is compared with that of
 /// another build, in turns.
 @MainActor struct MonitorCosts: Workload {
-    private static let rounds = 5
+    private static let rounds = 15
 
     /// The monitors to measure, by the names of their fields.
     private let monitors: [(name: String, monitor: any APIMonitor)] = [
@@ -26,18 +26,25 @@ import Synchronization
         return costs
     }
 
-    /// Returns the cost of a load without monitors, and what each monitor adds, measured in turns.
+    /// Returns the cost of a load without monitors, and what each monitor adds.
+    ///
+    /// The medians of many short turns: the speed of a machine that others use as well changes within seconds, and each cost is
+    /// the difference of neighbours.
     private func costs(of loads: Order) async throws -> Measurement {
+        let turn = Order(requests: max(1, loads.requests / 4), concurrency: loads.concurrency)
         var off: [Double] = []
-        var on = [[Double]](repeating: [], count: monitors.count)
+        var added = [[Double]](repeating: [], count: monitors.count)
         for _ in 0..<Self.rounds {
-            off.append(try await ScriptedLoads().run(loads)["cpu_us"] ?? .nan)
             for (index, monitor) in monitors.map(\.monitor).enumerated() {
-                on[index].append(try await ScriptedLoads(monitors: [monitor]).run(loads)["cpu_us"] ?? .nan)
+                let before = try await ScriptedLoads().run(turn)["cpu_us"] ?? .nan
+                let with = try await ScriptedLoads(monitors: [monitor]).run(turn)["cpu_us"] ?? .nan
+                let after = try await ScriptedLoads().run(turn)["cpu_us"] ?? .nan
+                off += [before, after]
+                added[index].append(with - (before + after) / 2)
             }
         }
         var costs = ["off_us": off.median]
-        for (index, name) in monitors.map(\.name).enumerated() { costs[name] = on[index].median - off.median }
+        for (index, name) in monitors.map(\.name).enumerated() { costs[name] = added[index].median }
         return costs
     }
 }
