@@ -59,6 +59,8 @@ public final class APILog: APIMonitor {
     private let write: @Sendable (String) -> Void
     /// The active loads whose last answer was stored.
     private let cached = Mutex<Set<RequestID>>([])
+    // Read at each ending instead of the set, whose lock all loads share.
+    private let cachedCount = Atomic(0)
 
     /// Creates a log.
     ///
@@ -90,7 +92,7 @@ public final class APILog: APIMonitor {
         Signposts.emit(event)
         #endif
         switch event.kind {
-        case .answeredFromCache: cached.withLock { _ = $0.insert(event.id) }
+        case .answeredFromCache: insertCached(event.id)
         // The answer of the try before is not that of the load.
         case .tryingAgain: removeCached(event.id)
         case .ended(let ending): return end(event, ending)
@@ -113,9 +115,21 @@ public final class APILog: APIMonitor {
         }
     }
 
+    private func insertCached(_ id: RequestID) {
+        cached.withLock { cached in
+            cached.insert(id)
+            cachedCount.store(cached.count, ordering: .relaxed)
+        }
+    }
+
     /// Returns whether the last answer of a load was stored, and forgets it.
     @discardableResult private func removeCached(_ id: RequestID) -> Bool {
-        cached.withLock { !$0.isEmpty && $0.remove(id) != nil }
+        // Not less than 1 for a load that has inserted its ID: its events are delivered one after the other.
+        guard cachedCount.load(ordering: .relaxed) > 0 else { return false }
+        return cached.withLock { cached in
+            defer { cachedCount.store(cached.count, ordering: .relaxed) }
+            return cached.remove(id) != nil
+        }
     }
 
     private func end(_ event: APIEvent, _ ending: APIEnding) {
