@@ -7,7 +7,7 @@ import Synchronization
 /// No build is without the places of the monitors, so `off_us` shows what these cost only when it is compared with that of
 /// another build, in turns.
 @MainActor struct MonitorCosts: Workload {
-    private static let rounds = 15
+    private static let rounds = 60
 
     /// The monitors to measure, by the names of their fields.
     private let monitors: [(name: String, monitor: any APIMonitor)] = [
@@ -31,7 +31,7 @@ import Synchronization
     /// The medians of many short turns: the speed of a machine that others use as well changes within seconds, and each cost is
     /// the difference of neighbours.
     private func costs(of loads: Order) async throws -> Measurement {
-        let turn = Order(requests: max(1, loads.requests / 4), concurrency: loads.concurrency)
+        let turn = Order(requests: max(1, loads.requests / 16), concurrency: loads.concurrency)
         var off: [Double] = []
         var added = [[Double]](repeating: [], count: monitors.count)
         for _ in 0..<Self.rounds {
