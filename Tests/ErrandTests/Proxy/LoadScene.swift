@@ -86,8 +86,11 @@ import Synchronization
         case .waitingToStart: await relogin(waiters: 2)
         case .joined, .sending, .insideBody: await arrival(1)
         case .redirected: await arrival(2)
-        // Without a yield, because the delivery waits for the main actor.
-        case .delivering: while proxy.context.delivery.count == 0 { sched_yield() }
+        case .delivering:
+            await arrival(1)
+            backend.open()
+            // Without a suspension, because the delivery waits for the main actor.
+            while proxy.context.delivery.count == 0 { sched_yield() }
         case .backingOff, .waitingForNetwork: await clock.waitForSleepers()
         case .renewing: await relogin(waiters: 1)
         case .adaptingParams, .adaptingRequest, .adaptingResponse, .adaptingData: try? await adapterBegan.wait()
@@ -111,7 +114,7 @@ import Synchronization
         guard let id = proxy.activeRequests.last?.id else { return }
         switch manner {
         case .byID: proxy.cancelRequest(id)
-        case .fromAnotherThread: await Task.detached { [proxy] in _ = proxy.cancelRequest(id) }.value
+        case .fromAnotherThread: cancelOnAnotherThread(id)
         case .ofRequest: request?.cancelAllRequests()
         case .ofProxy: proxy.cancelAllRequests()
         case .byRelease: request = nil
@@ -120,6 +123,16 @@ import Synchronization
         }
         blocker = nil
         if let caller { _ = await caller.value }
+    }
+
+    /// Cancels on another thread, while this one waits: the main actor delivers nothing meanwhile.
+    private func cancelOnAnotherThread(_ id: RequestID) {
+        let cancelled = DispatchSemaphore(value: 0)
+        Thread { [proxy] in
+            proxy.cancelRequest(id)
+            cancelled.signal()
+        }.start()
+        cancelled.wait()
     }
 
     /// The ending of the async call.

@@ -38,10 +38,10 @@ struct SceneBackend: Sendable {
     private static func deed(at point: LoadScene.Point, _ path: String, _ token: String?) -> SceneDeed {
         let isRenewed = token != "t0"
         return switch point {
-        case .queued, .joined, .sending: .hang
+        case .queued, .joined, .sending, .delivering: .hang
         case .redirected: path.hasSuffix("moved") ? .hang : .redirect
         case .insideBody: .answerHalf
-        case .delivering, .adaptingParams, .adaptingRequest, .adaptingResponse, .adaptingData: .answer
+        case .adaptingParams, .adaptingRequest, .adaptingResponse, .adaptingData: .answer
         case .backingOff: .fail
         case .waitingForNetwork: .noNetwork
         case .waitingToStart, .renewing: isRenewed ? .answer : .refuse
