@@ -65,7 +65,8 @@ struct TransportCancellationTests {
         let start = ContinuousClock.now
         task.cancel()
         #expect(await task.value == .cancelled)
-        try await until { try scene.server.openConnections == 0 && !SocketTable.openFiles().contains(path) }
+        try await until { scene.server.openConnections == 0 }
+        try await until { try !SocketTable.openFiles().contains(path) }
         if CookieProbe.runsSlowTests { #expect(start.duration(to: .now) < .seconds(1)) }
     }
     #endif
