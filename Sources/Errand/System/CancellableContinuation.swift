@@ -20,3 +20,17 @@ package func withCancellableContinuation<Value: Sendable>(
         remove()?.resume(returning: cancelled)
     }
 }
+
+#if THREAD_SANITIZER
+/// Replaces the standard library's `UnsafeContinuation` in builds for the thread sanitizer, which set this flag.
+///
+/// When a continuation is resumed before it is awaited, the runtime does not report the ordering to the sanitizer, which then
+/// takes the next use of its memory by the task for a race with what `UnsafeContinuation.resume()` has read. What
+/// `CheckedContinuation` reads is read in the runtime, which the sanitizer does not see.
+typealias UnsafeContinuation = CheckedContinuation
+
+/// Suspends the caller until the continuation is resumed.
+func withUnsafeContinuation<Value: Sendable>(_ body: (CheckedContinuation<Value, Never>) -> Void) async -> Value {
+    await withCheckedContinuation(body)
+}
+#endif
