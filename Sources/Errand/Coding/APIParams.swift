@@ -19,8 +19,14 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     /// The type of a parameter.
     public typealias Value = (any Encodable & Sendable)?
 
+    /// The value of one name; apart if it is a text, as most are, because casts of an existential are slow.
+    package enum Member: Sendable {
+        case text(String)
+        case other(any Encodable & Sendable)
+    }
+
     fileprivate enum Layer: Sendable {
-        case values([String: any Encodable & Sendable])
+        case values([String: Member])
         case object(any Encodable & Sendable)
     }
 
@@ -28,12 +34,12 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Creates parameters from a literal; a repeated name has its last value.
     public init(dictionaryLiteral elements: (String, Value)...) {
-        layers = [.values(Dictionary(elements.map { ($0, $1 ?? JSONValue.null) }) { $1 })]
+        layers = [.values(Dictionary(elements.map { ($0, Member($1)) }) { $1 })]
     }
 
     /// Creates parameters from a dictionary.
     public init(_ values: [String: Value]) {
-        layers = [.values(values.mapValues { $0 ?? JSONValue.null })]
+        layers = [.values(values.mapValues(Member.init))]
     }
 
     /// Creates parameters from the members of an object.
@@ -43,7 +49,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 
     /// The value set by name; it replaces a member of an object, and `nil` removes the value that was set.
     public subscript(name: String) -> Value {
-        get { values[name] }
+        get { members[name]?.value }
         set {
             for index in layers.indices {
                 guard case .values(var values) = layers[index] else { continue }
@@ -51,8 +57,18 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
                 layers[index] = .values(values)
             }
             guard let newValue else { return }
-            layers.append(.values([name: newValue]))
+            layers.append(.values([name: Member(newValue)]))
         }
+    }
+
+    /// Creates parameters from their members.
+    package init(members: [String: Member]) {
+        layers = [.values(members)]
+    }
+
+    /// Adds members, which replace others of the same names.
+    package mutating func add(_ members: [String: Member]) {
+        layers.append(.values(members))
     }
 
     /// Returns these parameters and those of `other`; a name in both has the value of `other`.
@@ -62,7 +78,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         return merged
     }
 
-    private var values: [String: any Encodable & Sendable] {
+    private var members: [String: Member] {
         layers.reduce(into: [:]) { all, layer in
             guard case .values(let values) = layer else { return }
             all.merge(values) { $1 }
@@ -98,7 +114,7 @@ extension APIParams: Encodable {
             throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: text))
         }
         // As a dictionary, whose names no key strategy changes.
-        try container.encode(values.mapValues(AnyEncodable.init))
+        try container.encode(members)
     }
 }
 
@@ -123,6 +139,38 @@ extension APIParams {
         return .object(try Self.merge(trees))
     }
 
+    /// The number of members; an estimate if there are objects or repeated names.
+    var estimatedCount: Int {
+        layers.reduce(0) { count, layer in
+            guard case .values(let values) = layer else { return count + 8 }
+            return count + values.count
+        }
+    }
+
+    /// Calls `body` with the name and the value of each member of ``tree(with:)``, in any order.
+    ///
+    /// Of the values in a single layer, only those are encoded that are no scalars, and no dictionary is made of the others.
+    ///
+    /// - Throws: What `body` throws, and `invalidRequest` if there are no names, or a value cannot be encoded.
+    func forEachMember(
+        with encoder: JSONEncoder,
+        _ body: (String, JSONValue) throws(APIError) -> Void
+    ) throws(APIError) {
+        var rest = self
+        if layers.count == 1, case .values(let values) = layers[0] {
+            var others: [String: Member] = [:]
+            for (name, value) in values {
+                if let scalar = value.scalar { try body(name, scalar) } else { others[name] = value }
+            }
+            guard !others.isEmpty else { return }
+            rest.layers = [.values(others)]
+        }
+        guard case .object(let members) = try rest.tree(with: encoder) else {
+            throw APIError(.invalidRequest, reason: "parameters without names cannot be signed")
+        }
+        for (name, value) in members { try body(name, value) }
+    }
+
     private static func merge(_ trees: [JSONValue]) throws(APIError) -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         for tree in trees {
@@ -136,7 +184,7 @@ extension APIParams {
 
     private static func encode(_ layer: Layer, with encoder: JSONEncoder) throws(APIError) -> Data {
         switch layer {
-        case .values(let values): try encode(values.mapValues(AnyEncodable.init), with: encoder)
+        case .values(let values): try encode(values, with: encoder)
         case .object(let object): try encode(AnyEncodable(value: object), with: encoder)
         }
     }
@@ -168,29 +216,7 @@ extension APIParams.Layer {
     fileprivate var scalarTree: JSONValue? {
         guard case .values(let values) = self else { return nil }
         // Unlike a dictionary that is filled name by name, this computes no hashes.
-        return (try? values.mapValues { try JSONValue(scalar: $0) }).map(JSONValue.object)
-    }
-}
-
-extension JSONValue {
-    private struct NotScalar: Error {}
-
-    fileprivate init(scalar: any Encodable & Sendable) throws {
-        switch scalar {
-        case let value as String: self = .string(value)
-        case let value as Int: self = .int(Int64(value))
-        case let value as Bool: self = .bool(value)
-        case let value as JSONValue where value.hasOneText: self = value
-        default: throw NotScalar()
-        }
-    }
-
-    /// Whether every encoder writes the value in the same way.
-    private var hasOneText: Bool {
-        switch self {
-        case .string, .int, .bool, .null: true
-        case .double, .decimal, .array, .object: false
-        }
+        return (try? values.mapValues { try $0.onlyScalar }).map(JSONValue.object)
     }
 }
 

@@ -46,15 +46,14 @@ package final class SentParams: Sendable {
     /// - Throws: `invalidRequest` for parameters without names, and for nested ones whose JSON text is not defined.
     package func fields(of params: APIParams?) throws(APIError) -> [Field] {
         guard let params else { return [] }
-        guard case .object(let members) = try params.tree(with: encoder) else {
-            throw APIError(.invalidRequest, reason: "parameters without names cannot be signed")
-        }
         let names = PathTemplate(draft.path).names
+        let (queryNames, isForm) = (placement.queryNames, writesPairs)
         var fields: [Field] = []
         // With room for those that a signature adds.
-        fields.reserveCapacity(members.count + 4)
-        for (name, value) in members where !names.contains(name) {
-            if isWrittenAsPairs(name) {
+        fields.reserveCapacity(params.estimatedCount + 4)
+        try params.forEachMember(with: encoder) { (name, value) throws(APIError) in
+            guard names.isEmpty || !names.contains(name) else { return }
+            if isForm || queryNames?.contains(name) != false {
                 fields += try FormEncoding.pairs(of: .object([name: value]), encoding).map { Field($0.name, $0.value) }
             } else {
                 fields.append(Field(name, try text(of: value, name: name), isNull: value == .null))
@@ -63,9 +62,9 @@ package final class SentParams: Sendable {
         return fields
     }
 
-    private func isWrittenAsPairs(_ name: String) -> Bool {
-        guard placement.queryNames?.contains(name) == false else { return true }
-        return switch draft.serializer.format {
+    /// Whether a body consists of pairs.
+    private var writesPairs: Bool {
+        switch draft.serializer.format {
         case .form, .multipart, .raw: true
         case .json, .custom: false
         }

@@ -36,7 +36,7 @@ struct AWSSigner: SigningAdapter {
             payloadHash: options.payload == .unsigned ? PayloadHash.unsigned : try PayloadHash.text(of: request.body)
         )
         let signature = try signature(of: unsigned, with: credentials, at: date)
-        for (name, value) in signature.fields { request.headers.append(name, value) }
+        Self.append(signature.fields, to: &request.headers)
         guard options.form != .header || url.query.contains(UInt8(ascii: "+")) else { return }
         let query = signature.query.flatMap { $0 == UInt8(ascii: "+") ? Array("%20".utf8) : [$0] }
         guard let signed = url.replacingQuery(with: query) else { throw Self.error("the query cannot be signed") }
@@ -48,12 +48,12 @@ struct AWSSigner: SigningAdapter {
         with credentials: AWSCredentials,
         at date: Date
     ) throws -> RequestSignature {
-        let scope = CredentialScope(date, region: options.region, service: options.service)
         do {
+            let (scope, key) = try options.keys.scope(at: date, of: options, secret: credentials.secretAccessKey)
             let signer = SignatureV4(
                 credentials: credentials,
                 scope: scope,
-                key: try options.keys.key(for: scope, of: options, secret: credentials.secretAccessKey),
+                key: key,
                 path: CanonicalPath(isNormalized: options.normalizesPath, isEncodedTwice: options.encodesPathTwice),
                 signsSessionToken: options.signsSessionToken,
                 sendsPayloadHash: options.sendsPayloadHash || options.form == .header && options.payload == .unsigned
@@ -87,11 +87,18 @@ struct AWSSigner: SigningAdapter {
         APIError(.invalidRequest, error: SigningError(.unsupportedRequest, reason: reason))
     }
 
+    private static func append(_ fields: [(name: String, value: String)], to headers: inout HTTPHeaders) {
+        for (name, value) in fields { headers.append(name, value) }
+    }
+
     /// Returns the header lines that are signed.
     private static func fields(of headers: HTTPHeaders, host: ArraySlice<UInt8>) -> [CanonicalHeaders.Field] {
-        var fields = [(name: Array("host".utf8), value: Array(host))]
+        var fields: [CanonicalHeaders.Field] = []
+        // With room for those that a signature adds.
+        fields.reserveCapacity(headers.count + 4)
+        fields.append((Array("host".utf8), Array(host)))
         for field in headers {
-            let name = field.name.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+            let name = field.name.utf8.map(\.asciiLowercased)
             guard !unsigned.contains(name), !name.starts(with: "proxy-".utf8) else { continue }
             fields.append((name, field.bytes))
         }
@@ -103,6 +110,7 @@ struct AWSSigner: SigningAdapter {
 struct AWSQueryAdapter: RequestAdapter {
     func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
         let plus = UInt8(ascii: "+")
+        guard request.url.absoluteString.utf8.contains(plus) else { return }
         guard let url = WireURL(request.url), url.query.contains(plus) else { return }
         let query = url.query.flatMap { $0 == plus ? Array("%20".utf8) : [$0] }
         if let changed = url.replacingQuery(with: query) { request.url = changed }

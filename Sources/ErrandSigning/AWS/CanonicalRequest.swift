@@ -9,6 +9,7 @@ struct CanonicalPath {
     func bytes(of path: ArraySlice<UInt8>) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         guard !path.isEmpty else { return [slash] }
+        guard !isCanonical(path) else { return Array(path) }
         let path = isNormalized ? Self.normalized(path)[...] : path
         var output: [UInt8] = []
         output.reserveCapacity(path.count + 16)
@@ -21,6 +22,20 @@ struct CanonicalPath {
             }
         }
         return output
+    }
+
+    /// Whether a path is canonical as it is; false for a few that are.
+    private func isCanonical(_ path: ArraySlice<UInt8>) -> Bool {
+        let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))
+        guard path.first == slash else { return false }
+        var last: UInt8?
+        for byte in path {
+            guard byte == slash || byte.isUnreservedInURI else { return false }
+            // A segment that is empty or begins with a dot.
+            if isNormalized, last == slash, byte == slash || byte == dot { return false }
+            last = byte
+        }
+        return true
     }
 
     private static func normalized(_ path: ArraySlice<UInt8>) -> [UInt8] {
@@ -42,6 +57,7 @@ struct CanonicalQuery {
 
     /// Reads a query as it is sent.
     init(_ query: ArraySlice<UInt8>) {
+        guard !query.isEmpty else { return }
         for item in query.split(separator: UInt8(ascii: "&")) {
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             let value = item[name.endIndex...].dropFirst()
@@ -83,37 +99,80 @@ struct CanonicalHeaders {
     private(set) var names: [UInt8] = []
 
     init(_ fields: [Field]) {
-        lines.reserveCapacity(fields.reduce(0) { $0 + $1.name.count + $1.value.count + 2 })
-        var last: [UInt8]?
-        for field in fields.sorted(by: { $0.name.lexicographicallyPrecedes($1.name) }) {
-            if field.name == last {
+        var (linesCount, namesCount) = (0, 0)
+        for field in fields {
+            linesCount += field.name.count + field.value.count + 2
+            namesCount += field.name.count + 1
+        }
+        lines.reserveCapacity(linesCount)
+        names.reserveCapacity(namesCount)
+        var last: Int?
+        for index in Self.order(of: fields) {
+            if let last, fields[index].name == fields[last].name {
                 // The values of lines with one name are a list.
                 lines[lines.endIndex - 1] = UInt8(ascii: ",")
             } else {
                 if last != nil { names.append(UInt8(ascii: ";")) }
-                names += field.name
-                lines += field.name
+                names += fields[index].name
+                lines += fields[index].name
                 lines.append(UInt8(ascii: ":"))
             }
-            appendTrimmed(field.value)
+            appendTrimmed(fields[index].value)
             lines.append(UInt8(ascii: "\n"))
-            last = field.name
+            last = index
         }
+    }
+
+    /// Returns the indexes of fields in the order of their names; those of one name as they are.
+    private static func order(of fields: [Field]) -> [Int] {
+        // The indexes are sorted, because each move of a field counts references.
+        var order = Array(fields.indices)
+        order.sort { left, right in
+            let (first, second) = (fields[left].name, fields[right].name)
+            return first == second ? left < right : first.lexicographicallyPrecedes(second)
+        }
+        return order
     }
 
     /// Appends a value without blanks at its ends, and with one space for several blanks.
     private mutating func appendTrimmed(_ value: [UInt8]) {
+        guard !Self.isTrimmed(value) else {
+            lines += value
+            return
+        }
         let start = lines.endIndex
         var isBlank = false
         for byte in value {
-            switch byte {
-            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"):
+            if byte.isBlank {
                 isBlank = true
-            default:
+            } else {
                 if isBlank, lines.endIndex > start { lines.append(UInt8(ascii: " ")) }
                 isBlank = false
                 lines.append(byte)
             }
+        }
+    }
+
+    /// Whether a value has only single spaces, none of them at its ends.
+    private static func isTrimmed(_ value: [UInt8]) -> Bool {
+        var isAfterBlank = true
+        for byte in value {
+            if byte.isBlank {
+                guard !isAfterBlank, byte == UInt8(ascii: " ") else { return false }
+                isAfterBlank = true
+            } else {
+                isAfterBlank = false
+            }
+        }
+        return !isAfterBlank
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBlank: Bool {
+        switch self {
+        case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): true
+        default: false
         }
     }
 }

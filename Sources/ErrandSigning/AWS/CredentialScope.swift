@@ -14,10 +14,23 @@ struct CredentialScope: Sendable {
         text = "\(moment.prefix(8))/\(region)/\(service)/aws4_request"
     }
 
+    /// Creates the scope of a moment whose day, region and service are known as text.
+    init(_ date: Date, text: String) {
+        moment = Self.text(of: date)
+        self.text = text
+    }
+
+    /// Returns the number of days since 1970.
+    static func day(of date: Date) -> Int { seconds(of: date).floorDivided(by: 86_400) }
+
+    /// Returns the whole seconds since 1970, as far as years have four digits.
+    private static func seconds(of date: Date) -> Int {
+        Int(min(max(date.timeIntervalSince1970, -62_167_219_200), 253_402_300_799).rounded(.down))
+    }
+
     /// Returns a moment in the basic format of ISO 8601, in UTC and in whole seconds.
     static func text(of date: Date) -> String {
-        // As far as years have four digits.
-        let seconds = Int(min(max(date.timeIntervalSince1970, -62_167_219_200), 253_402_300_799).rounded(.down))
+        let seconds = seconds(of: date)
         let days = seconds.floorDivided(by: 86_400)
         let (year, month, day) = civil(days: days)
         let time = seconds - days * 86_400

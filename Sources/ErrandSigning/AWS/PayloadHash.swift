@@ -4,22 +4,22 @@ import Foundation
 /// The hash of a request's body, as AWS Signature Version 4 signs it.
 enum PayloadHash {
     /// What services that accept it read instead of the hash of a body.
-    static let unsigned = "UNSIGNED-PAYLOAD"
-    private static let ofNoBytes = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    static let unsigned = Array("UNSIGNED-PAYLOAD".utf8)
+    private static let ofNoBytes = Array("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".utf8)
     private static let chunkSize = 256 << 10
 
     /// Returns the hash of all pieces in hexadecimal digits; files are read in chunks.
     ///
     /// - Throws: An `APIError`: `invalidRequest` for a stream and for a file that cannot be opened, `storage` for one that
     ///   cannot be read to its end; `CancellationError` when the task is cancelled while a file is read.
-    static func text(of body: HTTPBody) throws -> String {
+    static func text(of body: HTTPBody) throws -> [UInt8] {
         guard let first = body.pieces.first else { return ofNoBytes }
         if body.pieces.count == 1, case .data(let data) = first {
-            return data.isEmpty ? ofNoBytes : try Digest.sha256.hash(of: data).hexadecimal
+            return data.isEmpty ? ofNoBytes : try Digest.sha256.hash(of: data).hexadecimalBytes
         }
         var hash = try PlatformCrypto.RunningSHA256()
         for piece in body.pieces { try add(piece, to: &hash) }
-        return try hash.finish().hexadecimal
+        return try hash.finish().hexadecimalBytes
     }
 
     private static func add(_ piece: HTTPBody.Piece, to hash: inout PlatformCrypto.RunningSHA256) throws {

@@ -8,7 +8,9 @@ struct UnsignedRequest {
     /// The header lines that are signed, `host` included.
     let fields: [CanonicalHeaders.Field]
     /// The hash of the body in hexadecimal digits, or the text that replaces it.
-    let payloadHash: String
+    let payloadHash: [UInt8]
+
+    fileprivate var payloadText: String { String(decoding: payloadHash, as: UTF8.self) }
 }
 
 /// The signature of one request, with what it was computed of.
@@ -41,17 +43,16 @@ struct SignatureV4 {
     /// Signs in the `Authorization` header.
     func signHeader(of request: UnsignedRequest) throws(SigningError) -> RequestSignature {
         var fields = [(name: "X-Amz-Date", value: scope.moment)]
-        if sendsPayloadHash { fields.append(("X-Amz-Content-Sha256", request.payloadHash)) }
+        if sendsPayloadHash { fields.append(("X-Amz-Content-Sha256", request.payloadText)) }
         let token = credentials.sessionToken.map { (name: "X-Amz-Security-Token", value: $0) }
         if let token, signsSessionToken { fields.append(token) }
-        let headers = CanonicalHeaders(request.fields + fields.map(Self.field))
+        var signed = request.fields
+        for (name, value) in fields { signed.append(Self.field(name, value)) }
+        let headers = CanonicalHeaders(signed)
         let (canonical, text) = try texts(of: request, query: request.query, headers: headers)
         let signature = try HMAC.sha256(of: text, key: key).hexadecimal
         if let token, !signsSessionToken { fields.append(token) }
-        let names = String(decoding: headers.names, as: UTF8.self)
-        let authorization =
-            "\(Self.algorithm) Credential=\(credential), SignedHeaders=\(names), Signature=\(signature)"
-        fields.append(("Authorization", authorization))
+        fields.append(("Authorization", authorization(names: headers.names, signature: signature)))
         return RequestSignature(
             canonicalRequest: canonical,
             stringToSign: text,
@@ -63,7 +64,7 @@ struct SignatureV4 {
 
     /// Signs in the query, for `expiry` seconds.
     func signQuery(of request: UnsignedRequest, expiry: Int) throws(SigningError) -> RequestSignature {
-        let hash = sendsPayloadHash ? [(name: "X-Amz-Content-Sha256", value: request.payloadHash)] : []
+        let hash = sendsPayloadHash ? [(name: "X-Amz-Content-Sha256", value: request.payloadText)] : []
         let headers = CanonicalHeaders(request.fields + hash.map(Self.field))
         var query = Array(request.query)
         append("X-Amz-Algorithm", Self.algorithm.utf8, to: &query)
@@ -86,7 +87,23 @@ struct SignatureV4 {
     }
 
     private static func field(_ name: String, _ value: String) -> CanonicalHeaders.Field {
-        (Array(name.lowercased().utf8), Array(value.utf8))
+        (name.utf8.map(\.asciiLowercased), Array(value.utf8))
+    }
+
+    private func authorization(names: [UInt8], signature: String) -> String {
+        var text: [UInt8] = []
+        let count = credentials.accessKeyID.utf8.count + scope.text.utf8.count + names.count + signature.utf8.count
+        text.reserveCapacity(count + 64)
+        text += Self.algorithm.utf8
+        text += " Credential=".utf8
+        text += credentials.accessKeyID.utf8
+        text.append(UInt8(ascii: "/"))
+        text += scope.text.utf8
+        text += ", SignedHeaders=".utf8
+        text += names
+        text += ", Signature=".utf8
+        text += signature.utf8
+        return String(decoding: text, as: UTF8.self)
     }
 
     private var credential: String { "\(credentials.accessKeyID)/\(scope.text)" }
@@ -117,8 +134,17 @@ struct SignatureV4 {
         canonical.append(newline)
         canonical += headers.names
         canonical.append(newline)
-        canonical += request.payloadHash.utf8
-        let hash = try Digest.sha256.hash(of: canonical).hexadecimal
-        return (canonical, Array("\(Self.algorithm)\n\(scope.moment)\n\(scope.text)\n\(hash)".utf8))
+        canonical += request.payloadHash
+        let hash = try Digest.sha256.hash(of: canonical).hexadecimalBytes
+        var text: [UInt8] = []
+        text.reserveCapacity(Self.algorithm.utf8.count + scope.moment.utf8.count + scope.text.utf8.count + 67)
+        text += Self.algorithm.utf8
+        text.append(newline)
+        text += scope.moment.utf8
+        text.append(newline)
+        text += scope.text.utf8
+        text.append(newline)
+        text += hash
+        return (canonical, text)
     }
 }

@@ -55,7 +55,7 @@ extension Collection<UInt8> {
 
 extension UInt8 {
     /// Whether the byte is a letter, a digit or one of `-._~`.
-    fileprivate var isUnreservedInURI: Bool {
+    var isUnreservedInURI: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
@@ -64,6 +64,9 @@ extension UInt8 {
         default: false
         }
     }
+
+    /// The letter in lower case; other bytes unchanged.
+    var asciiLowercased: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
 
     fileprivate var hexValue: UInt8? {
         switch self {

@@ -33,19 +33,3 @@ extension Array<UInt8> {
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 }
-
-extension ContiguousBytes {
-    /// The bytes as lower-case hexadecimal digits.
-    var hexadecimal: String {
-        withUnsafeBytes { bytes in
-            String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
-                let digits = StaticString("0123456789abcdef")
-                for (index, byte) in bytes.enumerated() {
-                    buffer[index * 2] = digits.utf8Start[Int(byte >> 4)]
-                    buffer[index * 2 + 1] = digits.utf8Start[Int(byte & 15)]
-                }
-                return bytes.count * 2
-            }
-        }
-    }
-}

@@ -103,11 +103,8 @@ enum PlatformCrypto {
         of algorithm: @autoclosure () -> String,
         write: (UnsafeMutablePointer<UInt8>) -> cryptort_result
     ) throws(SigningError) -> [UInt8] {
-        var result = cryptort_success
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            result = write(buffer.baseAddress.unsafelyUnwrapped)
-            filled = result == cryptort_success ? count : 0
-        }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let result = bytes.withUnsafeMutableBufferPointer { write($0.baseAddress.unsafelyUnwrapped) }
         guard result == cryptort_success else { throw SigningError(result, of: algorithm()) }
         return bytes
     }

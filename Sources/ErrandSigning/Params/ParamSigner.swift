@@ -19,18 +19,24 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
         // Before the time of the signature is read.
         let secret = try await signing.secret()
         var fields = try sent.fields(of: params)
-        var added: [String: APIParams.Value] = [:]
-        for case (.parameter(let name), let value) in additions(context, where: { !$0.isHeader }) {
-            try add(name, value, to: &fields)
-            added[name] = JSONValue(timestamp: value, if: signing.timestamp == .parameter(name))
+        var added = [String: APIParams.Member](minimumCapacity: 3)
+        if case .parameter(let name) = signing.timestamp {
+            let text = signing.text(of: signing.serverClock.date(for: context))
+            try add(name, text, to: &fields)
+            added[name] = Int64(text).map { .other(JSONValue.int($0)) } ?? .text(text)
+        }
+        if case .parameter(let name) = signing.nonce {
+            let nonce = signing.makeNonce()
+            try add(name, nonce, to: &fields)
+            added[name] = .text(nonce)
         }
         if case .parameter(let name) = signing.signature {
             let signature = try signature(of: fields, secret: secret)
             try add(name, signature, to: &fields)
-            added[name] = signature
+            added[name] = .text(signature)
         }
-        guard signing.addsParams else { return }
-        params = params?.merging(APIParams(added)) ?? APIParams(added)
+        guard !added.isEmpty else { return }
+        if params == nil { params = APIParams(members: added) } else { params?.add(added) }
     }
 
     func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
@@ -118,23 +124,9 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
     }
 }
 
-extension ParamSigning {
-    /// Whether something is sent as a parameter.
-    fileprivate var addsParams: Bool {
-        [signature, timestamp, nonce].contains { $0.map { !$0.isHeader } ?? false }
-    }
-}
-
 extension ParamSigning.Place {
     fileprivate var isHeader: Bool {
         guard case .header = self else { return false }
         return true
-    }
-}
-
-extension JSONValue {
-    /// Creates the value of a parameter: a number of a timestamp, a string otherwise.
-    fileprivate init(timestamp text: String, if isTimestamp: Bool) {
-        self = isTimestamp ? Int64(text).map(JSONValue.int) ?? .string(text) : .string(text)
     }
 }

@@ -10,28 +10,33 @@ extension ParamSigning {
         if case .sortedParameter(let name) = position { fields.append(SentParams.Field(name, secret)) }
         var order = Self.order(of: fields)
         if case .lastParameter(let name) = position {
-            order.append(fields.count)
+            order.append(Position(start: .max, index: fields.count))
             fields.append(SentParams.Field(name, secret))
         }
         // Not before they are sorted.
         if percentEncodes { fields = fields.map(\.percentEncoded) }
-        let isFirst = position == .prepended || position == .surrounding
-        let isLast = position == .appended || position == .surrounding
+        var (isFirst, isLast) = (false, false)
+        switch position {
+        case .prepended: isFirst = true
+        case .appended: isLast = true
+        case .surrounding: (isFirst, isLast) = (true, true)
+        case .lastParameter, .sortedParameter, nil: break
+        }
         let separators = pairSeparator.utf8.count + valueSeparator.utf8.count
-        let length = fields.reduce(2 * secret.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count + separators }
+        var length = 2 * secret.utf8.count
+        for field in fields { length += field.name.utf8.count + field.value.utf8.count + separators }
+        let (pairSeparator, valueSeparator) = (Array(pairSeparator.utf8), Array(valueSeparator.utf8))
         return [UInt8](unsafeUninitializedCapacity: length) { memory, count in
-            func append(_ part: String) {
-                var part = part
-                count = part.withUTF8 { memory[count...].initialize(fromContentsOf: $0) }
+            if isFirst { memory.append(secret, at: &count) }
+            var isPair = false
+            for position in order {
+                if isPair { memory.append(separator: pairSeparator, at: &count) }
+                isPair = true
+                memory.append(fields[position.index].name, at: &count)
+                memory.append(separator: valueSeparator, at: &count)
+                memory.append(fields[position.index].value, at: &count)
             }
-            if isFirst { append(secret) }
-            for (place, index) in order.enumerated() {
-                if place > 0 { append(pairSeparator) }
-                append(fields[index].name)
-                append(valueSeparator)
-                append(fields[index].value)
-            }
-            if isLast { append(secret) }
+            if isLast { memory.append(secret, at: &count) }
         }
     }
 
@@ -39,14 +44,23 @@ extension ParamSigning {
         unsignedNames.contains(field.name) || omitsEmptyValues && (field.value.isEmpty || field.isNull)
     }
 
-    /// Returns the indexes of the fields in the order of the bytes of their names; `String` compares by Unicode normalization.
-    private static func order(of fields: [SentParams.Field]) -> [Int] {
+    /// The place of a field among the others, with the first bytes of its name.
+    private struct Position {
+        let start: UInt64
+        let index: Int
+    }
+
+    /// Returns the fields in the order of the bytes of their names; `String` compares by Unicode normalization.
+    private static func order(of fields: [SentParams.Field]) -> [Position] {
+        var order: [Position] = []
+        order.reserveCapacity(fields.count + 1)
+        for index in fields.indices { order.append(Position(start: fields[index].name.firstBytes, index: index)) }
         // The numbers are sorted, because each move of a field counts references.
-        let order = fields.indices.map { (start: fields[$0].name.firstBytes, index: $0) }.sorted { left, right in
+        order.sort { left, right in
             guard left.start == right.start else { return left.start < right.start }
             return fields[left.index].name.utf8.lexicographicallyPrecedes(fields[right.index].name.utf8)
         }
-        return order.map(\.index)
+        return order
     }
 
     /// Returns the signature of a text.
@@ -78,9 +92,31 @@ extension String {
     fileprivate var firstBytes: UInt64 {
         var text = self
         return text.withUTF8 { bytes in
+            guard bytes.count < 8 else {
+                return UInt64(bigEndian: UnsafeRawBufferPointer(bytes).loadUnaligned(as: UInt64.self))
+            }
             var number: UInt64 = 0
-            for index in 0..<min(bytes.count, 8) { number |= UInt64(bytes[index]) << (56 - 8 * index) }
-            return number
+            for byte in bytes { number = number << 8 | UInt64(byte) }
+            return number << (64 - 8 * UInt64(bytes.count))
+        }
+    }
+}
+
+extension UnsafeMutableBufferPointer<UInt8> {
+    /// Writes a text into memory that is not initialized yet, and advances the position by its length.
+    fileprivate func append(_ text: String, at position: inout Int) {
+        let rest = UnsafeMutableBufferPointer(rebasing: self[position...])
+        let isCopied: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
+            position += rest.initialize(fromContentsOf: bytes)
+        }
+        if isCopied == nil { append(separator: Array(text.utf8), at: &position) }
+    }
+
+    /// Writes a few bytes.
+    fileprivate func append(separator: [UInt8], at position: inout Int) {
+        for byte in separator {
+            initializeElement(at: position, to: byte)
+            position += 1
         }
     }
 }

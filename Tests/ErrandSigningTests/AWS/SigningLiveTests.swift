@@ -71,7 +71,8 @@ struct SigningLiveTests {
         ]
         let canonical = try Digest.sha256.hash(of: Data(parts.joined(separator: Array("\n".utf8)))).hexadecimal
         let text = "AWS4-HMAC-SHA256\n\(scope.moment)\n\(scope.text)\n\(canonical)"
-        let key = try options.keys.key(for: scope, of: options, secret: AWSSignatureTests.credentials.secretAccessKey)
+        let secret = AWSSignatureTests.credentials.secretAccessKey
+        let key = try options.keys.scope(at: date, of: options, secret: secret).key
         return try HMAC.sha256(of: Data(text.utf8), key: key).hexadecimal
     }
 

@@ -16,6 +16,27 @@ struct CryptoTests {
         #expect(try Digest.sha256.hash(of: Data()).hexadecimal == sha256)
     }
 
+    @Test func `Bytes are written as two digits each, however many they are`() {
+        let digits = Array("0123456789abcdef")
+        for count in Array(0...9) + [256] {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: count - 1 - $0) }
+            let text = String(bytes.flatMap { [digits[Int($0 / 16)], digits[Int($0 % 16)]] })
+            #expect(bytes.hexadecimal == text)
+            #expect(bytes.hexadecimalBytes == Array(text.utf8))
+            #expect(Data(bytes).hexadecimal == text)
+        }
+    }
+
+    @Test(arguments: [0, 1, 31, 63, 64, 65, 131], [0, 1, 64, 2_048])
+    func `An authentication code is that of RFC 2104 for a key of any length`(_ keyCount: Int, _ count: Int) throws {
+        let key = (0..<keyCount).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) }
+        let data = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) }
+        let start = keyCount > 64 ? try Digest.sha256.hash(of: key) : key
+        let block = start + [UInt8](repeating: 0, count: 64 - start.count)
+        let inner = try Digest.sha256.hash(of: block.map { $0 ^ 0x36 } + data)
+        #expect(try HMAC.sha256(of: data, key: key) == Digest.sha256.hash(of: block.map { $0 ^ 0x5C } + inner))
+    }
+
     @Test(.enabled(if: openssl != nil, "no openssl"), arguments: Digest.allCases, [0, 1, 63, 64, 65, 2048, 1_000_003])
     func `A digest is that of openssl dgst`(_ digest: Digest, _ count: Int) throws {
         let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) })

@@ -65,6 +65,19 @@ struct SignedTextTests {
         )
     }
 
+    @Test func `Names are sorted by all their bytes, and separators may have any length`() {
+        let names = [
+            "itemNumber10", "itemNumb", "itemNumber1", "", "itemNumber", "item", "itemNumber\u{0}", "item\u{0}",
+        ]
+        let fields = names.enumerated().map { SentParams.Field($1, "\($0)") }
+        let signing = signing(.hmacSHA256) { ($0.valueSeparator, $0.pairSeparator) = (" is ", ", ") }
+        let text = """
+             is 3, item is 5, item\u{0} is 7, itemNumb is 1, itemNumber is 4, itemNumber\u{0} is 6, itemNumber1 is 2, \
+            itemNumber10 is 0
+            """
+        #expect(String(decoding: signing.text(of: fields, secret: ""), as: UTF8.self) == text)
+    }
+
     @Test func `A digest is written in digits of either case or in Base64`() throws {
         let texts = try [ParamSigning.Encoding.hex, .upperHex, .base64].map { encoding in
             try signing { $0.encoding = encoding }.signature(of: [], secret: "")
