@@ -18,10 +18,6 @@
 
 enum {
     digest_count = 3,
-    sha256_count = 32,
-    sha256_block_count = 64,
-    inner_mask = 0x36,
-    outer_mask = 0x5c,
     cipher_count = 4,
     set_nonce_length = 0x9,
     get_tag = 0x10,
@@ -36,6 +32,7 @@ enum {
 typedef struct digest_type digest_type;
 typedef struct cipher_type cipher_type;
 typedef struct digest_context digest_context;
+typedef struct hmac_context hmac_context;
 typedef struct cipher_context cipher_context;
 
 struct cryptort_library {
@@ -47,6 +44,11 @@ struct cryptort_library {
     int (*digest_start)(digest_context *, const digest_type *, void *);
     int (*digest_update)(digest_context *, const void *, size_t);
     int (*digest_finish)(digest_context *, uint8_t *, unsigned int *);
+    hmac_context *(*hmac_make)(void);
+    void (*hmac_free)(hmac_context *);
+    int (*hmac_start)(hmac_context *, const void *, int, const digest_type *, void *);
+    int (*hmac_update)(hmac_context *, const uint8_t *, size_t);
+    int (*hmac_finish)(hmac_context *, uint8_t *, unsigned int *);
     cipher_context *(*context_make)(void);
     void (*context_free)(cipher_context *);
     int (*context_control)(cipher_context *, int, int, void *);
@@ -116,6 +118,11 @@ static bool resolve_all(const search *search, cryptort_library *library) {
         && resolve(search, &library->digest_start, "EVP_DigestInit_ex")
         && resolve(search, &library->digest_update, "EVP_DigestUpdate")
         && resolve(search, &library->digest_finish, "EVP_DigestFinal_ex")
+        && resolve(search, &library->hmac_make, "HMAC_CTX_new")
+        && resolve(search, &library->hmac_free, "HMAC_CTX_free")
+        && resolve(search, &library->hmac_start, "HMAC_Init_ex")
+        && resolve(search, &library->hmac_update, "HMAC_Update")
+        && resolve(search, &library->hmac_finish, "HMAC_Final")
         && resolve(search, &library->context_make, "EVP_CIPHER_CTX_new")
         && resolve(search, &library->context_free, "EVP_CIPHER_CTX_free")
         && resolve(search, &library->context_control, "EVP_CIPHER_CTX_ctrl")
@@ -242,45 +249,18 @@ void cryptort_hash_free(const cryptort_library *library, cryptort_running_hash *
     leave();
 }
 
-/// Begins a SHA-256 with a block of a key, each byte of which is changed by a mask (RFC 2104 section 2).
-static bool start_with_key(
-    const cryptort_library *library, digest_context *context, const uint8_t *key, uint8_t mask) {
-    uint8_t block[sha256_block_count];
-    for (int index = 0; index < sha256_block_count; index++) block[index] = key[index] ^ mask;
-    bool succeeded = library->digest_start(context, library->digests[cryptort_sha256], NULL) == 1
-        && library->digest_update(context, block, sizeof block) == 1;
-    explicit_bzero(block, sizeof block);
-    return succeeded;
-}
-
-/// Writes a HMAC-SHA-256 with a key of one block.
-///
-/// `HMAC_Init_ex` of OpenSSL 3 makes three contexts, which takes longer than the digest of a short input.
-static bool authenticate(
-    const cryptort_library *library, digest_context *context, const uint8_t *key, cryptort_bytes input,
-    uint8_t *output) {
-    uint8_t inner[sha256_count];
-    return start_with_key(library, context, key, inner_mask)
-        && (input.count == 0 || library->digest_update(context, input.start, input.count) == 1)
-        && library->digest_finish(context, inner, NULL) == 1 && start_with_key(library, context, key, outer_mask)
-        && library->digest_update(context, inner, sizeof inner) == 1
-        && library->digest_finish(context, output, NULL) == 1;
-}
-
 cryptort_result cryptort_hmac_sha256(
     const cryptort_library *library, cryptort_bytes key, cryptort_bytes input, uint8_t *output) {
     const digest_type *type = library->digests[cryptort_sha256];
     if (!type) return cryptort_unavailable;
+    if (key.count > INT_MAX) return cryptort_failed;
     enter();
-    // A key that is longer than a block is replaced by its digest, and a shorter one is followed by zeros.
-    uint8_t block[sha256_block_count] = {0};
-    bool is_long = key.count > sizeof block;
-    if (!is_long && key.count > 0) memcpy(block, key.start, key.count);
-    digest_context *context = library->digest_make();
-    bool succeeded = context && (!is_long || library->hash(key.start, key.count, block, NULL, type, NULL) == 1)
-        && authenticate(library, context, block, input, output);
-    if (context) library->digest_free(context);
-    explicit_bzero(block, sizeof block);
+    hmac_context *context = library->hmac_make();
+    // Without an address, the key of an earlier use would be taken.
+    bool succeeded = context && library->hmac_start(context, key.count ? key.start : output, (int)key.count, type, NULL) == 1
+        && (input.count == 0 || library->hmac_update(context, input.start, input.count) == 1)
+        && library->hmac_finish(context, output, NULL) == 1;
+    if (context) library->hmac_free(context);
     if (!succeeded) library->clear_errors();
     leave();
     return succeeded ? cryptort_success : cryptort_failed;
