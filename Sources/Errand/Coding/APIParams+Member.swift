@@ -23,6 +23,14 @@ extension APIParams.Member {
         }
     }
 
+    /// Whether no encoder strategy changes the value.
+    var isScalar: Bool {
+        switch self {
+        case .text: true
+        case .other(let value): JSONValue(scalar: value) != nil
+        }
+    }
+
     /// The value of a scalar that no encoder strategy changes.
     var onlyScalar: JSONValue {
         get throws {

@@ -147,28 +147,22 @@ extension APIParams {
         }
     }
 
-    /// Calls `body` with the name and the value of each member of ``tree(with:)``, in any order.
-    ///
-    /// Of the values in a single layer, only those are encoded that are no scalars, and no dictionary is made of the others.
+    /// Calls `body` with the name and the value of each member of ``tree(with:)``: sorted by name as they are sent, or in any
+    /// order if all of them are scalars, of which no two are written with one name.
     ///
     /// - Throws: What `body` throws, and `invalidRequest` if there are no names, or a value cannot be encoded.
     func forEachMember(
         with encoder: JSONEncoder,
         _ body: (String, JSONValue) throws(APIError) -> Void
     ) throws(APIError) {
-        var rest = self
-        if layers.count == 1, case .values(let values) = layers[0] {
-            var others: [String: Member] = [:]
-            for (name, value) in values {
-                if let scalar = value.scalar { try body(name, scalar) } else { others[name] = value }
-            }
-            guard !others.isEmpty else { return }
-            rest.layers = [.values(others)]
+        if layers.count == 1, case .values(let values) = layers[0], values.values.allSatisfy(\.isScalar) {
+            for (name, value) in values { if let scalar = value.scalar { try body(name, scalar) } }
+            return
         }
-        guard case .object(let members) = try rest.tree(with: encoder) else {
+        guard case .object(let members) = try tree(with: encoder) else {
             throw APIError(.invalidRequest, reason: "parameters without names cannot be signed")
         }
-        for (name, value) in members { try body(name, value) }
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) { try body(name, value) }
     }
 
     private static func merge(_ trees: [JSONValue]) throws(APIError) -> [String: JSONValue] {

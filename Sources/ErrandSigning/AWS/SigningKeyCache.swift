@@ -23,7 +23,7 @@ final class SigningKeyCache: Sendable {
     ) throws(SigningError) -> (scope: CredentialScope, key: [UInt8]) {
         let day = CredentialScope.day(of: date)
         let known = entry.withLock { $0 }
-        if let known, known.day == day, known.secret == secret {
+        if let known, known.day == day, known.secret.utf8.elementsEqual(secret.utf8) {
             return (CredentialScope(date, text: known.scope), known.key)
         }
         let scope = CredentialScope(date, region: signature.region, service: signature.service)

@@ -64,6 +64,26 @@ struct ParamSigningTests {
         #expect(body.contains(#""timestamp":1700000000"#))
     }
 
+    @Test(arguments: [
+        (["a": [2, 1], "a[]": 3] as APIParams, "a[]=2&a[]=1&a[]=3"),
+        (["a": ["b": 2] as APIParams, "a[b]": 1], "a[b]=2&a[b]=1"),
+    ])
+    func `Pairs of one name that several parameters have are signed in the order in which they are sent`(
+        _ params: APIParams,
+        _ pairs: String
+    ) async throws {
+        let signing = signing {
+            $0.nonce = nil
+            $0.timestamp = nil
+        }
+        let scene = scene(signing)
+        for _ in 0..<20 { try await scene.load("/goods", .get, params) }
+        let signature = try signing.signature(of: Array("\(pairs)\(secret)".utf8), secret: secret)
+        for request in scene.transport.requests {
+            #expect(request.url.query()?.removingPercentEncoding == "\(pairs)&sign=\(signature)")
+        }
+    }
+
     // MARK: Places
 
     @Test func `A signature in a header covers the parameters, which are sent as they are`() async throws {
