@@ -64,10 +64,13 @@ struct ParamSigningTests {
         #expect(body.contains(#""timestamp":1700000000"#))
     }
 
-    @Test(arguments: [
-        (["a": [2, 1], "a[]": 3] as APIParams, "a[]=2&a[]=1&a[]=3"),
+    /// Parameters of which several are written with one name, and their pairs.
+    private static let colliding: [(params: APIParams, pairs: String)] = [
+        (["a": [2, 1], "a[]": 3], "a[]=2&a[]=1&a[]=3"),
         (["a": ["b": 2] as APIParams, "a[b]": 1], "a[b]=2&a[b]=1"),
-    ])
+    ]
+
+    @Test(arguments: colliding)
     func `Pairs of one name that several parameters have are signed in the order in which they are sent`(
         _ params: APIParams,
         _ pairs: String
