@@ -25,6 +25,8 @@ struct SealingScene: Sendable {
         exchange = SampleExchange(server)
         var sealing = TrafficSealing(cipher: cipher, keyExchange: exchange, expiredCodes: [4011])
         sealing.encoding = isBase64 ? .base64 : .binary
+        // A test may wait longer than the default of a minute for a thread of a busy machine.
+        sealing.exchangeTimeout = .seconds(600)
         change(&sealing)
         self.sealing = sealing
         transport = server.transport(before)
