@@ -37,7 +37,7 @@ extension Collection where Element == UInt8 {
 
 extension UInt8 {
     /// Whether the byte never needs encoding in a URL (RFC 3986 section 2.3).
-    var isUnreserved: Bool {
+    @inlinable package var isUnreserved: Bool {
         switch self {
         case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
         default: isASCIIAlphanumeric

@@ -1,13 +1,13 @@
 /// Classes of ASCII characters, tested on bytes.
 extension UInt8 {
     /// Whether the byte is a digit.
-    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+    @inlinable package var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
     /// Whether the byte is a letter.
-    var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+    @inlinable package var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 
     /// Whether the byte is a letter or a digit.
-    var isASCIIAlphanumeric: Bool { isASCIILetter || isASCIIDigit }
+    @inlinable package var isASCIIAlphanumeric: Bool { isASCIILetter || isASCIIDigit }
 
     /// Whether the byte is a control character.
     var isASCIIControl: Bool { self < 0x20 || self == 0x7F }
@@ -24,7 +24,7 @@ extension UInt8 {
     private static let tokenPunctuation = Array("!#$%&'*+-.^_`|~".utf8)
 
     /// The value of a hexadecimal digit, in either case; `nil` for any other byte.
-    var hexDigitValue: UInt8? {
+    @inlinable package var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
         case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
@@ -34,7 +34,7 @@ extension UInt8 {
     }
 
     /// The lower case of a letter; any other byte unchanged.
-    var asciiLowercased: UInt8 {
+    @inlinable package var asciiLowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }

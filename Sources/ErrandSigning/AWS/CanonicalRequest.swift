@@ -1,3 +1,5 @@
+import Errand
+
 /// How a path is written in a canonical request.
 struct CanonicalPath {
     /// Whether dot segments and empty segments are removed, as all services but S3 do.
@@ -30,7 +32,7 @@ struct CanonicalPath {
         guard path.first == slash else { return false }
         var last: UInt8?
         for byte in path {
-            guard byte == slash || byte.isUnreservedInURI else { return false }
+            guard byte == slash || byte.isUnreserved else { return false }
             // A segment that is empty or begins with a dot.
             if isNormalized, last == slash, byte == slash || byte == dot { return false }
             last = byte

@@ -1,3 +1,4 @@
+import Errand
 import Foundation
 
 /// The parts of a request that AWS Signature Version 4 signs, as they are sent.

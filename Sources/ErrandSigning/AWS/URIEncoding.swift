@@ -1,10 +1,12 @@
+import Errand
+
 /// The percent-encoding of AWS Signature Version 4: all bytes but the unreserved ones of RFC 3986 section 2.3.
 enum URIEncoding {
     private static let digits = StaticString("0123456789ABCDEF")
 
     /// Appends the encoded form of a byte.
     static func append(_ byte: UInt8, to output: inout [UInt8]) {
-        guard !byte.isUnreservedInURI else { return output.append(byte) }
+        guard !byte.isUnreserved else { return output.append(byte) }
         output.append(UInt8(ascii: "%"))
         output.append(digits.utf8Start[Int(byte >> 4)])
         output.append(digits.utf8Start[Int(byte & 15)])
@@ -48,32 +50,7 @@ enum URIEncoding {
 extension Collection<UInt8> {
     /// The byte whose two hexadecimal digits the collection begins with; `nil` if it begins otherwise.
     fileprivate var hexPair: UInt8? {
-        guard let high = first?.hexValue, let low = dropFirst().first?.hexValue else { return nil }
+        guard let high = first?.hexDigitValue, let low = dropFirst().first?.hexDigitValue else { return nil }
         return high << 4 | low
-    }
-}
-
-extension UInt8 {
-    /// Whether the byte is a letter, a digit or one of `-._~`.
-    var isUnreservedInURI: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
-
-    /// The letter in lower case; other bytes unchanged.
-    var asciiLowercased: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
-
-    fileprivate var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }
