@@ -134,7 +134,7 @@ struct KeyExchangeLimitTests {
             }
             return try await group.reduce(into: 0) { count, _ in count += 1 }
         }
-        while scene.proxy.sharedLoadCount < 10 { await Task.yield() }
+        await suspend(while: scene.proxy.sharedLoadCount < 10)
         await gate.open()
         #expect(try await values == 10)
         #expect(scene.transport.requests.count == 2)

@@ -126,7 +126,7 @@ struct KeyExchangeTests {
         scene.server.expireKeys()
         async let late = APIRequest<String>("/a", headers: ["X-Late": "1"], proxy: proxy).value()
         await holding.waitForRequests(1)
-        while !isHeld.isTaken { await Task.yield() }
+        await suspend(while: !isHeld.isTaken)
         _ = try await scene.send("second")
         #expect(scene.exchange.calls == 2)
         await gate.open()
@@ -148,7 +148,7 @@ struct KeyExchangeTests {
         scene.server.expireKeys()
         let request = await APIRequest<String>("/a", proxy: proxy)
         let late = Task { try await request.value() }
-        while !isHeld.isTaken { await Task.yield() }
+        await suspend(while: !isHeld.isTaken)
         scene.exchange.fail(with: SampleExchange.Refused())
         #expect(await scene.failure()?.type == .security)
         await gate.open()

@@ -1,6 +1,8 @@
 import Errand
 import ErrandTesting
 import Foundation
+import TestSupport
+import Testing
 
 @testable import ErrandSigning
 
@@ -67,6 +69,6 @@ struct SealingScene: Sendable {
 
     /// Waits until this many loads wait for the running exchange.
     func waitForWaiters(_ count: Int) async {
-        while session?.waiterCount != count { await Task.yield() }
+        await suspend(while: session?.waiterCount != count)
     }
 }

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -88,7 +89,7 @@ struct DelegateTests {
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))
         request.customProgress = true
         request.loadData()
-        while screen.progress.isEmpty { await Task.yield() }
+        await suspend(while: screen.progress.isEmpty)
         #expect(screen.progress.last?.fractionCompleted == 0.5)
         gate.open()
         #expect(await screen.ending() == .success)
@@ -105,7 +106,7 @@ struct DelegateTests {
         let value = Task {
             try await request.value(params: ["q": "tea"]) { reports.append($0) }
         }
-        while reports.isEmpty { await Task.yield() }
+        await suspend(while: reports.isEmpty)
         #expect(reports.last?.fractionCompleted == 0.5)
         #expect(request.progress == reports.last)
         gate.open()

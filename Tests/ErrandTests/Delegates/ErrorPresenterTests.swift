@@ -1,5 +1,6 @@
 import ErrandTesting
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -142,7 +143,7 @@ struct ErrorPresenterTests {
         )
         request.customRestartPolicy = .ignoreNew
         let value = Task { await request.outcome() }
-        while !request.isLoading { await Task.yield() }
+        await suspend(while: !request.isLoading)
         if isClosure { request.loadData { _ in } } else { request.loadData() }
         gate.open()
         #expect(await value.value == .server)
@@ -161,7 +162,7 @@ struct ErrorPresenterTests {
             if presenter.calls.count == 1 { request.loadAgain() } else { request.cancelAllRequests() }
         }
         request.loadData()
-        while presenter.calls.count < 2 { await Task.yield() }
+        await suspend(while: presenter.calls.count < 2)
         await request.waitUntilIdle()
         #expect(presenter.types == [.server, .server] && screen == nil)
     }
@@ -174,7 +175,7 @@ struct ErrorPresenterTests {
             proxy = request.proxy
             request.loadData()
         }
-        while !proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: !proxy.activeRequests.isEmpty)
         await sentinel(proxy)
         #expect(failing.requests.count == 1 && presenter.calls.isEmpty)
     }

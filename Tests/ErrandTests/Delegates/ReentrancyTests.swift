@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -140,7 +141,7 @@ struct ReentrancyTests {
     /// Waits until no load runs.
     func settle() async {
         for _ in 0..<3 {
-            while !proxy.activeRequests.isEmpty { await Task.yield() }
+            await suspend(while: !proxy.activeRequests.isEmpty)
             await request?.waitUntilIdle()
             await another.waitUntilIdle()
             await sentinel(proxy)

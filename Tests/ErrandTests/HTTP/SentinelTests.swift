@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -72,7 +73,7 @@ struct SentinelTests {
         await transport.waitForRequests(1)
         // It waits in the queue, and its URL is refused after that.
         let plain = Task { try await proxy.send(HTTPRequest(.get, Self.url)) }
-        while proxy.activeRequests.count < 2 { await Task.yield() }
+        await suspend(while: proxy.activeRequests.count < 2)
         #expect(Set(proxy.activeRequests.map(\.path)) == ["https://shop.test/api", "/secrets"])
         for value in [proxy.activeRequests, proxy, list] as [Any] {
             #expect(!finds(Self.secret, in: value))

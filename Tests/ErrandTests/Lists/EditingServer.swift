@@ -1,5 +1,7 @@
 import ErrandTesting
 import Foundation
+import TestSupport
+import Testing
 
 @testable import Errand
 
@@ -115,9 +117,7 @@ final class Entries: PageAPIRequest<PageModel<Entry>>, APIManager {
 
     /// Waits until no page is loading.
     func settle() async {
-        while isLoading || [refreshState, appendState, prependState].contains(where: \.isLoading) {
-            await Task.yield()
-        }
+        await suspend(while: isLoading || [refreshState, appendState, prependState].contains(where: \.isLoading))
     }
 }
 

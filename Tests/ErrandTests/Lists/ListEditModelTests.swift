@@ -88,7 +88,7 @@ struct ListEditModelTests {
             } else {
                 _ = Bool.random(using: &random) ? list.loadNextPage() : list.loadPreviousPage()
             }
-            while list.isLoading, server.queries.count == count { await Task.yield() }
+            await suspend(while: list.isLoading && server.queries.count == count)
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 guard edit() else { return false }
             }

@@ -2,6 +2,7 @@ import ErrandTesting
 import Foundation
 import Observation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -191,7 +192,7 @@ struct ListEditTests {
             let recorder = EventRecorder()
             list.proxy.monitors = [recorder]
             let id = list.loadNextPage(indicator: indicator)
-            while server.queries.count == requests { await Task.yield() }
+            await suspend(while: server.queries.count == requests)
             server.entries.remove(at: 0)
             try list.remove(at: 0)
             #expect(list.loadNextPage() == id)
@@ -215,7 +216,7 @@ struct ListEditTests {
         let gate = Latch()
         server.gate = gate
         list.loadNextPage()
-        while server.queries.count == 1 { await Task.yield() }
+        await suspend(while: server.queries.count == 1)
         try list.remove(at: 0, onServer: true)
         server.gate = nil
         gate.open()
@@ -229,7 +230,7 @@ struct ListEditTests {
             let (gate, requests) = (Latch(), server.queries.count)
             (server.gate, server.answersEarly) = (gate, true)
             load(list)
-            while server.queries.count == requests { await Task.yield() }
+            await suspend(while: server.queries.count == requests)
             let removed = server.entries.removeFirst()
             #expect(try list.remove(id: removed.id))
             server.entries[0].version += 1
@@ -263,7 +264,7 @@ struct ListEditTests {
         let gate = Latch()
         (server.gate, server.answersEarly) = (gate, true)
         list.loadNextPage()
-        while server.queries.count == 2 { await Task.yield() }
+        await suspend(while: server.queries.count == 2)
         server.entries.removeFirst()
         try list.remove(at: 0)
         server.insert(at: 5)
@@ -358,7 +359,7 @@ struct ListEditTests {
         var lists = [Entries(proxy: list.proxy)]
         let isReleased = { [weak list = lists[0]] in list == nil }
         lists[0].reload()
-        while server.queries.isEmpty { await Task.yield() }
+        await suspend(while: server.queries.isEmpty)
         lists = []
         #expect(isReleased())
         gate.open()

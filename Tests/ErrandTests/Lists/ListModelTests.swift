@@ -129,9 +129,7 @@ struct ListModelTests {
             model.settle(server.numbers, failure: failure)
             while let id = list.loads.last { _ = await list.ending(of: id) }
             // A cancelled load still ends.
-            while [list.refreshState, list.appendState, list.prependState].contains(where: \.isLoading) {
-                await Task.yield()
-            }
+            await suspend(while: [list.refreshState, list.appendState, list.prependState].contains(where: \.isLoading))
             server.expect(failure: nil)
         }
 

@@ -1,5 +1,6 @@
 import ErrandTesting
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -186,7 +187,7 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
 
     func settle() async {
         for _ in 0..<3 {
-            while !proxy.activeRequests.isEmpty { await Task.yield() }
+            await suspend(while: !proxy.activeRequests.isEmpty)
             await list.waitUntilIdle()
             await sentinel(proxy)
         }

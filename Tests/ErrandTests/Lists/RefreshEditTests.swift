@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -123,13 +124,13 @@ struct RefreshEditTests {
         defer { second.open() }
         server.gate = first
         list.reload()
-        while server.queries.count == 1 { await Task.yield() }
+        await suspend(while: server.queries.count == 1)
         await clock.waitForSleepers()
         clock.advance(by: .seconds(6))
         try edit(.remove)
         server.gate = second
         first.open()
-        while server.queries.count == 2 { await Task.yield() }
+        await suspend(while: server.queries.count == 2)
         await clock.waitForSleepers()
         clock.advance(by: .seconds(3))
         #expect(list.isLoading)
@@ -146,11 +147,11 @@ struct RefreshEditTests {
         let (gate, otherGate) = (Latch(), Latch())
         (server.gate, server.answersEarly) = (gate, true)
         edited.loadNextPage()
-        while server.queries.count == 1 { await Task.yield() }
+        await suspend(while: server.queries.count == 1)
         server.gate = otherGate
         other.startOffset = 2
         other.reload()
-        while server.queries.count == 2 { await Task.yield() }
+        await suspend(while: server.queries.count == 2)
         server.entries.removeFirst()
         try edited.remove(at: 0)
         server.gate = nil
@@ -169,7 +170,7 @@ struct RefreshEditTests {
         let gate = Latch()
         (server.gate, server.answersEarly) = (gate, true)
         list.loadNextPage()
-        while server.queries.count == 1 { await Task.yield() }
+        await suspend(while: server.queries.count == 1)
         server.entries.removeFirst()
         try list.remove(at: 0)
         list.customStrategy = .offset(limit: 0)

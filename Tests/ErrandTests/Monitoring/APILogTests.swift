@@ -2,6 +2,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -122,7 +123,7 @@ struct APILogTests {
         proxy.monitors = [log()]
         _ = try await proxy.send(HTTPRequest(.get, URL("http://shop.test/yes?token=s3cret")))
         _ = try await proxy.send(HTTPRequest(.put, URL("http://shop.test/no")))
-        while lines.all.count < 2 { await Task.yield() }
+        await suspend(while: lines.all.count < 2)
         let shown = lines.all.map { $0.replacing(/\d+\.\d m?s/, with: "t") }
         #expect(
             shown == [

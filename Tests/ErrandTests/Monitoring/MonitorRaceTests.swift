@@ -57,7 +57,7 @@ struct MonitorRaceTests {
         let lives = RandomLives([recorder])
         holder.withLock { $0 = lives.proxy }
         await lives.run()
-        while recorder.ended < lives.begun + 100 || !lives.proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: recorder.ended < lives.begun + 100 || !lives.proxy.activeRequests.isEmpty)
         holder.withLock { $0 = nil }
         #expect(recorder.violations.isEmpty, "\(recorder.violations.prefix(3))")
     }
@@ -150,7 +150,7 @@ struct MonitorRaceTests {
         requests.removeLast(Self.batch / 10)
         if Int.random(in: 0..<4) == 0 { proxy.logout() }
         for task in cancelling { await task.value }
-        while !proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: !proxy.activeRequests.isEmpty)
         withExtendedLifetime(requests) {}
     }
 

@@ -173,9 +173,9 @@ struct MonitorTests {
         }
         let requests = [request(proxy), request(proxy)]
         let first = requests[0].loadData()
-        while account.logins == 0 { await Task.yield() }
+        await suspend(while: account.logins == 0)
         let second = requests[1].loadData()
-        while proxy.defaultService?.login.waiterCount != 2 { await Task.yield() }
+        await suspend(while: proxy.defaultService?.login.waiterCount != 2)
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success])
         let replay = ["waiting login", "renewed login", "again", "made", "answered 200", "success"]
@@ -207,7 +207,7 @@ struct MonitorTests {
         }
         let goods = request(proxy)
         goods.loadData()
-        while network.observerCount == 0 { await Task.yield() }
+        await suspend(while: network.observerCount == 0)
         network.report(.reachable)
         #expect(await screen.ending() == .success)
         let wait = ["made", "failed noNetwork", "waiting network", "again"]
@@ -278,7 +278,7 @@ struct MonitorTests {
         let first = requests[0].loadData()
         await transport.waitForRequests()
         let others = requests.dropFirst().map { $0.loadData() }
-        while proxy.sharedLoadCount < 3 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 3)
         proxy.cancelRequest(first)
         gate.open()
         #expect(await screen.endings(of: requests) == [.cancel, .success, .success])
@@ -297,9 +297,9 @@ struct MonitorTests {
         blocker.loadData()
         let requests = (0..<2).map { _ in request(proxy) { $0.customCoalescesIdentical = true } }
         let first = requests[0].loadData()
-        while proxy.queuedCount < 1 { await Task.yield() }
+        await suspend(while: proxy.queuedCount < 1)
         let second = requests[1].loadData()
-        while proxy.sharedLoadCount < 2 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 2)
         gate.open()
         #expect(await screen.endings(of: [blocker] + requests) == [.success, .success, .success])
         expect(["began", "queued", "started", "made", "answered 200", "success"], of: first)

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -129,7 +130,7 @@ struct DeadlineTests {
             request.loadData()
             return request
         }
-        while proxy.sharedLoadCount < count || proxy.queuedCount < 1 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < count || proxy.queuedCount < 1)
         clock.advance(by: .seconds(100))
         gates["slow"]?.open()
         #expect(await screen.ending() == .success)

@@ -71,7 +71,7 @@ struct DownloadEndingTests {
         let witness = DownloadScene.Witness(folder)
         (request.delegate, request.customProgress) = (screen, true)
         request.loadData(indicator: witness)
-        if kind == nil { try await arrived.wait() } else { while screen.progress.isEmpty { await Task.yield() } }
+        if kind == nil { try await arrived.wait() } else { await suspend(while: screen.progress.isEmpty) }
         let work = request.proxy.context.loads.tasks.first
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
@@ -105,7 +105,7 @@ struct DownloadEndingTests {
                 instant.wait()
                 proxy.cancelRequest(id)
             }.start()
-            while witness.seen.isEmpty { await Task.yield() }
+            await suspend(while: witness.seen.isEmpty)
             if request.response != nil { (text, successes) = (body, successes + 1) }
             #expect(witness.seen == [["cookies.txt": text]])
         }

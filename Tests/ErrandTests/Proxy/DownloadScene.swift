@@ -2,6 +2,8 @@ import ErrandTesting
 import FixtureServer
 import Foundation
 import Synchronization
+import TestSupport
+import Testing
 
 @testable import Errand
 
@@ -54,7 +56,7 @@ import Synchronization
     func cancel(at instant: Instant, _ manner: Manner) async {
         if instant.isOnMainActor { onMainActor(instant) { [weak self] in self?.cancel(manner) } }
         begin(manner)
-        while !instant.isOnMainActor, !checkpoint.isReached, screen.events.isEmpty { await Task.yield() }
+        await suspend(while: !instant.isOnMainActor && !checkpoint.isReached && screen.events.isEmpty)
         if instant == .delivering {
             checkpoint.release()
             // Without a yield, because the delivery waits for the main actor.
@@ -115,7 +117,7 @@ import Synchronization
 
     private func ending(_ manner: Manner) async {
         _ = await caller?.value
-        while witness.seen.isEmpty { await Task.yield() }
+        await suspend(while: witness.seen.isEmpty)
     }
 
     /// Records the contents of the folder when the load ends.

@@ -2,6 +2,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -29,7 +30,7 @@ struct JoinTests {
         let proxy = APIProxy(fake: transport)
         let requests = (0..<10).map { _ in request(proxy) }
         let ids = requests.map { $0.loadData() }
-        while proxy.sharedLoadCount < 10 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 10)
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 10))
         #expect(Set(ids).count == 10)
@@ -44,7 +45,7 @@ struct JoinTests {
         let (first, second) = (request(proxy), request(proxy))
         first.loadData()
         second.loadData()
-        while proxy.sharedLoadCount < 2 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 2)
         first.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
         gate.open()
@@ -67,7 +68,7 @@ struct JoinTests {
         let proxy = APIProxy(fake: transport)
         let requests = (0..<3).map { _ in request(proxy) }
         for request in requests { request.loadData() }
-        while proxy.sharedLoadCount < 3 || transport.requests.isEmpty { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 3 || transport.requests.isEmpty)
         proxy.cancelAllRequests()
         #expect(await screen.endings(of: requests) == [.cancel, .cancel, .cancel])
         try? await hearsCancel.wait()
@@ -102,7 +103,7 @@ struct JoinTests {
         requests[3].customService = proxy.defaultService
         requests[3].customService?.limits.bodyBytes = 9_000
         for request in requests { request.loadData() }
-        while proxy.sharedLoadCount < 4 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 4)
         #expect(proxy.exchangeCount == 4)
         gate.open()
         let endings = await screen.endings(of: requests)
@@ -118,7 +119,7 @@ struct JoinTests {
         // The first half of a logout.
         proxy.defaultService?.login.startNewSession()
         next.loadData()
-        while proxy.sharedLoadCount < 2 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 2)
         #expect(proxy.exchangeCount == 2)
         gate.open()
         #expect(await screen.endings(2) == [.success, .success])
@@ -132,7 +133,7 @@ struct JoinTests {
         let proxy = APIProxy(fake: transport)
         let requests = (0..<4).map { _ in request(proxy) }
         for request in requests { request.loadData() }
-        while proxy.sharedLoadCount < 4 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 4)
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.transport), count: 4))
         #expect(transport.requests.count == 1)

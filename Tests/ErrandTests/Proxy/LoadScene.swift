@@ -2,6 +2,8 @@ import ErrandTesting
 import FixtureServer
 import Foundation
 import Synchronization
+import TestSupport
+import Testing
 
 @testable import Errand
 
@@ -64,7 +66,7 @@ import Synchronization
         if manner == .ofTask {
             let count = proxy.activeRequests.count
             caller = Task { await request.outcome() }
-            while proxy.activeRequests.count == count { await Task.yield() }
+            await suspend(while: proxy.activeRequests.count == count)
         } else {
             request.loadData(indicator: indicator)
         }
@@ -82,7 +84,7 @@ import Synchronization
 
     private func reachPoint() async {
         switch point {
-        case .queued: while proxy.queuedCount < 1 { await Task.yield() }
+        case .queued: await suspend(while: proxy.queuedCount < 1)
         case .waitingToStart: await relogin(waiters: 2)
         case .joined, .sending, .insideBody: await arrival(1)
         case .redirected: await arrival(2)
@@ -102,11 +104,11 @@ import Synchronization
     }
 
     private func arrival(_ count: Int) async {
-        while arrivals < count { await Task.yield() }
+        await suspend(while: arrivals < count)
     }
 
     private func relogin(waiters: Int) async {
-        while account.logins < 1 || proxy.defaultService?.login.waiterCount != waiters { await Task.yield() }
+        await suspend(while: account.logins < 1 || proxy.defaultService?.login.waiterCount != waiters)
     }
 
     /// Cancels the load, and releases the blocking one.
@@ -146,7 +148,7 @@ import Synchronization
         network.report(.reachable)
         clock.advance(by: .seconds(1_000))
         await sentinel(proxy)
-        while clock.sleepers > 0 { await Task.yield() }
+        await suspend(while: clock.sleepers > 0)
     }
 }
 

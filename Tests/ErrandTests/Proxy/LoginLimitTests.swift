@@ -113,7 +113,7 @@ struct LoginLimitTests {
             return request
         }
         requests[0].loadData()
-        while proxy.queuedCount == 0 { await Task.yield() }
+        await suspend(while: proxy.queuedCount == 0)
         #expect(await requests[1].outcome() == nil)
         #expect(requests[0].isLoading)
         gate.open()

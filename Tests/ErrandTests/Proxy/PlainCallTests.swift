@@ -2,6 +2,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -33,7 +34,7 @@ struct PlainCallTests {
         let call = Task {
             try await proxy.send(HTTPRequest(.get, URL("http://shop.test/"))) { _ in heard.withLock { $0 += 1 } }
         }
-        while transport.handler.withLock({ $0 == nil }) { await Task.yield() }
+        await suspend(while: transport.handler.withLock({ $0 == nil }))
         transport.report()
         proxy.cancelAllRequests()
         await #expect(throws: APIError.self) { try await call.value }

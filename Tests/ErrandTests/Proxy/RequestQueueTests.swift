@@ -2,6 +2,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -64,7 +65,7 @@ struct RequestQueueTests {
         ]
         for (path, priority) in line {
             requests.append(load(path, proxy, priority))
-            while proxy.queuedCount < requests.count - 1 { await Task.yield() }
+            await suspend(while: proxy.queuedCount < requests.count - 1)
         }
         gate.open()
         _ = await screen.endings(of: requests)
@@ -79,7 +80,7 @@ struct RequestQueueTests {
         let first = load("/a", proxy)
         await transport.waitForRequests(1)
         let second = load("/b", proxy)
-        while proxy.queuedCount < 1 { await Task.yield() }
+        await suspend(while: proxy.queuedCount < 1)
         let elsewhere = GoodsRequest(delegate: screen, proxy: proxy)
         elsewhere.customService = other
         elsewhere.loadData()
@@ -88,7 +89,7 @@ struct RequestQueueTests {
         let last = GoodsRequest(delegate: screen, proxy: proxy)
         last.customService = third
         last.loadData()
-        while proxy.queuedCount < 2 { await Task.yield() }
+        await suspend(while: proxy.queuedCount < 2)
         gate.open()
         #expect(await screen.endings(4) == Array(repeating: .success, count: 4))
         #expect([first, second, elsewhere, last].allSatisfy { !$0.isLoading })
@@ -100,9 +101,9 @@ struct RequestQueueTests {
         let first = load("/first", proxy)
         await transport.waitForRequests(1)
         let queued = load("/queued", proxy)
-        while proxy.queuedCount < 1 { await Task.yield() }
+        await suspend(while: proxy.queuedCount < 1)
         let last = load("/last", proxy)
-        while proxy.queuedCount < 2 { await Task.yield() }
+        await suspend(while: proxy.queuedCount < 2)
         queued.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
         gate.open()
@@ -138,7 +139,7 @@ struct RequestQueueTests {
         let first = Task(priority: .background) { load("/first", proxy) }
         await transport.waitForRequests(1)
         let second = Task(priority: .high) { load("/second", proxy) }
-        while proxy.queuedCount < 1 { await Task.yield() }
+        await suspend(while: proxy.queuedCount < 1)
         gate.open()
         #expect(await screen.endings(2) == [.success, .success])
         #expect(priorities.withLock { $0 } == [.background, .high])
@@ -151,7 +152,7 @@ struct RequestQueueTests {
         let first = load("/first", proxy)
         await transport.waitForRequests(1)
         let call = Task { try await proxy.send(HTTPRequest(.get, URL("http://shop.test/plain"))) }
-        while proxy.queuedCount < 1 { await Task.yield() }
+        await suspend(while: proxy.queuedCount < 1)
         call.cancel()
         await #expect(throws: APIError.self) { try await call.value }
         #expect(transport.requests.count == 1)

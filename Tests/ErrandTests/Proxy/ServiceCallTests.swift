@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -228,7 +229,7 @@ struct ServiceCallTests: SessionScene {
             await clock.waitForSleepers(2)
             clock.advance(by: .seconds(10))
             #expect(await #expect(throws: APIError.self) { try await call.value }?.type == .timeout)
-            while clock.sleepers > 0 { await Task.yield() }
+            await suspend(while: clock.sleepers > 0)
         }
         #expect(transport.requests.count == 2)
     }

@@ -2,6 +2,7 @@ import ErrandTesting
 import FixtureServer
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -127,9 +128,8 @@ struct APIRequestTests {
         #expect(proxy.activeRequests.map(\.id) == [id])
         // The timeout of the relogin sleeps on the same clock.
         let skipping = Task { [transport] in
-            while !Task.isCancelled {
+            await suspend(while: !Task.isCancelled) {
                 if transport.requests.count == 2 { clock.advance(by: .seconds(1)) }
-                await Task.yield()
             }
         }
         defer { skipping.cancel() }
@@ -171,7 +171,7 @@ struct APIRequestTests {
             APIRequest<[Goods]>("/goods", options: options, delegate: screen, proxy: proxy)
         }
         for request in requests { request.loadData() }
-        while proxy.sharedLoadCount < 2 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 2)
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success])
         #expect(transport.requests.count == 1)

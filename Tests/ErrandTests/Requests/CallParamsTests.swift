@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -72,9 +73,8 @@ struct CallParamsTests {
         request.loadData(params: ["text": "pen"])
         // The timeout of the relogin sleeps on the same clock.
         let skipping = Task { [transport] in
-            while !Task.isCancelled {
+            await suspend(while: !Task.isCancelled) {
                 if transport.requests.count == 2 { clock.advance(by: .seconds(1)) }
-                await Task.yield()
             }
         }
         defer { skipping.cancel() }
@@ -99,7 +99,7 @@ extension GoodsRequest {
         let kept = self
         Task { @MainActor in
             kept.loadData(params: params)
-            while kept.isLoading { await Task.yield() }
+            await suspend(while: kept.isLoading)
         }
     }
 }

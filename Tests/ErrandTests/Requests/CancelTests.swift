@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -117,11 +118,11 @@ struct CancelTests {
         let proxy = gatedProxy()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         let byID = Task { await request.outcome() }
-        while proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: proxy.activeRequests.isEmpty)
         proxy.cancelAllRequests()
         #expect(await byID.value == .cancelled)
         let byTask = Task { await request.outcome() }
-        while proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: proxy.activeRequests.isEmpty)
         byTask.cancel()
         #expect(await byTask.value == .cancelled)
         #expect(screen.events.isEmpty)

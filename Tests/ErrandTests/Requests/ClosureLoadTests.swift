@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -15,7 +16,7 @@ struct ClosureLoadTests {
         private(set) var values: [Value] = []
         func put(_ value: Value) { values.append(value) }
         func wait(for count: Int = 1) async {
-            while values.count < count { await Task.yield() }
+            await suspend(while: values.count < count)
         }
     }
 

@@ -1,5 +1,6 @@
 import ErrandTesting
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -124,7 +125,7 @@ struct GroupErrorTests {
         let batch = APIBatch()
         batch.add(request)
         batch.start()
-        while request.waiters.isEmpty { await Task.yield() }
+        await suspend(while: request.waiters.isEmpty)
         server.later.open()
         try? await batch.run()
         #expect(batch.result?.error?.type == .http)
@@ -135,11 +136,11 @@ struct GroupErrorTests {
         let request = server.goods("/later/fail/1")
         request.customRestartPolicy = .ignoreNew
         let call = Task { await request.outcome() }
-        while request.waiters.isEmpty { await Task.yield() }
+        await suspend(while: request.waiters.isEmpty)
         let batch = APIBatch()
         batch.add(request)
         batch.start()
-        while request.waiters.count < 2 { await Task.yield() }
+        await suspend(while: request.waiters.count < 2)
         server.later.open()
         try? await batch.run()
         #expect(await call.value == .http && batch.result?.error?.type == .http)

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -41,7 +42,7 @@ struct LifetimeTests {
         #expect(released == nil)
         #expect(proxy.activeRequests.count == 1)
         gate.open()
-        while !proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: !proxy.activeRequests.isEmpty)
         #expect(transport.requests.count == 1)
         #expect(indicator.isBalanced)
         #expect(screen.events.isEmpty)
@@ -55,7 +56,7 @@ struct LifetimeTests {
             released = request
             return try await request.value()
         }
-        while proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: proxy.activeRequests.isEmpty)
         #expect(released != nil)
         gate.open()
         #expect(try await task.value.isEmpty)
@@ -70,7 +71,7 @@ struct LifetimeTests {
         screen = nil
         #expect(request.delegate == nil)
         gate.open()
-        while request.isLoading { await Task.yield() }
+        await suspend(while: request.isLoading)
         #expect(indicator.isBalanced)
         #expect(request.response?.isEmpty == true)
     }

@@ -56,7 +56,7 @@ struct ProgressTests {
             MainActor.assumeIsolated { changes += 1 }
         }
         let value = Task { try await request.value { reports.append($0) } }
-        while reports.isEmpty { await Task.yield() }
+        await suspend(while: reports.isEmpty)
         #expect(changes == 1 && request.progress?.completedBytes == 5 && request.progress?.totalBytes == 10)
         gate.open()
         #expect(try await value.value == Data("firstother".utf8))
@@ -81,7 +81,7 @@ struct ProgressTests {
             MainActor.assumeIsolated { changes += 1 }
         }
         let value = Task { try await request.value { reports.append($0) } }
-        while reports.last?.fractionCompleted != 1 { await Task.yield() }
+        await suspend(while: reports.last?.fractionCompleted != 1)
         #expect(changes == 1 && request.progress == reports.last)
         gate.open()
         try await value.value

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -77,7 +78,7 @@ struct ReleaseFaultTests {
                 let (gate, screen) = (Latch(), Screen())
                 let proxy = Self.gatedProxy(gate)
                 await Self.perform(release, proxy, screen, gate)
-                while !proxy.activeRequests.isEmpty { await Task.yield() }
+                await suspend(while: !proxy.activeRequests.isEmpty)
             }
         }
         #expect(Self.faults(in: result).isEmpty)
@@ -108,7 +109,7 @@ struct ReleaseFaultTests {
         let (gate, screen) = (Latch(), Screen())
         let proxy = Self.gatedProxy(gate)
         let call = Task { try await GoodsRequest(delegate: screen, proxy: proxy).value() }
-        while proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: proxy.activeRequests.isEmpty)
         await sentinel(proxy)
         #expect(proxy.activeRequests.count == 1)
         gate.open()
@@ -122,7 +123,7 @@ struct ReleaseFaultTests {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { @MainActor in
             let (proxy, screen) = (Self.gatedProxy(Latch()), Screen())
             let call = Task { try await GoodsRequest(delegate: screen, proxy: proxy).value() }
-            while proxy.activeRequests.isEmpty { await Task.yield() }
+            await suspend(while: proxy.activeRequests.isEmpty)
             call.cancel()
             await #expect(throws: APIError.self) { try await call.value }
         }

@@ -3,6 +3,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -49,7 +50,7 @@ struct ReleaseTests {
                 for (isQueued, joins) in [(false, false), (true, false), (false, true)] {
                     let released = Counter()
                     await Self.end(manner, isQueued: isQueued, joins: joins, released)
-                    while released.count < 2 { await Task.yield() }
+                    await suspend(while: released.count < 2)
                 }
             }
         }
@@ -71,7 +72,7 @@ struct ReleaseTests {
         screen.params = ["last": asking(proxy, released)]
         let id = request?.loadData(indicator: Indicator(asking(proxy, released)))
         screen.params = nil
-        if joins { while proxy.sharedLoadCount == 0 { await Task.yield() } }
+        if joins { await suspend(while: proxy.sharedLoadCount == 0) }
         #expect(proxy.queuedCount == (isQueued ? 1 : 0))
         switch manner {
         case .answer: latch.open()
@@ -82,7 +83,7 @@ struct ReleaseTests {
         case .logout: proxy.logout()
         }
         latch.open()
-        while !proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: !proxy.activeRequests.isEmpty)
         withExtendedLifetime((blocker, request)) {}
     }
 
@@ -118,7 +119,7 @@ struct ReleaseTests {
                 await load()
                 await sentinel(proxy)
                 await replace()
-                while released.count == number { await Task.yield() }
+                await suspend(while: released.count == number)
             }
         }
     }

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -75,7 +76,7 @@ struct RestartTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.customRestartPolicy = .ignoreNew
         let caller = Task { try await request.value() }
-        while !request.isLoading { await Task.yield() }
+        await suspend(while: !request.isLoading)
         let running = try #require(proxy.activeRequests.first?.id)
         #expect(request.loadData() == running)
         gates[0].open()
@@ -130,9 +131,9 @@ struct RestartTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.customRestartPolicy = .concurrent
         request.loadData()
-        while (proxy.context.transport as? ScriptedTransport)?.requests.count != 1 { await Task.yield() }
+        await suspend(while: (proxy.context.transport as? ScriptedTransport)?.requests.count != 1)
         request.loadData()
-        while (proxy.context.transport as? ScriptedTransport)?.requests.count != 2 { await Task.yield() }
+        await suspend(while: (proxy.context.transport as? ScriptedTransport)?.requests.count != 2)
         gates[1].open()
         #expect(await screen.ending() == .success)
         #expect(request.response?.first?.id == 2)

@@ -160,7 +160,7 @@ struct TransferHookTests {
         if mishap == .cancelOnTheWay { request?.cancelAllRequests() }
         // The file of a cancelled load is removed before its ending is delivered.
         if mishap != .release { _ = await screen.ending() }
-        while !proxy.activeRequests.isEmpty { await Task.yield() }
+        await suspend(while: !proxy.activeRequests.isEmpty)
         await sentinel(proxy)
         withExtendedLifetime(request) {}
     }

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -18,7 +19,7 @@ struct EarlyRenewalTests: SessionScene {
     }
 
     private func waitForWaiters(_ count: Int, _ proxy: APIProxy) async {
-        while proxy.defaultService?.login.waiterCount != count { await Task.yield() }
+        await suspend(while: proxy.defaultService?.login.waiterCount != count)
     }
 
     @Test func `Loads that begin when the date has come share one relogin, and are sent with the new login`() async {

@@ -2,6 +2,7 @@ import Dispatch
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -123,7 +124,7 @@ struct EnvironmentTests: SessionScene {
             _ = try await proxy.send(HTTPRequest(.post, URL("/plain-login")), to: service)
         }
         let first = load(proxy)
-        while account.logins == 0 { await Task.yield() }
+        await suspend(while: account.logins == 0)
         proxy.defaultService?.environment = .staging
         #expect(await screen.endings(of: [load(proxy)]) == [.success], "it does not wait for the other login")
         gate.open()
@@ -201,7 +202,7 @@ struct EnvironmentTests: SessionScene {
         let handler = Recorder()
         let proxy = inProduction(ScriptedTransport { _ in .status(401) }) { $0.reloginHandler = handler }
         let first = load(proxy)
-        while proxy.defaultService?.login.waiterCount != 1 { await Task.yield() }
+        await suspend(while: proxy.defaultService?.login.waiterCount != 1)
         proxy.defaultService?.environment = .staging
         handler.gate.open()
         #expect(await screen.endings(of: [first]) == [.failure(.loginExpired)])

@@ -72,7 +72,7 @@ struct ReloginLiveTests {
         let gate = Gate()
         let shop = try GuardedShop(kind, loginAnswer: refusal.answer.preceded(by: .pass(gate)), refusal.answer)
         let requests = (0..<20).map { _ in load(shop) }
-        while shop.proxy.defaultService?.login.waiterCount != 20 { await Task.yield() }
+        await suspend(while: shop.proxy.defaultService?.login.waiterCount != 20)
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 20))
         #expect(shop.logins.count == 1)
@@ -89,7 +89,7 @@ struct ReloginLiveTests {
         let gate = Gate()
         let shop = try GuardedShop(kind, loginAnswer: .status(200).preceded(by: .pass(gate)), refusal.answer)
         let requests = (0..<20).map { _ in load(shop) }
-        while shop.logins.isEmpty { await Task.yield() }
+        await suspend(while: shop.logins.isEmpty)
         shop.proxy.logout()
         shop.account.setToken("next")
         #expect(await screen.endings(of: requests) == Array(repeating: .cancel, count: 20))
@@ -133,7 +133,7 @@ struct ReloginLiveTests {
         screen.params = ["who": "leaves"]
         var leaving: GoodsRequest? = load(shop)
         weak let released = leaving
-        while shop.proxy.defaultService?.login.waiterCount != 1 { await Task.yield() }
+        await suspend(while: shop.proxy.defaultService?.login.waiterCount != 1)
         screen.params = ["who": "stays"]
         let staying = load(shop)
         leaving = nil

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -33,7 +34,7 @@ struct ReloginOverlapTests: SessionScene {
     }
 
     private func waiters(_ count: Int, _ proxy: APIProxy) async {
-        while proxy.defaultService?.login.waiterCount != count { await Task.yield() }
+        await suspend(while: proxy.defaultService?.login.waiterCount != count)
         await clock.waitForSleepers()
     }
 
@@ -44,7 +45,7 @@ struct ReloginOverlapTests: SessionScene {
         let proxy = proxy(accepting: "t2")
         let first = load(proxy)
         await waiters(1, proxy)
-        while account.logins == 0 { await Task.yield() }
+        await suspend(while: account.logins == 0)
         if endsByLogout { proxy.logout() } else { clock.advance(by: .seconds(60)) }
         #expect(await screen.ending() == (endsByLogout ? .cancel : .failure(.loginExpired)))
         let second = load(proxy)
@@ -52,7 +53,7 @@ struct ReloginOverlapTests: SessionScene {
         await sentinel(proxy)
         #expect(account.logins == 1, "the first has not returned")
         calls.endAll()
-        while account.logins == 1 { await Task.yield() }
+        await suspend(while: account.logins == 1)
         #expect(account.token == "t1", "what came late is there before the second begins")
         calls.endAll()
         #expect(await screen.ending() == .success)
@@ -65,7 +66,7 @@ struct ReloginOverlapTests: SessionScene {
         let proxy = proxy()
         var requests = [load(proxy)]
         await waiters(1, proxy)
-        while account.logins == 0 { await Task.yield() }
+        await suspend(while: account.logins == 0)
         for round in 1...3 {
             clock.advance(by: .seconds(60))
             #expect(await screen.ending() == .failure(.loginExpired))
@@ -94,10 +95,7 @@ struct ReloginOverlapTests: SessionScene {
             }
             for _ in 0..<Int.random(in: 0..<40, using: &random) { await Task.yield() }
         }
-        while requests.contains(where: \.isLoading) {
-            clock.advance(by: .seconds(60))
-            await Task.yield()
-        }
+        await suspend(while: requests.contains(where: \.isLoading)) { clock.advance(by: .seconds(60)) }
         await sentinel(proxy)
         #expect(screen.events.count == requests.count)
         #expect(calls.most <= 1)

@@ -2,6 +2,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -37,7 +38,7 @@ struct ReloginScopeTests: SessionScene {
         let blocker = inner(proxy, "/slow")
         blocker.customService = .sample()
         blocker.loadData()
-        while !transport.requests.contains(where: { $0.url.path.hasSuffix("slow") }) { await Task.yield() }
+        await suspend(while: !transport.requests.contains(where: { $0.url.path.hasSuffix("slow") }))
         return blocker
     }
 
@@ -51,7 +52,7 @@ struct ReloginScopeTests: SessionScene {
             // The load began before, in another task, and waits for this relogin.
             if way == .ignoringNew {
                 await Task.detached { @MainActor in _ = waiting.loadData() }.value
-                while proxy.defaultService?.login.waiterCount != 2 { await Task.yield() }
+                await suspend(while: proxy.defaultService?.login.waiterCount != 2)
             }
             let blocker = await fillQueue(of: proxy, transport)
             try await load(way, waiting, proxy)
@@ -64,7 +65,7 @@ struct ReloginScopeTests: SessionScene {
         let inner = transport.requests.first { $0.url.path.hasSuffix("inner") }
         #expect(inner?.headers["X-Token"] == "t0", "it was sent before the relogin ended")
         // The later load of `ignoringNew` is delivered as well.
-        while waiting.isLoading { await Task.yield() }
+        await suspend(while: waiting.isLoading)
     }
 
     private func load(_ way: Way, _ waiting: GoodsRequest, _ proxy: APIProxy) async throws {
@@ -122,7 +123,7 @@ struct ReloginScopeTests: SessionScene {
         )
         queued.customService?.reloginHandler = nil
         await Task.detached { @MainActor in _ = queued.loadData() }.value
-        while proxy.sharedLoadCount < 1 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 1)
         _ = try await request.value()
         queued.cancelAllRequests()
     }
@@ -137,12 +138,12 @@ struct ReloginScopeTests: SessionScene {
             inner.withLock { $0 = outcome }
         }
         let outer = load(proxy)
-        while proxy.defaultService?.login.waiterCount != 2 { await Task.yield() }
+        await suspend(while: proxy.defaultService?.login.waiterCount != 2)
         await clock.waitForSleepers()
         clock.advance(by: .seconds(60))
         #expect(await screen.ending() == .failure(.loginExpired))
         #expect(outer.error?.reason?.contains("isLoginRequest") == true)
-        while inner.withLock({ $0 }) != .loginExpired { await Task.yield() }
+        await suspend(while: inner.withLock({ $0 }) != .loginExpired)
         #expect(transport.requests.count == 1)
     }
 
@@ -189,7 +190,7 @@ struct ReloginScopeTests: SessionScene {
             while proxy.context.delivery.count < 1 { sched_yield() }
             gate.open()
             while proxy.context.delivery.count < 2 { sched_yield() }
-            while third.isLoading == false { await Task.yield() }
+            await suspend(while: third.isLoading == false)
         }
         let request = load(proxy)
         #expect(await screen.endings(2) == [.success, .success])

@@ -53,7 +53,7 @@ struct ReloginTests {
         let requests = (0..<5).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
         for request in requests { request.loadData() }
         // A load that is sent after the failure may try again; here all loads must fail with it.
-        while proxy.defaultService?.login.waiterCount != 5 { await Task.yield() }
+        await suspend(while: proxy.defaultService?.login.waiterCount != 5)
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 5))
         #expect(account.logins == 1)
@@ -92,7 +92,7 @@ struct ReloginTests {
         let late = GoodsRequest(delegate: screen, proxy: proxy)
         late.path = "/late"
         late.loadData()
-        while slow.requests.isEmpty { await Task.yield() }
+        await suspend(while: slow.requests.isEmpty)
         GoodsRequest(delegate: screen, proxy: proxy).loadRetainingSelf()
         #expect(await screen.ending() == .success)
         gate.open()
@@ -107,7 +107,7 @@ struct ReloginTests {
         let proxy = proxy(transport)
         let first = GoodsRequest(delegate: screen, proxy: proxy)
         first.loadData()
-        while account.logins == 0 { await Task.yield() }
+        await suspend(while: account.logins == 0)
         let second = GoodsRequest(delegate: screen, proxy: proxy)
         second.loadData()
         await sentinel(proxy)
@@ -124,7 +124,7 @@ struct ReloginTests {
         let proxy = proxy(transport)
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
-        while account.logins == 0 { await Task.yield() }
+        await suspend(while: account.logins == 0)
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
         gate.open()
@@ -142,7 +142,7 @@ struct ReloginTests {
         )
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
-        while proxy.context.loads.tasks.isEmpty { await Task.yield() }
+        await suspend(while: proxy.context.loads.tasks.isEmpty)
         let task = proxy.context.loads.tasks.first
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancel)

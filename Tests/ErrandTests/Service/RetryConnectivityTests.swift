@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -40,7 +41,7 @@ struct RetryConnectivityTests {
         network.report(.reachable)
         #expect(await screen.ending() == .success)
         #expect(transport.requests.count == 2)
-        while clock.sleepers > 0 { await Task.yield() }
+        await suspend(while: clock.sleepers > 0)
     }
 
     @Test func `A load whose network does not return ends with noNetwork`() async {
@@ -61,7 +62,7 @@ struct RetryConnectivityTests {
         await clock.waitForSleepers()
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
-        while network.observerCount > 0 || clock.sleepers > 0 { await Task.yield() }
+        await suspend(while: network.observerCount > 0 || clock.sleepers > 0)
         #expect(transport.requests.count == 1)
     }
 

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -189,7 +190,7 @@ struct RetryTests {
         await clock.waitForSleepers()
         #expect(proxy.cancelRequest(id))
         #expect(await screen.ending() == .cancel)
-        while clock.sleepers > 0 { await Task.yield() }
+        await suspend(while: clock.sleepers > 0)
         clock.advance(by: .seconds(60))
         await sentinel(proxy)
         #expect(screen.events == [.cancel])

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -39,11 +40,11 @@ struct SessionEndTests: SessionScene {
         switch place {
         case .queued:
             requests.append(load(proxy))
-            while proxy.queuedCount == 0 { await Task.yield() }
+            await suspend(while: proxy.queuedCount == 0)
         case .underWay: break
         case .inBackOff: await clock.waitForSleepers()
         case .waitingForRelogin, .waitingToStart:
-            while account.logins == 0 { await Task.yield() }
+            await suspend(while: account.logins == 0)
             if place == .waitingToStart { requests.append(load(proxy)) }
         }
         return requests
@@ -133,7 +134,7 @@ struct SessionEndTests: SessionScene {
         other.customService = .sample()
         other.loadData()
         let call = Task { try await proxy.send(HTTPRequest(.get, URL("http://shop.test/plain"))) }
-        while proxy.activeRequests.count < 2 { await Task.yield() }
+        await suspend(while: proxy.activeRequests.count < 2)
         proxy.logout()
         gate.open()
         #expect(await screen.ending() == .success)

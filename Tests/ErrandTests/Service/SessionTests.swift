@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -79,7 +80,7 @@ struct SessionTests: SessionScene {
         let proxy = proxy(transport)
         let requests = (0..<5).map { _ in load(proxy) }
         await clock.waitForSleepers()
-        while transport.requests.count < 1 || account.logins == 0 { await Task.yield() }
+        await suspend(while: transport.requests.count < 1 || account.logins == 0)
         clock.advance(by: .seconds(60))
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 5))
         #expect(account.expiries == 1)
@@ -95,7 +96,7 @@ struct SessionTests: SessionScene {
         for logins in 1...100 {
             let proxy = proxy(refusing())
             let request = load(proxy)
-            while account.logins < logins || proxy.defaultService?.login.waiterCount != 1 { await Task.yield() }
+            await suspend(while: account.logins < logins || proxy.defaultService?.login.waiterCount != 1)
             await clock.waitForSleepers()
             clock.advance(by: .seconds(60))
             #expect(await screen.ending() == .failure(.loginExpired))
@@ -122,7 +123,7 @@ struct SessionTests: SessionScene {
         let gate = Latch()
         account.gate = gate
         let requests = (0..<3).map { _ in load(proxy) }
-        while proxy.defaultService?.login.waiterCount != 3 { await Task.yield() }
+        await suspend(while: proxy.defaultService?.login.waiterCount != 3)
         gate.open()
         #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 3))
         #expect(account.logins == 1)

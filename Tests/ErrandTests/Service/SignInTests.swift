@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -68,7 +69,7 @@ struct SignInTests {
         await transport.waitForRequests(2)
         proxy.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
-        while service.login.currentGeneration == nil { await Task.yield() }
+        await suspend(while: service.login.currentGeneration == nil)
         #expect(service.login.currentGeneration == 0, "whoever comes late needs a login still")
         #expect(account.expiries == 0)
         account.login = nil

@@ -1,5 +1,7 @@
 import ErrandTesting
 import Foundation
+import TestSupport
+import Testing
 
 @testable import Errand
 
@@ -71,7 +73,7 @@ extension GoodsRequest {
         let kept = self
         Task { @MainActor in
             kept.loadData()
-            while kept.isLoading { await Task.yield() }
+            await suspend(while: kept.isLoading)
         }
     }
 

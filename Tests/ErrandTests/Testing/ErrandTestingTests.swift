@@ -2,6 +2,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -65,7 +66,7 @@ struct ErrandTestingTests {
     @Test func `An answer within the deadline leaves no sleeping task`() async {
         let network = ScriptedTransport(clock: clock) { _ in .status(204) }
         #expect(await network.ending(of: HTTPRequest(.get, URL("http://shop.test/"))) == nil)
-        while clock.sleepers > 0 { await Task.yield() }
+        await suspend(while: clock.sleepers > 0)
     }
 
     @Test func `A body is written to the request's file, or is limited in memory`() async throws {

@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -50,7 +51,7 @@ struct AdaptedLoadTests {
         let proxy = proxy(transport)
         let requests = ["a", "b", "c"].map { joining(proxy, renaming($0)) }
         for request in requests { request.loadData() }
-        while proxy.sharedLoadCount < 3 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 3)
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success, .success])
         #expect(transport.requests.count == 1)
@@ -82,7 +83,7 @@ struct AdaptedLoadTests {
         let again = AdapterLists([.response]) { _, context in if context.attempt == 1 { throw AdapterRetry.again() } }
         let requests = [joining(proxy, again), joining(proxy, AdapterLists())]
         for request in requests { request.loadData() }
-        while proxy.sharedLoadCount < 2 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 2)
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success])
         #expect(transport.requests.count == 2)

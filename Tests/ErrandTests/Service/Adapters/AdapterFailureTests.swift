@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -131,7 +132,7 @@ struct AdapterFailureTests {
         waiting.cancelAllRequests()
         #expect(await screen.ending() == .cancel)
         await sentinel(proxy)
-        while clock.sleepers > 0 { await Task.yield() }
+        await suspend(while: clock.sleepers > 0)
         #expect(transport.requests.count == 2)
     }
 

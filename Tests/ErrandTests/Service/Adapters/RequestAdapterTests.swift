@@ -1,6 +1,7 @@
 import ErrandTesting
 import Foundation
 import Testing
+import TestSupport
 
 @testable import Errand
 
@@ -68,7 +69,7 @@ struct RequestAdapterTests {
             request.customHeaders = ["X-Key": "\(number)"]
             request.loadData()
         }
-        while proxy.sharedLoadCount < 3 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 3)
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success, .success])
         #expect(transport.requests.map { $0.headers["X-Key"] } == ["same"])
@@ -82,7 +83,7 @@ struct RequestAdapterTests {
         let proxy = APIProxy(fake: transport, service: adapting)
         let first = joining(proxy)
         first.loadData()
-        while proxy.sharedLoadCount < 1 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 1)
         var copy = adapting
         if how == "state" { _ = language.next() }
         if how == "copies" {
@@ -90,7 +91,7 @@ struct RequestAdapterTests {
         }
         let second = joining(proxy, copy)
         second.loadData()
-        while proxy.sharedLoadCount < 2 { await Task.yield() }
+        await suspend(while: proxy.sharedLoadCount < 2)
         await transport.waitForRequests(2)
         gate.open()
         #expect(await screen.endings(of: [first, second]) == [.success, .success])

@@ -108,7 +108,7 @@ struct CurlCancellationTests {
         request.destination = .file(folder.url.appending(path: "file"))
         let download = request
         let task = Task { [transport] in try await transport.send(download) }
-        while try folder.names.isEmpty { await Task.yield() }
+        try await suspend(while: folder.names.isEmpty)
         task.cancel()
         _ = await task.result
         #expect(try folder.names.isEmpty)

@@ -43,10 +43,8 @@ struct CurlHTTP2Tests {
 
     private func waitForServer() async throws {
         let pid = authority.directory.appendingPathComponent("nginx.pid")
-        while !FileManager.default.fileExists(atPath: pid.path) {
-            try #require(program.isRunning, "nginx has ended")
-            await Task.yield()
-        }
+        await suspend(while: program.isRunning && !FileManager.default.fileExists(atPath: pid.path))
+        try #require(program.isRunning, "nginx has ended")
     }
 
     private static func configuration(_ port: UInt16) -> String {
