@@ -1,3 +1,4 @@
+internal import Foundation
 package import Testing
 
 /// Suspends the caller while a condition holds, for five minutes at most; for changes that cannot be awaited.
@@ -21,6 +22,20 @@ nonisolated(nonsending) package func suspend(
         } else {
             try? await Task.sleep(for: .milliseconds(1))
         }
+    }
+}
+
+/// Blocks the thread of the caller while a condition holds, for five minutes at most; for changes on other threads that
+/// no other task of this actor may precede.
+package func spin(while condition: @autoclosure () throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation)
+    rethrows
+{
+    let limit = WaitLimit(sourceLocation)
+    var turns = 0
+    while try condition() {
+        guard !limit.isOver() else { return }
+        turns += 1
+        if turns < 1_000 { sched_yield() } else { usleep(1_000) }
     }
 }
 

@@ -60,7 +60,7 @@ import Testing
         if instant == .delivering {
             checkpoint.release()
             // Without a yield, because the delivery waits for the main actor.
-            while proxy.context.delivery.count == 0 { sched_yield() }
+            spin(while: proxy.context.delivery.count == 0)
         }
         work = proxy.context.loads.tasks.first
         if !instant.isOnMainActor { cancel(manner) }

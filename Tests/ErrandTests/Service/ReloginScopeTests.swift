@@ -187,9 +187,9 @@ struct ReloginScopeTests: SessionScene {
             let request = inner(proxy)
             request.loadData()
             // Without a yield, because both deliveries wait for the main actor.
-            while proxy.context.delivery.count < 1 { sched_yield() }
+            spin(while: proxy.context.delivery.count < 1)
             gate.open()
-            while proxy.context.delivery.count < 2 { sched_yield() }
+            spin(while: proxy.context.delivery.count < 2)
             await suspend(while: third.isLoading == false)
         }
         let request = load(proxy)

@@ -160,7 +160,7 @@ struct ReloginTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
         // Without a yield, because the handler waits for the main actor.
-        while proxy.defaultService?.login.waiterCount != 1 { sched_yield() }
+        spin(while: proxy.defaultService?.login.waiterCount != 1)
         proxy.logout()
         #expect(await screen.ending() == .cancel)
         await sentinel(proxy)
