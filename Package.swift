@@ -49,10 +49,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "TestSockets", path: "Tests/TestSockets"),
         .testTarget(
             name: "ErrandTests",
             dependencies: [
-                "Errand", "ErrandSigning", "ErrandTesting", "FixtureServer", "TestSupport",
+                "Errand", "ErrandSigning", "ErrandTesting", "FixtureServer", "TestSockets", "TestSupport",
             ] + programs("cookie-probe", "errand-bench"),
             exclude: ["Documentation/Prelude.txt"],
             swiftSettings: strict

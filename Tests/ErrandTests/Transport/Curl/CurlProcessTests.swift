@@ -2,6 +2,7 @@
 import FixtureServer
 import Foundation
 import Synchronization
+import TestSockets
 import TestSupport
 import Testing
 
@@ -57,6 +58,7 @@ struct CurlProcessTests {
 
     @Test(.fault(78)) func `Programs that the process starts while requests run inherit no descriptor`() async {
         await #expect(processExitsWith: .success) {
+            test_sockets_stay_as_requested()
             let before = try Self.inheritedDescriptors()
             var options = ServerOptions()
             options.bodyHandling = { _ in .pause(after: 1_000, until: Gate()) }

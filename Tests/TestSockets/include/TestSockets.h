@@ -1,0 +1,7 @@
+#ifndef TEST_SOCKETS_H
+#define TEST_SOCKETS_H
+
+/// Leaves the sockets that this process opens from now on as they are requested, for tests of what child processes inherit.
+void test_sockets_stay_as_requested(void);
+
+#endif
