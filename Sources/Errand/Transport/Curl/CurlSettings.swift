@@ -1,4 +1,6 @@
 #if os(Linux)
+import Foundation
+
 /// The checked configuration of a transport, with what is made of it once.
 struct CurlSettings: Sendable {
     var configuration: TransportConfiguration
@@ -12,8 +14,19 @@ struct CurlSettings: Sendable {
     init(_ configuration: TransportConfiguration) throws(TransportError) {
         try configuration.validateForCurl()
         self.configuration = configuration
+        self.configuration.proxy = configuration.proxy.read()
         pinnedKeys = try PinnedKeys(configuration.tls.pinnedPublicKeys)
         caBundle = try CurlCABundle(configuration.tls)
+    }
+}
+
+extension TransportConfiguration.Proxy {
+    /// Returns `none` for an environment without a proxy server, which libcurl would search for before each request.
+    fileprivate func read() -> Self {
+        guard case .environment = self else { return self }
+        let variables = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        let isSet = variables.contains { getenv($0).map { $0.pointee != 0 } == true }
+        return isSet ? self : .none
     }
 }
 

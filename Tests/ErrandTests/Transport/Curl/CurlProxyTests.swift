@@ -53,6 +53,23 @@ struct CurlProxyTests {
         }
     }
 
+    @Test func `A proxy that the environment gets later is that of transports which are created later`() async {
+        await #expect(processExitsWith: .success) {
+            let proxy = try FixtureServer.start { _ in .text("proxied") }
+            let server = try FixtureServer.start { _ in .text("direct") }
+            for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
+                unsetenv(name)
+            }
+            let earlier = try CurlTransport()
+            setenv("all_proxy", proxy.baseURL.absoluteString, 1)
+            let later = try CurlTransport()
+            let request = HTTPRequest(.get, URL("http://127.0.0.1:\(server.port)/%2e"))
+            #expect(try await earlier.send(request).body == Data("direct".utf8))
+            #expect(try await later.send(request).body == Data("proxied".utf8))
+            #expect(try await server.takeRequest().target == "/%2e")
+        }
+    }
+
     @Test func `The environment excludes no host from a proxy of the configuration`() async {
         await #expect(processExitsWith: .success) {
             let proxy = try FixtureServer.start { _ in .text("proxied") }
