@@ -21,6 +21,7 @@ public struct HTTPRequest: Sendable {
         var limits = HTTPLimits()
         var redirectPolicy = RedirectPolicy.follow
         var observer: (@Sendable (TransportEvent) -> Void)?
+        var isValidated = false
     }
 
     // Boxed, because an asynchronous function reserves memory for each request that it uses.
@@ -29,17 +30,26 @@ public struct HTTPRequest: Sendable {
     /// The request method.
     public var method: HTTPMethod {
         get { contents.method }
-        set { contents.method = newValue }
+        set {
+            contents.method = newValue
+            contents.isValidated = false
+        }
     }
     /// The absolute `http` or `https` URL.
     public var url: URL {
         get { contents.url }
-        set { contents.url = newValue }
+        set {
+            contents.url = newValue
+            contents.isValidated = false
+        }
     }
     /// The header lines; the transport writes `Host`, `Content-Length` and `Transfer-Encoding` itself.
     public var headers: HTTPHeaders {
         get { contents.headers }
-        _modify { yield &contents.headers }
+        _modify {
+            contents.isValidated = false
+            yield &contents.headers
+        }
     }
     /// The body.
     public var body: HTTPBody {
@@ -89,6 +99,16 @@ public struct HTTPRequest: Sendable {
     /// Creates a request.
     public init(_ method: HTTPMethod = .get, _ url: URL, headers: HTTPHeaders = [:], body: HTTPBody = .empty) {
         contents = Contents(method: method, url: url, headers: headers, body: body)
+    }
+
+    /// Whether the request has passed ``validateAhead()`` since its method, URL or headers were changed.
+    var isValidated: Bool { contents.isValidated }
+
+    /// Checks the request if it is the only copy, so that ``validate()`` of its later copies returns at once.
+    ///
+    /// An invalid request is not reported here.
+    mutating func validateAhead() {
+        contents.isValidated = (try? validate()) != nil
     }
 }
 

@@ -8,10 +8,13 @@ extension HTTPRequest {
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest``.
     public func validate() throws(TransportError) {
+        guard !isValidated else { return }
         guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isToken) else {
             throw TransportError(.invalidRequest, "the method is not a token")
         }
-        guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+        guard let scheme = url.scheme?.utf8,
+            scheme.equalsIgnoringCase("http") || scheme.equalsIgnoringCase("https")
+        else {
             throw TransportError(.invalidRequest, "the URL is neither http nor https")
         }
         guard let host = url.host(percentEncoded: false), !host.isEmpty else {

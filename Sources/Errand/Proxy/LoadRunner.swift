@@ -131,7 +131,9 @@ final class LoadRunner<Value: Sendable> {
     }
 
     @inline(never) private func plainRequest(with common: CommonValues) throws(APIError) -> HTTPRequest {
-        try complete(call.draft.request(for: call.service, with: common))
+        var request = try complete(call.draft.request(for: call.service, with: common))
+        request.validateAhead()
+        return request
     }
 
     private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
