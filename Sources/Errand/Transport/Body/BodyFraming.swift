@@ -50,9 +50,9 @@ struct BodyFraming {
     /// Adds a header line if it describes the body.
     mutating func add(name: some Collection<UInt8>, value: some BidirectionalCollection<UInt8>) {
         switch name.count {
-        case 14 where name.equalsIgnoringCase("content-length"): lengths += value.listElements
-        case 16 where name.equalsIgnoringCase("content-encoding"): contentCodings += value.listElements
-        case 17 where name.equalsIgnoringCase("transfer-encoding"): transferCodings += value.listElements
+        case 14 where name.equalsIgnoringCase("content-length"): value.addElements(to: &lengths)
+        case 16 where name.equalsIgnoringCase("content-encoding"): value.addElements(to: &contentCodings)
+        case 17 where name.equalsIgnoringCase("transfer-encoding"): value.addElements(to: &transferCodings)
         default: break
         }
     }
@@ -126,10 +126,17 @@ extension HTTPMethod {
 }
 
 extension BidirectionalCollection<UInt8> {
-    /// The elements of a comma-separated value, in lower case and without surrounding blanks.
-    fileprivate var listElements: [String] {
-        split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { element in
-            String(decoding: element.trimmingBlanks, as: UTF8.self).lowercased()
+    /// Adds the elements of a comma-separated value, in lower case and without surrounding blanks.
+    fileprivate func addElements(to elements: inout [String]) {
+        var rest = self[...]
+        while let comma = rest.firstIndex(of: UInt8(ascii: ",")) {
+            elements.append(rest[..<comma].listElement)
+            rest = rest[index(after: comma)...]
         }
+        elements.append(rest.listElement)
+    }
+
+    private var listElement: String {
+        String(decoding: trimmingBlanks.lazy.map(\.asciiLowercased), as: UTF8.self)
     }
 }

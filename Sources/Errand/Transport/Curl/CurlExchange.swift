@@ -25,18 +25,18 @@ final class CurlExchange: @unchecked Sendable {
     var continuation: UnsafeContinuation<Void, Never>?
     private(set) var upload: CurlUpload
     private(set) var attempts = 0
-    private(set) var answer: CurlAnswer
-    private(set) var marks = CurlMarks()
-
+    // Those that each line changes are not checked at run time: libcurl does not call back from inside a callback.
+    @exclusivity(unchecked) private(set) var answer: CurlAnswer
+    @exclusivity(unchecked) private(set) var marks = CurlMarks()
     private var timings: ExchangeTimings?
     private var isMultiplexed = false
     private var reported: ReportedEvents
     private var failure: TransportError?
-    private var deadlines: CurlDeadlines
+    @exclusivity(unchecked) private var deadlines: CurlDeadlines
     private var backlog: CurlBacklog?
     /// Resumes an upload that waits for the bytes of a stream; `nil` for a body without streams.
     private var loop: CurlLoop?
-    private var budget = CurlBudget()
+    @exclusivity(unchecked) private var budget = CurlBudget()
     private let isComplete = Atomic(false)
 
     /// Creates an exchange for `request`, which has passed its validation, and starts its deadlines.

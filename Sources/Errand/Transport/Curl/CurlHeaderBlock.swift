@@ -9,7 +9,12 @@ struct CurlHeaderBlock {
         case trailers
     }
 
+    /// The bytes for which memory is reserved: the lines of most answers.
+    private static let usualBytes = 512
+
     private var bytes: [UInt8] = []
+    /// The status code, 0 before a status line and when it does not have one of three digits.
+    private(set) var status = 0
     private var part = Part.statusLine
     /// The start of the last header line; `nil` directly after the status line.
     private var lastField: Int?
@@ -46,7 +51,9 @@ struct CurlHeaderBlock {
 
     private mutating func begin(_ statusLine: UnsafeRawBufferPointer) {
         bytes.removeAll(keepingCapacity: true)
+        bytes.reserveCapacity(Self.usualBytes)
         bytes.append(contentsOf: statusLine)
+        status = Self.status(in: statusLine)
         lastField = nil
         part = .fields
     }
@@ -71,10 +78,8 @@ struct CurlHeaderBlock {
 
     private static let malformed = TransportError(.badResponse, "a header line is malformed")
 
-    /// The status code, 0 when the status line does not have one of three digits.
-    var status: Int {
-        guard let space = bytes.firstIndex(of: Byte.space) else { return 0 }
-        let digits = bytes[(space + 1)...].prefix(while: \.isASCIIDigit)
+    private static func status(in line: UnsafeRawBufferPointer) -> Int {
+        let digits = line.after(Byte.space).prefix(while: \.isASCIIDigit)
         guard digits.count == 3 else { return 0 }
         return digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
     }

@@ -15,19 +15,19 @@ struct CurlURL {
     init(_ url: URL) {
         text = url.absoluteString
         isSecure = text.utf8.dropFirst("http".utf8.count).first != UInt8(ascii: ":")
-        (origin, target) = text.originAndTarget
+        (origin, target) = Self.originAndTarget(of: text)
     }
-}
 
-extension String {
     /// The part of an absolute URL before its path, and the rest without the fragment, which is never empty.
-    fileprivate var originAndTarget: (origin: String, target: String) {
-        let colon = utf8.firstIndex(of: UInt8(ascii: ":")) ?? endIndex
-        let authority = utf8[colon...].dropFirst("://".utf8.count)
-        let end = authority.firstIndex { $0.endsAuthority } ?? endIndex
-        let rest = utf8[end...].prefix { $0 != UInt8(ascii: "#") }
-        let path = String(Substring(rest))
-        return (String(self[..<end]), rest.first == UInt8(ascii: "/") ? path : "/" + path)
+    private static func originAndTarget(of text: String) -> (origin: String, target: String) {
+        var text = text
+        return text.withUTF8 { bytes in
+            let authority = bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst("://".utf8.count)
+            let rest = authority.drop { !$0.endsAuthority }.prefix { $0 != UInt8(ascii: "#") }
+            let target = String(decoding: rest, as: UTF8.self)
+            let origin = String(decoding: bytes[..<rest.startIndex], as: UTF8.self)
+            return (origin, rest.first == UInt8(ascii: "/") ? target : "/" + target)
+        }
     }
 }
 
