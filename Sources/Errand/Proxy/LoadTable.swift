@@ -55,8 +55,9 @@ final class LoadTable: Sendable {
     /// - Returns: Whether the load is active.
     func setTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool {
         loads.withLock { loads in
-            loads[id]?.task = task
-            return loads[id] != nil
+            guard let index = loads.index(forKey: id) else { return false }
+            loads.values[index].task = task
+            return true
         }
     }
 
@@ -65,8 +66,9 @@ final class LoadTable: Sendable {
     /// - Returns: Whether the load is active.
     func setWaiting(_ sequence: UInt64, in lane: QueueLane, of id: RequestID) -> Bool {
         loads.withLock { loads in
-            loads[id]?.waiting = (sequence, lane)
-            return loads[id] != nil
+            guard let index = loads.index(forKey: id) else { return false }
+            loads.values[index].waiting = (sequence, lane)
+            return true
         }
     }
 

@@ -41,9 +41,13 @@ struct RequestQueueState {
 
     /// Admits a request if the limits allow it.
     mutating func admit(_ lane: QueueLane) -> Bool {
-        let host = hosts[lane.host] ?? HostQueue(isMultiplexed: multiplexed.contains(lane.host))
-        guard hasRoom(for: host) else { return false }
-        hosts[lane.host] = host
+        if let index = hosts.index(forKey: lane.host) {
+            guard hasRoom(for: hosts.values[index]) else { return false }
+        } else {
+            let host = HostQueue(isMultiplexed: multiplexed.contains(lane.host))
+            guard hasRoom(for: host) else { return false }
+            hosts[lane.host] = host
+        }
         enter(lane.host)
         return true
     }
@@ -99,9 +103,10 @@ struct RequestQueueState {
     }
 
     private mutating func change(_ host: String, _ change: (inout HostQueue) -> Void) {
-        connections -= hosts[host]?.connections ?? 0
-        if hosts[host] != nil { change(&hosts[host, default: HostQueue(isMultiplexed: false)]) }
-        connections += hosts[host]?.connections ?? 0
+        guard let index = hosts.index(forKey: host) else { return }
+        connections -= hosts.values[index].connections
+        change(&hosts.values[index])
+        connections += hosts.values[index].connections
     }
 
     private func hasRoom(for host: HostQueue) -> Bool {
@@ -122,8 +127,8 @@ struct RequestQueueState {
     }
 
     private mutating func dropIfUnused(_ name: String) {
-        guard let host = hosts[name], host.admitted == 0, host.count == 0 else { return }
-        hosts[name] = nil
+        guard let index = hosts.index(forKey: name), hosts.values[index].isUnused else { return }
+        hosts.remove(at: index)
     }
 }
 
@@ -156,6 +161,9 @@ private struct HostQueue {
 
     /// The number of requests that wait.
     var count: Int { userInitiated.count + normal.count + background.count }
+
+    /// Whether no request waits or is on the wire.
+    var isUnused: Bool { admitted == 0 && count == 0 }
 
     var front: Front? {
         if let sequence = userInitiated.first { return Front(priority: .userInitiated, sequence: sequence) }

@@ -96,7 +96,7 @@ extension KeyedDecodingContainer<EnvelopeKey> {
 
     fileprivate func code(at path: String) throws -> ServerCode {
         // Most codes are numbers of the outermost object, for which neither a search nor a container is needed.
-        if let number = try? decodeIfPresent(Int.self, forKey: EnvelopeKey(path)) { return ServerCode(number) }
+        if let number = try? decode(Int.self, forKey: EnvelopeKey(path)) { return ServerCode(number) }
         guard let (container, key) = try member(at: path) else { throw DecodingError.keyNotFound(path, in: self) }
         return try container.decode(ServerCode.self, forKey: key)
     }
