@@ -12,7 +12,8 @@ package enum Products {
             url.deletingLastPathComponent()
         }
         #else
-        URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        // Without links: the compiler refuses modules that it finds under two names.
+        URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
         #endif
     }()
 }
