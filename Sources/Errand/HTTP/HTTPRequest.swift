@@ -104,9 +104,8 @@ public struct HTTPRequest: Sendable {
     /// Whether the request has passed ``validateAhead()`` since its method, URL or headers were changed.
     var isValidated: Bool { contents.isValidated }
 
-    /// Checks the request if it is the only copy, so that ``validate()`` of its later copies returns at once.
-    ///
-    /// An invalid request is not reported here.
+    /// Checks the request, so that ``validate()`` of it and of its later copies returns at once until method, URL or headers
+    /// change; an invalid request is not reported here.
     mutating func validateAhead() {
         contents.isValidated = (try? validate()) != nil
     }

@@ -10,7 +10,8 @@ public struct TransportConfiguration: Sendable {
     /// The proxy server for the requests.
     public enum Proxy: Sendable {
         /// The proxy server of the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; on Apple's
-        /// platforms, that of the system's settings. `CurlTransport` has none when it is created before the first of them is set.
+        /// platforms, that of the system's settings. `CurlTransport` has none when none of the first three is set at its
+        /// creation; otherwise, it reads them for each request.
         case environment
         /// This proxy server; the URL has a host and the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, and
         /// may contain user and password. Apple's platforms have `http`, `https` and `socks5h`.

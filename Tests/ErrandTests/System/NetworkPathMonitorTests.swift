@@ -1,6 +1,7 @@
 #if os(Linux)
 import ErrandTesting
 import Foundation
+import TestSockets
 import TestSupport
 import Testing
 
@@ -10,6 +11,7 @@ import Testing
 struct NetworkPathMonitorTests {
     @Test func `There is no socket before the first use, one after it, and none when the object is released`() async {
         await #expect(processExitsWith: .success) {
+            test_sockets_stay_as_requested()
             let before = try Self.sockets()
             _ = APIProxy(transport: ScriptedTransport())
             var reachability: Reachability? = Reachability(watching: NetworkPathMonitor.start)

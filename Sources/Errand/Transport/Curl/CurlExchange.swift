@@ -25,7 +25,7 @@ final class CurlExchange: @unchecked Sendable {
     var continuation: UnsafeContinuation<Void, Never>?
     private(set) var upload: CurlUpload
     private(set) var attempts = 0
-    // Those that each line changes are not checked at run time: libcurl does not call back from inside a callback.
+    // What each line changes is not checked at run time: libcurl's callbacks do not nest, and no code of an app has the exchange.
     @exclusivity(unchecked) private(set) var answer: CurlAnswer
     @exclusivity(unchecked) private(set) var marks = CurlMarks()
     private var timings: ExchangeTimings?

@@ -46,13 +46,12 @@ extension CurlEasy {
 
     private func apply(_ proxy: TransportConfiguration.Proxy) throws(TransportError) {
         switch proxy {
-        case .environment: break
+        case .environment: return
         case .none: try setRequired(.proxy, to: "")
-        case .url(let url):
-            try setRequired(.proxy, to: url.absoluteString)
-            // Without it, libcurl applies the environment's exclusions to this proxy as well.
-            try setRequired(.noProxy, to: "")
+        case .url(let url): try setRequired(.proxy, to: url.absoluteString)
         }
+        // Without it, libcurl reads the environment's exclusions, and applies them to a proxy of the configuration.
+        try setRequired(.noProxy, to: "")
     }
 
     /// Sets the trusted authorities, also for an `https` proxy server.
