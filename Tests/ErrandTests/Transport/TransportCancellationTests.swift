@@ -65,7 +65,11 @@ struct TransportCancellationTests {
         let start = ContinuousClock.now
         task.cancel()
         #expect(await task.value == .cancelled)
-        try await until { scene.server.openConnections == 0 }
+        let reports = scene.reportCount
+        try await until(
+            { scene.server.openConnections == 0 },
+            "sockets \(SocketTable.states(ofClientsOf: scene.server.port)), \(scene.reportCount - reports) reports of progress"
+        )
         try await until { try !SocketTable.openFiles().contains(path) }
         if CookieProbe.runsSlowTests { #expect(start.duration(to: .now) < .seconds(1)) }
     }
