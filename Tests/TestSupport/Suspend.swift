@@ -31,12 +31,7 @@ package func spin(while condition: @autoclosure () throws -> Bool, sourceLocatio
     rethrows
 {
     let limit = WaitLimit(sourceLocation)
-    var turns = 0
-    while try condition() {
-        guard !limit.isOver() else { return }
-        turns += 1
-        if turns < 1_000 { sched_yield() } else { usleep(1_000) }
-    }
+    while try condition(), !limit.isOver() { sched_yield() }
 }
 
 /// The end of a wait that a defect would make endless.
