@@ -11,14 +11,16 @@ struct TestSocketsTests {
     @Test func `Child processes inherit no socket of URLSession, unless a test asks for it`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { _ in .text("ok") }
-            let transport = URLSessionTransport()
+            let transports = (URLSessionTransport(), URLSessionTransport())
             let before = try Self.inheritedSockets()
-            _ = try await transport.send(HTTPRequest(.get, server.url("/")))
+            _ = try await transports.0.send(HTTPRequest(.get, server.url("/")))
             #expect(try Self.inheritedSockets() == before)
             test_sockets_stay_as_requested()
-            _ = try await URLSessionTransport().send(HTTPRequest(.get, server.url("/")))
+            _ = try await transports.1.send(HTTPRequest(.get, server.url("/")))
             // Without this, the first half would not show what makes the difference.
             #expect(try Self.inheritedSockets().count > before.count)
+            // A released transport closes its connections, at any time.
+            withExtendedLifetime(transports) {}
         }
     }
 
