@@ -39,6 +39,12 @@ struct TransportCancellationTests {
     #if os(Linux)
     @Test("a task cancelled while it connects ends as cancelled", .fault(15), arguments: TransportKind.allCases)
     func connecting(kind: TransportKind) async throws {
+        guard kind == .urlSession else { return try await Self.cancelWhileConnecting(kind) }
+        // See ``URLSessionTransport``: other tests must not share a process with it.
+        await #expect(processExitsWith: .success) { try await Self.cancelWhileConnecting(.urlSession) }
+    }
+
+    private static func cancelWhileConnecting(_ kind: TransportKind) async throws {
         var options = ServerOptions()
         options.backlog = 1
         let server = try FixtureServer.start(options) { $0.path == "/first" ? .status(200) : .hang }
@@ -65,21 +71,28 @@ struct TransportCancellationTests {
         let start = ContinuousClock.now
         task.cancel()
         #expect(await task.value == .cancelled)
-        let reports = scene.reportCount
-        try await until(
-            { scene.server.openConnections == 0 },
-            "sockets \(SocketTable.states(ofClientsOf: scene.server.port)), \(scene.reportCount - reports) reports of progress"
-        )
-        try await until { try !SocketTable.openFiles().contains(path) }
+        #expect(try !SocketTable.openFiles().contains(path))
+        #expect(await scene.server.waitForOpenConnections(0))
         if CookieProbe.runsSlowTests { #expect(start.duration(to: .now) < .seconds(1)) }
     }
     #endif
 
     @Test("cancelled at random instants, each ends once", .fault(16), arguments: TransportKind.allCases)
     func random(kind: TransportKind) async throws {
+        #if os(Linux)
+        if kind == .urlSession {
+            // Some are cancelled while they connect, see above.
+            await #expect(processExitsWith: .success) { try await Self.cancelAtRandomInstants(.urlSession) }
+            return
+        }
+        #endif
+        try await Self.cancelAtRandomInstants(kind)
+    }
+
+    private static func cancelAtRandomInstants(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(2)) }
         let transport = try kind.make()
-        let endings = await Self.endings(rounds: 125) {
+        let endings = await endings(rounds: 125) {
             {
                 let task = Task { await transport.ending(of: HTTPRequest(to: server)) }
                 try? await Task.sleep(for: .microseconds(.random(in: 0...4_000)))
@@ -105,9 +118,19 @@ struct TransportCancellationTests {
 
     @Test("an answer at the instant of the deadline ends once", .fault(21), arguments: TransportKind.allCases)
     func deadline(kind: TransportKind) async throws {
+        #if os(Linux)
+        if kind == .urlSession {
+            await #expect(processExitsWith: .success) { try await Self.answerAtDeadlines(.urlSession) }
+            return
+        }
+        #endif
+        try await Self.answerAtDeadlines(kind)
+    }
+
+    private static func answerAtDeadlines(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(5)) }
         let transport = try kind.make()
-        let endings = await Self.endings(rounds: 125) {
+        let endings = await endings(rounds: 125) {
             var deadline = 0.005
             return {
                 var request = HTTPRequest(to: server)

@@ -1,7 +1,8 @@
 #ifndef TEST_SOCKETS_H
 #define TEST_SOCKETS_H
 
-/// Leaves the sockets that this process opens from now on as they are requested, for tests of what child processes inherit.
+/// Leaves the sockets that this process opens from now on as they are requested, for tests of what child processes inherit; without
+/// it, they are not inherited, and their numbers are not used again soon.
 void test_sockets_stay_as_requested(void);
 
 #endif

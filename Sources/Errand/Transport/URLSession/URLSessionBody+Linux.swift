@@ -19,33 +19,32 @@ extension URLSession {
 extension URLSessionExchange {
     /// Returns the body for the first attempt; `nil` without one.
     fileprivate func bodyStream() -> InputStream? {
-        guard bodyBytes > 0 else { return nil }
-        return URLSessionBodyStream(request.body, length: bodyBytes) { [weak self] in self?.fail($0) }
+        bodyBytes > 0 ? URLSessionBodyStream(self) : nil
     }
 
     /// Returns the body for a further attempt, after a persistent connection was lost; it fails for a request that is not
     /// idempotent.
     func replayedBodyStream() -> InputStream? {
-        let body = request.method.isIdempotent ? request.body : nil
-        return URLSessionBodyStream(body, length: bodyBytes) { [weak self] in self?.fail($0) }
+        if request.method.isIdempotent {
+            rewindBody()
+        } else {
+            closeBody()
+            fail(TransportError(.connectionLost, "the connection was lost during the request"))
+        }
+        return URLSessionBodyStream(self)
     }
 }
 
 /// A request's body in the form that `URLSession` requires: read on demand, on the session's queue.
+///
+/// The exchange owns what is read, because a session may keep the stream when the task has ended.
 private final class URLSessionBodyStream: InputStream {
-    private var reader: HTTPBodyReader?
+    private weak var exchange: URLSessionExchange?
     private var status = Stream.Status.notOpen
-    private let failed: @Sendable (TransportError) -> Void
 
-    /// Creates a stream of `body`; without one, or when its length has changed, reading it fails.
-    init(_ body: HTTPBody?, length: Int64, failed: @escaping @Sendable (TransportError) -> Void) {
-        self.failed = failed
+    init(_ exchange: URLSessionExchange) {
+        self.exchange = exchange
         super.init(data: Data())
-        do throws(TransportError) {
-            reader = try Self.reader(of: body, length: length)
-        } catch {
-            failed(error)
-        }
     }
 
     override func open() {
@@ -54,7 +53,6 @@ private final class URLSessionBodyStream: InputStream {
 
     override func close() {
         status = .closed
-        reader = nil
     }
 
     override var streamStatus: Stream.Status { status }
@@ -65,12 +63,7 @@ private final class URLSessionBodyStream: InputStream {
     override var hasBytesAvailable: Bool { true }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
-        do throws(TransportError) {
-            return try reader?.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: maxLength)) ?? -1
-        } catch {
-            failed(error)
-            return -1
-        }
+        exchange?.readBody(into: UnsafeMutableRawBufferPointer(start: buffer, count: maxLength)) ?? -1
     }
 
     override func getBuffer(
@@ -78,13 +71,6 @@ private final class URLSessionBodyStream: InputStream {
         length: UnsafeMutablePointer<Int>
     ) -> Bool {
         false
-    }
-
-    private static func reader(of body: HTTPBody?, length: Int64) throws(TransportError) -> HTTPBodyReader {
-        guard let body else { throw TransportError(.connectionLost, "the connection was lost during the request") }
-        let reader = try HTTPBodyReader(body)
-        guard reader.totalBytes == length else { throw TransportError(.storage, "the body changed while it was sent") }
-        return reader
     }
 }
 #endif

@@ -26,6 +26,8 @@ final class URLSessionExchange: Sendable {
     private let timer: ExchangeTimer
     private let clock: ExchangeClock
     private let state: Mutex<URLSessionExchangeState>
+    /// Reads the request's body; `nil` when the exchange has ended.
+    private let body: Mutex<HTTPBodyReader?>
 
     /// Measures the body and starts the deadlines.
     ///
@@ -41,7 +43,9 @@ final class URLSessionExchange: Sendable {
         self.request = request
         self.progress = progress
         self.queues = queues
-        bodyBytes = try HTTPBodyReader(request.body).totalBytes ?? 0
+        let reader = try HTTPBodyReader(request.body)
+        bodyBytes = reader.totalBytes ?? 0
+        body = Mutex(reader)
         timer = ExchangeTimer(ExchangeDeadlines(request))
         timer.start { [weak self] error in self?.fail(error) }
     }
@@ -60,6 +64,27 @@ final class URLSessionExchange: Sendable {
     /// Whether the exchange has ended.
     var isEnded: Bool {
         state.withLock { $0.phase == .ended }
+    }
+
+    /// Fills `buffer` with the next bytes of the request's body, and returns their number: 0 at the end, `nil` when the exchange
+    /// has ended, and when reading fails, which ends it.
+    func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        do {
+            return try body.withLock { reader throws(TransportError) in try reader?.read(into: buffer) }
+        } catch {
+            fail(error)
+            return nil
+        }
+    }
+
+    /// Lets the request's body be read again from its first byte.
+    func rewindBody() {
+        body.withLock { $0?.rewind() }
+    }
+
+    /// Ends the reading of the request's body, and closes its file.
+    func closeBody() {
+        body.withLock { $0 = nil }
     }
 
     /// Receives the head of the final answer.
@@ -139,7 +164,11 @@ final class URLSessionExchange: Sendable {
     ) -> URLSessionExchangeState.Ending? {
         guard let ending = state.take({ $0.end(outcome: decide) }) else { return nil }
         timer.stop()
-        queues.callbacks.async { ending.continuation?.resume(returning: ending.outcome) }
+        queues.callbacks.async {
+            // Before the caller is resumed, and not by the session: a session may keep the body of a task that was cancelled.
+            self.closeBody()
+            ending.continuation?.resume(returning: ending.outcome)
+        }
         return ending
     }
 }
