@@ -23,14 +23,17 @@ static atomic_uint count;
 
 void test_sockets_stay_as_requested(void) { atomic_store(&as_requested, true); }
 
-/// Returns a duplicate of a descriptor with the next of many numbers, and closes it; the descriptor itself if there is none.
+/// Returns a duplicate of a descriptor with the next of about 2,000 numbers, and closes it; the descriptor itself if there is none.
 static int with_next_number(int descriptor) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;
-    unsigned half = (limit.rlim_cur < 32768 ? (unsigned)limit.rlim_cur : 32768) / 2;
+    unsigned half = (limit.rlim_cur < 4096 ? (unsigned)limit.rlim_cur : 4096) / 2;
     if (half == 0) return descriptor;
-    int duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, (int)(half + atomic_fetch_add(&count, 1) % half));
+    unsigned wanted = half + atomic_fetch_add(&count, 1) % half;
+    int duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, (int)wanted);
     if (duplicate < 0) return descriptor;
+    // Not a number again that follows those of sockets which stay open.
+    atomic_fetch_add(&count, (unsigned)duplicate - wanted);
     close(descriptor);
     return duplicate;
 }

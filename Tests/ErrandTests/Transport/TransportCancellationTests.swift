@@ -107,6 +107,16 @@ struct TransportCancellationTests {
 
     @Test("many cancelled at once all end as cancelled", arguments: TransportKind.allCases)
     func many(kind: TransportKind) async throws {
+        #if os(Linux)
+        if kind == .urlSession {
+            await #expect(processExitsWith: .success) { try await Self.cancelMany(.urlSession) }
+            return
+        }
+        #endif
+        try await Self.cancelMany(kind)
+    }
+
+    private static func cancelMany(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .hang }
         let transport = try kind.make()
         let tasks = (0..<300).map { _ in Task { await transport.ending(of: HTTPRequest(to: server)) } }

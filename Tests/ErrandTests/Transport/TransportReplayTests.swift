@@ -28,6 +28,19 @@ struct TransportReplayTests {
         #expect(requests.allSatisfy { $0.body.count == (method == .get ? 0 : Self.data.count) })
     }
 
+    @Test("all pieces of a repeated body are read again from the beginning", arguments: TransportKind.allCases)
+    func pieces(kind: TransportKind) async throws {
+        let server = try Self.server()
+        let transport = try kind.make()
+        _ = try await transport.send(HTTPRequest(to: server, "/first"), progress: nil)
+        let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+        let file = try TemporaryFile(Data(bytes))
+        let body = HTTPBody([.data(Data(bytes)), .file(file.url)])
+        _ = try await transport.send(HTTPRequest(.put, to: server, "/second", body: body), progress: nil)
+        let bodies = server.requests.filter { $0.path == "/second" }.map(\.body)
+        #expect(bodies == [bytes + bytes, bytes + bytes])
+    }
+
     @Test("a POST is never processed twice", arguments: TransportKind.allCases, [Self.data, Data()])
     func post(kind: TransportKind, data: Data) async throws {
         let server = try Self.server()

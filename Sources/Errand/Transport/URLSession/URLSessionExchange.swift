@@ -165,7 +165,8 @@ final class URLSessionExchange: Sendable {
         guard let ending = state.take({ $0.end(outcome: decide) }) else { return nil }
         timer.stop()
         queues.callbacks.async {
-            // Before the caller is resumed, and not by the session: a session may keep the body of a task that was cancelled.
+            // Before the caller is resumed, and not by the session: a session may keep the body of a task that was cancelled. Waits
+            // until a read has ended.
             self.closeBody()
             ending.continuation?.resume(returning: ending.outcome)
         }

@@ -21,8 +21,8 @@ import FoundationNetworking
 /// without a blank after the colon are refused; dot segments are resolved; a truncated compressed body is accepted as complete;
 /// the limit of the header block and the timeout are not applied to a head before it is complete;
 /// ``HTTPResponse/isMultiplexed`` is always `false`; and with libcurl 7.88.0 to 8.1, after a request has ended while it connects
-/// (refused, timed out or cancelled), another request may wait until its timeout. Child processes inherit the sockets: when one
-/// runs at that time, the process may crash.
+/// (refused, reset, timed out or cancelled), another request may wait until its timeout, or until it is cancelled. Child processes
+/// inherit the sockets: when one runs at that time, the process may crash.
 public final class URLSessionTransport: HTTPTransport {
     /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
     public let capacity: TransportCapacity
