@@ -6,7 +6,7 @@
 /// | --- | --- | --- |
 /// | `began` | | once, the first event |
 /// | `queued` | `began` | at most once, before `started`; only if the load has to wait for its first turn |
-/// | `started` | `began` | at most once, before the first `requestMade` |
+/// | `started` | `began` | at most once, before all events of exchanges but `joined` |
 /// | `waiting` | `began` | before each wait outside the queue |
 /// | `renewed` | `waiting` for the same | when the load continues with the new login or key |
 /// | `tryingAgain` | a try | before each try but the first; then ``attempt`` is the number of the new try |

@@ -30,6 +30,14 @@ final class LoadTrace: Sendable {
         /// The generation of the login when the load began to wait for the next one.
         var loginGeneration: Int?
 
+        /// Records the load's turn; returns whether it is the first one.
+        mutating func start(at uptime: Duration) -> Bool {
+            guard !hasStarted else { return false }
+            hasStarted = true
+            queueTime = uptime - (queuedAt ?? uptime)
+            return true
+        }
+
         /// The reserved place.
         var reservation: (index: Int, uptime: Duration)? {
             for (index, item) in items.enumerated() {
@@ -68,11 +76,7 @@ final class LoadTrace: Sendable {
 
     /// Delivers the first event, and those that were emitted before; called once.
     @inline(never) func begin() {
-        if observes(.began) {
-            deliver(makeEvent(.began, at: load.began, in: State()))
-        } else {
-            deliver(state.take { $0.next() })
-        }
+        deliver(observes(.began) ? makeEvent(.began, at: load.began, in: State()) : state.take { $0.next() })
     }
 
     /// Returns whether a monitor observes one of these kinds.
@@ -101,12 +105,7 @@ final class LoadTrace: Sendable {
 
     /// Emits that the load has its turn; once.
     @inline(never) func didStart() {
-        emit(.started) { state, uptime in
-            guard !state.hasStarted else { return false }
-            state.hasStarted = true
-            state.queueTime = uptime - (state.queuedAt ?? uptime)
-            return true
-        }
+        emit(.started) { state, uptime in state.start(at: uptime) }
     }
 
     /// Counts a try, and emits that the load is sent again if it is not the first one.
@@ -156,21 +155,23 @@ final class LoadTrace: Sendable {
 
     // MARK: Reserved places
 
-    /// Reserves the place of an event that depends on something that other threads change; later events wait for it.
+    /// Reserves the place of events that depend on something that other threads change; later events wait for them.
     func reserve() {
         state.withLock { state in
             if !state.hasEnded { state.items.append(.reserved(uptime: SystemClock.uptime)) }
         }
     }
 
-    /// Emits an event in the reserved place, or none.
-    func fillReserved(with kind: APIEvent.Kind?, exchange: UInt64?) {
+    /// Emits in the reserved place whether the load has joined an exchange, and whether it has its turn.
+    func fillReserved(isJoined: Bool, isStarted: Bool, exchange: UInt64?) {
         let first = state.withLock { state -> APIEvent? in
             guard let (index, uptime) = state.reservation else { return nil }
-            let event = kind.flatMap { kind in
-                observes(kind.kinds) ? makeEvent(kind, at: uptime, in: state, exchange: exchange) : nil
+            var events: [APIEvent] = []
+            if isJoined, observes(.joined) { events = [makeEvent(.joined, at: uptime, in: state, exchange: exchange)] }
+            if isStarted, state.start(at: uptime), observes(.started) {
+                events.append(makeEvent(.started, at: uptime, in: state))
             }
-            state.items.replaceSubrange(index...index, with: event.map { [.event($0)] } ?? [])
+            state.items.replaceSubrange(index...index, with: events.map(Item.event))
             return state.beginDelivery()
         }
         deliver(first)

@@ -81,7 +81,7 @@ final class SharedExchanges: Sendable {
             exchanges[key] = shared
             return (isFirst, shared.stage, shared.trace, shared.trace.number)
         }
-        member.trace?.fillReserved(with: isFirst ? nil : .joined, exchange: exchange)
+        member.trace?.fillReserved(isJoined: !isFirst, isStarted: stage == .admitted, exchange: exchange)
         switch stage {
         case .begun: break
         case .queued: member.trace?.didQueue()

@@ -79,13 +79,14 @@ struct EventMachine {
     private mutating func receiveOfExchange(_ event: APIEvent) {
         guard let number = event.exchange else { return }
         let phase = open[number] ?? (isJoined ? .joined : nil)
+        if case .joined = event.kind {} else { check(hasStarted, event, "is before the turn") }
         switch event.kind {
         case .joined:
             check(attempt > 0 && open.isEmpty, event, "is inside an exchange")
             isJoined = true
             open[number] = .joined
         case .requestMade:
-            check(hasStarted && attempt > 0, event, "is before the turn")
+            check(attempt > 0, event, "is before the first try")
             check(open.isEmpty || phase == .joined, event, "is inside another exchange")
             open[number] = .made
         case .sent:

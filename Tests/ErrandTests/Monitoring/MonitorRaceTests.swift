@@ -88,6 +88,35 @@ struct MonitorRaceTests {
         #expect(recorder.violations.isEmpty)
         withExtendedLifetime((slow, fast)) {}
     }
+
+    @Test func `A load that joins an exchange starts before it receives the exchange's events`() async throws {
+        let sent = Mutex<(@Sendable () -> Void)?>(nil)
+        let recorder = EventRecorder { event in
+            if case .joined = event.kind { sent.withLock { $0 }?() }
+        }
+        let gate = Latch()
+        let transport = ScriptedTransport { request in
+            let observer = request.observer
+            sent.withLock { $0 = { observer?(.sent) } }
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        let screen = Screen()
+        let proxy = APIProxy(service: .sample(), transport: transport, monitors: [recorder])
+        let requests = (0..<2).map { _ in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            (request.method, request.customCoalescesIdentical) = (.get, true)
+            return request
+        }
+        requests[0].loadData()
+        try await until { sent.withLock { $0 != nil } }
+        let second = requests[1].loadData()
+        try await until { recorder.steps(of: second).contains("sent") }
+        gate.open()
+        #expect(await screen.endings(of: requests) == [.success, .success])
+        #expect(recorder.steps(of: second) == ["began", "joined", "started", "sent", "answered 200", "success"])
+        #expect(recorder.violations.isEmpty)
+    }
 }
 
 /// Loads that succeed, fail, are sent again, cancelled from other threads and released, at random.
