@@ -6,6 +6,8 @@ import Testing
 
 @testable import errand_bench
 
+@testable import ErrandTestSupport
+
 @Suite("The bench's command line", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct BenchTests {
     @Test func `Help names every row`() async throws {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Parameters are a literal or an object, and can be joined", .timeLimit(.minutes(10)))
 struct APIParamsTests {

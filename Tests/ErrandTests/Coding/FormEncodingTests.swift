@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Queries and forms follow the WHATWG serializer", .timeLimit(.minutes(10)))
 struct FormEncodingTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Malformed JSON and text", .timeLimit(.minutes(10)))
 struct HostileAnswerTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("Hostile parameters arrive byte by byte, or are refused unsent", .limitedConcurrency, .timeLimit(.minutes(10)))

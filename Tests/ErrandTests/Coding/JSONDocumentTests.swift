@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// Decoding of `JSONValue` inside other types, with and without the text.
 @Suite("JSON of unknown shape inside other types", .timeLimit(.minutes(10)))

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A member is found in a JSON text without decoding it")
 struct JSONMemberTests {

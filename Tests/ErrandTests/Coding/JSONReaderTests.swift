@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Exact parsing of JSON", .timeLimit(.minutes(10)))
 struct JSONReaderTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("JSON of unknown shape costs no more than other JSON", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct JSONTimeTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("JSON of unknown shape keeps its values", .timeLimit(.minutes(10)))
 struct JSONValueTests {

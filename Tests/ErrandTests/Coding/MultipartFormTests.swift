@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Multipart bodies follow RFC 7578", .timeLimit(.minutes(10)))
 struct MultipartFormTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Parameters are literals of any shape, or values of unknown type", .timeLimit(.minutes(10)))
 struct ParamLiteralTests {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A request chooses where and how its parameters are encoded", .timeLimit(.minutes(10)))
 struct ParamPlacementTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Requests from drafts", .timeLimit(.minutes(10)))
 struct RequestDraftTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("An app brings the decoder of its answers", .timeLimit(.minutes(10)))
 struct ResponseDecoderTests {

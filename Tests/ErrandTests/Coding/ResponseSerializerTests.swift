@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Decoding of answers and envelopes", .timeLimit(.minutes(10)))
 struct ResponseSerializerTests {

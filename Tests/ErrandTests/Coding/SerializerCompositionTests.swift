@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Accepted statuses and composed serializers", .timeLimit(.minutes(10)))
 struct SerializerCompositionTests {

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 /// One jar that many threads use; the thread sanitizer runs these tests as well.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieConcurrencyTests {

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 /// The jar and curl, each reading the file that the other wrote.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)), .enabled(if: CookieProbe.hasCurl, "curl is not installed"))
 struct CookieCurlTests {

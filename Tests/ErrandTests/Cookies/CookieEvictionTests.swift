@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// FAULTS 35 and 91: a server that stores any number of cookies does not evict those of another site.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))

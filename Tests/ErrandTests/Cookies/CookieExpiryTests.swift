@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 /// FAULT 32: expiry times, and responses after a logout.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieExpiryTests {

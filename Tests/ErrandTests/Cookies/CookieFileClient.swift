@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// A jar that a test uses, in this process or in another one.
 protocol CookieFileClient {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// FAULTS 24, 25, 33 and 92: a process that is killed during a save, a disk that fails, and the order of system calls.
 @Suite(

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// FAULT 26: whatever is at the file's path, a jar opens, keeps it under another name, and reports it.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))

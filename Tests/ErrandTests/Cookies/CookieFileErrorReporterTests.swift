@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Reports of problems with a cookie file", .timeLimit(.minutes(10)))
 struct CookieFileErrorReporterTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// FAULT 92: jars of one file are found even when their paths are spelled differently.
 @Suite("Spellings of a cookie file's path", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Cookie files of other tools", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieFileInteroperabilityTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// FAULT 95: a jar reads no file whose contents another user could have chosen.
 @Suite("Cookie files of other users", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// FAULTS 27, 28, 31, 33 and 77: processes that share a file, that are killed or exit, and disks that fail.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)), .serialized)

@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 /// FAULTS 29, 30 and 34, and the contents of the file.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieFileTests {

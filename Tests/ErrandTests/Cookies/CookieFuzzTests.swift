@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// Random header fields and files, for ten minutes with `ERRAND_SLOW_TESTS=1` and for a second otherwise.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(15)))

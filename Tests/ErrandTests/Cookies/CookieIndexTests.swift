@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The index of cookies by domain and site", .timeLimit(.minutes(10)))
 struct CookieIndexTests {

@@ -5,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Objects that call a jar when they are deinitialized", .timeLimit(.minutes(10)))
 struct CookieJarReleaseTests {

@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 /// FAULT 36, and the rules of RFC 6265bis that the http-state suite does not test.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieJarTests {

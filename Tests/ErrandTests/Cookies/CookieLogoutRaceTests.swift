@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// A logout through one jar while another jar of the same file loads or saves.
 @Suite("A logout while other jars load or save", .limitedConcurrency, .timeLimit(.minutes(10)))

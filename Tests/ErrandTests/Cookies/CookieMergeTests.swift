@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// FAULT 92: for each cookie, the newest update wins in a file that several jars share.
 @Suite("Updates of a shared cookie file", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// FAULT 92: jars and processes that use one file in random order are compared to a model in which the newest update wins.
 @Suite("Random updates of a shared cookie file", .limitedConcurrency, .timeLimit(.minutes(10)))

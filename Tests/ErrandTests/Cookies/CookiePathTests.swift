@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The path of a cookie is compared byte for byte with the path that is sent (RFC 6265bis section 5.1.4).
 @Suite("Cookie paths", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The http-state suite over sockets: a redirect sets the cookies, and the request that follows it sends them.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)), .enabled(if: SharedData.freshHTTPState.exists))

@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 /// The cookie suite of the IETF's http-state working group, run without a network.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)), .enabled(if: SharedData.freshHTTPState.exists))
 struct HTTPStateTests {

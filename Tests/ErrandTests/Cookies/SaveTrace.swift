@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import ErrandTestSupport
+
 /// The system calls of a probe on the cookie file and the files next to it, recorded with strace.
 ///
 /// The number of other calls varies from run to run. Killing the process at one of them has the same effect as killing it

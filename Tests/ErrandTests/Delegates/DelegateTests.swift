@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Interceptor, validator, indicator and hooks have their say", .timeLimit(.minutes(10)))
 struct DelegateTests {

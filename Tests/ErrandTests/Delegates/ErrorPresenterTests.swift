@@ -3,6 +3,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("An error presenter shows each failed load once", .timeLimit(.minutes(10)))
 struct ErrorPresenterTests {
@@ -182,7 +183,7 @@ struct ErrorPresenterTests {
 
     @Test func `Each failed page of a list is presented, except in a sequence of pages`() async {
         let server = NumberServer(count: 35)
-        let list = PageAPIRequestTests.Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
+        let list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.errorPresenter = presenter
         server.failNextRequest()
         list.reload()

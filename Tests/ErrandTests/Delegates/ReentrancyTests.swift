@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Any method may be called inside any callback", .timeLimit(.minutes(10)))
 struct ReentrancyTests {

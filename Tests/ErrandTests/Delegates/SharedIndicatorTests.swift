@@ -2,6 +2,7 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Loads that share an indicator are counted")
 struct SharedIndicatorTests {
@@ -43,7 +44,7 @@ struct SharedIndicatorTests {
     @Test func `A reload that supersedes another keeps the indicator until it has ended`() async {
         let (spinner, server) = (Spinner(), NumberServer(count: 3))
         let screen = Screen()
-        let list = PageAPIRequestTests.Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
+        let list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.reload(indicator: spinner)
         list.reload(indicator: spinner)
         #expect(await screen.endings(2) == [.cancel, .success])

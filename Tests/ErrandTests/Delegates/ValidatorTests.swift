@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Validators that refuse with an error", .timeLimit(.minutes(10)))
 struct ValidatorTests {

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite(
     "Every code block of the documentation compiles",
     .limitedConcurrency,

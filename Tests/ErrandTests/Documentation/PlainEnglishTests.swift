@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("The documentation is written in plain technical English")
 struct PlainEnglishTests {
     /// Phrases that a reader has to interpret, with what to write instead in most places.

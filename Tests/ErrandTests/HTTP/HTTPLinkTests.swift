@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Link headers", .timeLimit(.minutes(10)))
 struct WebLinkTests {

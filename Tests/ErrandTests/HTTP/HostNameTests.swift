@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A host in one form for all of its notations", .timeLimit(.minutes(10)))
 struct HostNameTests {

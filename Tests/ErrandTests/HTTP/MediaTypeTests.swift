@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Media types are guessed by the extension of a file name", .timeLimit(.minutes(10)))
 struct MediaTypeTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Origins", .fault(57), .timeLimit(.minutes(10)))
 struct OriginTests {

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import ErrandTestSupport
+
 /// The examples of RFC 3986 section 5.4, all of them resolved against one base.
 enum RFC3986 {
     struct Example: Sendable, CustomTestStringConvertible {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Printed requests contain no secrets", .timeLimit(.minutes(10)))
 struct RedactionTests {

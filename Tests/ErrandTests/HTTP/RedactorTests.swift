@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A redactor shows known harmless values and the sizes of all others", .timeLimit(.minutes(10)))
 struct RedactorTests {

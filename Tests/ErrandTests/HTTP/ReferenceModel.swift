@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import ErrandTestSupport
+
 /// Reference resolution as specified in RFC 3986, for comparison: appendix B's expression and the pseudocode of section 5.2.
 struct ReferenceModel {
     var scheme: String?

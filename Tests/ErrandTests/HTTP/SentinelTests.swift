@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("No public value prints a secret that it contains", .timeLimit(.minutes(10)))
 struct SentinelTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("References are resolved as text", .fault(80), .timeLimit(.minutes(10)))
 struct URLReferenceTests {

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ErrandTestSupport
+
 /// Code that only Apple's platforms compile cannot be tested on Linux, so it is little, in files of its own, and listed.
 @Suite("Code for Apple's platforms")
 struct AppleCodeTests {

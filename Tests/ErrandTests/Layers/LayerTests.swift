@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ErrandTestSupport
+
 /// The folders of `Sources/Errand` are layers: a file names only types of its own layer and of lower ones.
 @Suite("Layers")
 struct LayerTests {

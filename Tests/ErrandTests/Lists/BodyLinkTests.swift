@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Links to the next page in the body", .timeLimit(.minutes(10)))
 struct BodyLinkTests {

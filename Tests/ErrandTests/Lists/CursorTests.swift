@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Cursors and links", .timeLimit(.minutes(10)))
 struct CursorTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// An item of the server of edits; its version distinguishes an edited item.
 struct Entry: Codable, Sendable, Hashable {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The index of items", .timeLimit(.minutes(10)))
 struct ItemIndexTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A list that is edited agrees with its server", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ListEditModelTests {

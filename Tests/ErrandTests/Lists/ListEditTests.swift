@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Edits of a list in place", .timeLimit(.minutes(10)))
 struct ListEditTests {

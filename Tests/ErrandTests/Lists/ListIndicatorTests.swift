@@ -2,15 +2,16 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("The loading indicator of a list", .timeLimit(.minutes(10)))
 struct ListIndicatorTests {
     let server = NumberServer(count: 25)
     let screen = Screen()
-    let list: PageAPIRequestTests.Offsets
+    let list: OffsetNumbers
 
     init() {
-        list = PageAPIRequestTests.Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
+        list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: server.transport))
     }
 
     @Test func `A reload and each next page show it until their ending`() async {

@@ -1,4 +1,5 @@
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The settings of the model's list.
 struct ModelRules {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A list always agrees with its model", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ListModelTests {

@@ -3,6 +3,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Any method of a list may be called inside any hook", .timeLimit(.minutes(10)))
 struct ListReentrancyTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The loaded pages of a list", .timeLimit(.minutes(10)))
 struct LoadedPagesTests {

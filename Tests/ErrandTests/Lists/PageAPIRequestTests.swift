@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A list neither skips nor repeats a page", .timeLimit(.minutes(10)))
 struct PageAPIRequestTests {
@@ -20,13 +21,6 @@ struct PageAPIRequestTests {
         let path = "/numbers"
         let method = HTTPMethod.get
         override var strategy: any PageStrategy { .pageNumber(size: 10) }
-    }
-
-    final class Offsets: PageAPIRequest<[Int]>, APIManager {
-        let path = "/numbers"
-        let method = HTTPMethod.get
-        override var strategy: any PageStrategy { .offset(limit: 10) }
-        override var itemID: ItemID<Int>? { ItemID(\.self) }
     }
 
     let server = NumberServer(count: 35)
@@ -53,7 +47,7 @@ struct PageAPIRequestTests {
     }
 
     @Test func `A list of arrays by offset shows no item twice`() async {
-        let list = Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
+        let list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.loadNextPage()
         #expect(await screen.ending() == .success)
         server.insertAtStart()

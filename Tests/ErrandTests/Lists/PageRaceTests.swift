@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Lists with answers in another order than their requests", .timeLimit(.minutes(10)))
 struct PageRaceTests {

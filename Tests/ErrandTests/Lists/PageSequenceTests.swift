@@ -2,15 +2,16 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("The pages of a list as a sequence", .timeLimit(.minutes(10)))
 struct PageSequenceTests {
     let server = NumberServer(count: 35)
     let screen = Screen()
-    let list: PageAPIRequestTests.Offsets
+    let list: OffsetNumbers
 
     init() {
-        list = PageAPIRequestTests.Offsets(delegate: screen, proxy: APIProxy(fake: server.transport))
+        list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: server.transport))
     }
 
     @Test func `All items of all pages are loaded`() async throws {
@@ -82,7 +83,7 @@ struct PageSequenceTests {
             try await latch.wait()
             return .json("[]")
         }
-        let list = PageAPIRequestTests.Offsets(proxy: APIProxy(fake: transport))
+        let list = OffsetNumbers(proxy: APIProxy(fake: transport))
         let task = Task { try await list.allItems() }
         for await _ in sent { break }
         task.cancel()
@@ -92,7 +93,7 @@ struct PageSequenceTests {
 
     @Test func `Ten thousand pages need no stack`() async throws {
         let server = NumberServer(count: 100_000)
-        let list = PageAPIRequestTests.Offsets(proxy: APIProxy(fake: server.transport))
+        let list = OffsetNumbers(proxy: APIProxy(fake: server.transport))
         #expect(try await list.allItems().count == 100_000)
         #expect(list.pageCount == 10_000)
         #expect(server.queries.count == 10_001, "the last answer is empty")

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Strategies by number and by offset", .timeLimit(.minutes(10)))
 struct PageStrategyTests {

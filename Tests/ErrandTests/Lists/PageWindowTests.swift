@@ -2,6 +2,7 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Windows of pages, and refreshes of all pages", .timeLimit(.minutes(10)))
 struct PageWindowTests {

@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// A server that deviates in page sizes, totals, and answers after the end.
 final class PagingServer: Sendable {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Every item once, whatever page size and total the server has", .timeLimit(.minutes(10)))
 struct PagingServerTests {

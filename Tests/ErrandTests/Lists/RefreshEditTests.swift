@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Edits of a list during a refresh", .timeLimit(.minutes(10)))
 struct RefreshEditTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A list keeps the parameters of its reload", .timeLimit(.minutes(10)))
 struct ReloadParamsTests {

@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The log", .timeLimit(.minutes(10)))
 struct APILogTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The text of cURL commands", .timeLimit(.minutes(10)))
 struct CurlCommandTests {

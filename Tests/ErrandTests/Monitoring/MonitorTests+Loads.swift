@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 // Which loads have which monitors, and loads that are cancelled.
 extension MonitorTests {

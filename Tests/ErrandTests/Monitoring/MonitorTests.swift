@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("Monitors observe the events of each load in order", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("10,000 planted secrets are not printed", .timeLimit(.minutes(10)))
 struct PlantedSecretsTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Lines on standard error", .timeLimit(.minutes(10)))
 struct StandardErrorTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Errors describe the failure and contain no secrets", .timeLimit(.minutes(10)))
 struct APIErrorTests {

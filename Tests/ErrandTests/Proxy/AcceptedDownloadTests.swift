@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("A downloaded file of an accepted status", .limitedConcurrency, .timeLimit(.minutes(10)))

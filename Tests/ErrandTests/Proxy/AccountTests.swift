@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// Changes of the cookie jar while loads are under way.
 @MainActor @Suite("Several accounts", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The deadline of a load, which covers everything from its turn to its ending.
 @MainActor @Suite("The deadline of a load", .timeLimit(.minutes(10)))

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 // Serialized, because some of the tests block a thread of the cooperative pool.
 @MainActor

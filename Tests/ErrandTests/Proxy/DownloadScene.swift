@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// A download of "new" that replaces a file of "old", stopped at one instant after its last byte.
 @MainActor final class DownloadScene {

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A proxy reports the endings of its loads to any reader", .timeLimit(.minutes(10)))
 struct EndingsTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The errors of cookie jars that a proxy's error hook receives.
 @Suite("The error hook", .limitedConcurrency, .timeLimit(.minutes(10)))

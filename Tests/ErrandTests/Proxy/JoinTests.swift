@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Identical loads share one exchange when their requests allow it", .timeLimit(.minutes(10)))
 struct JoinTests {

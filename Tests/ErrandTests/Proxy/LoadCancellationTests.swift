@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("A load that is cancelled at any point ends as cancelled", .limitedConcurrency, .timeLimit(.minutes(10)))

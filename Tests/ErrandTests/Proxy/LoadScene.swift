@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// A load that is stopped at one point, over a scripted transport or over live sockets.
 @MainActor final class LoadScene {

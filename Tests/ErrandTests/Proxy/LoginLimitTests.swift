@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// A login is sent at once, because the loads that occupy every place and every connection may wait for it.
 @MainActor @Suite("A login among loads that occupy every connection", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Plain calls", .timeLimit(.minutes(10)))
 struct PlainCallTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The proxy's queue is the only one: it admits as many requests as the transport can perform at once.
 @MainActor

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A request, or its service, chooses which redirects are followed", .timeLimit(.minutes(10)))
 struct RedirectPolicyTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Targets of redirects at the server", .fault(80), .limitedConcurrency, .timeLimit(.minutes(10)))
 struct RedirectTargetTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Redirects are followed by the library", .timeLimit(.minutes(10)))
 struct RedirectTests {

@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Requests queue above the limits: by priority, first in first out", .timeLimit(.minutes(10)))
 struct RequestQueueTests {

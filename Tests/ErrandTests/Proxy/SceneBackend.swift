@@ -3,6 +3,7 @@ import FixtureServer
 import Foundation
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The backend of a ``LoadScene``, in the process or over sockets.
 struct SceneBackend: Sendable {

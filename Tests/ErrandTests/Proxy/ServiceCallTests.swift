@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A plain call that names a service", .timeLimit(.minutes(10)))
 struct ServiceCallTests: SessionScene {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The shared proxy is configured once, before its first use", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct SharedProxyTests {

@@ -2,6 +2,7 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A chain of requests ends once", .timeLimit(.minutes(10)))
 struct APIChainTests {

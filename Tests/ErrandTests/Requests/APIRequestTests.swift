@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Ready-made requests", .timeLimit(.minutes(10)))
 struct APIRequestTests {

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A call may supply the parameters of its load", .timeLimit(.minutes(10)))
 struct CallParamsTests {

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A cancelled load ends only as cancelled", .timeLimit(.minutes(10)))
 struct CancelTests {

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A closure may receive the ending of a load", .timeLimit(.minutes(10)))
 struct ClosureLoadTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Every load ends exactly once", .timeLimit(.minutes(10)))
 struct EndingTests {

@@ -3,6 +3,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A group presents one error", .timeLimit(.minutes(10)))
 struct GroupErrorTests {

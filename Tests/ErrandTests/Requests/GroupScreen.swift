@@ -2,6 +2,7 @@ import ErrandTesting
 import Foundation
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// A delegate that records the endings of groups.
 @MainActor final class GroupScreen: APIGroupDelegate {

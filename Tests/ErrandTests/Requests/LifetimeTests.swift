@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Loads and the lifetimes of their requests and delegates", .timeLimit(.minutes(10)))
 struct LifetimeTests {

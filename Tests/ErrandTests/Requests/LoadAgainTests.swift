@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A delegate may load the request that it receives again", .timeLimit(.minutes(10)))
 struct LoadAgainTests {

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite(
     "Wrong use does not compile",
     .limitedConcurrency,

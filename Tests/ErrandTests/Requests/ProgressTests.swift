@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("The progress of a load is observable and passed to its caller", .limitedConcurrency, .timeLimit(.minutes(10)))

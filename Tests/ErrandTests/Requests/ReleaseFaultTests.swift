@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A request that is released while it loads and its delegate exists", .timeLimit(.minutes(10)))
 struct ReleaseFaultTests {

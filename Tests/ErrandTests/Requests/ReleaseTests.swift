@@ -6,6 +6,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Objects that the library releases may call it", .timeLimit(.minutes(10)))
 struct ReleaseTests {

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Loading again while loading follows the restart policy", .timeLimit(.minutes(10)))
 struct RestartTests {

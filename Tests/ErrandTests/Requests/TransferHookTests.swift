@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The hooks for uploads from files and downloads to files.
 @MainActor @Suite("Uploads and downloads of a request class", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Common headers and parameters may wait for an actor", .timeLimit(.minutes(10)))
 struct CommonHeadersTests {

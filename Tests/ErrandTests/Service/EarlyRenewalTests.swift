@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A login is renewed before it expires", .timeLimit(.minutes(10)))
 struct EarlyRenewalTests: SessionScene {

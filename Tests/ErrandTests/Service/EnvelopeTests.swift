@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Envelopes of services and of requests", .timeLimit(.minutes(10)))
 struct EnvelopeTests {

@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 extension APIEnvironment {
     fileprivate static let production = APIEnvironment("production", baseURL: URL("http://api.shop.test/v1"))

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Code and message of any error body", .timeLimit(.minutes(10)))
 struct FailureReaderTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("Relogin over live sockets", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ReloginLiveTests {

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A handler is in one relogin at a time, even if it ignores its cancel", .timeLimit(.minutes(10)))
 struct ReloginOverlapTests: SessionScene {

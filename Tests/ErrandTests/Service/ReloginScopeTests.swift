@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A load that begins inside relogin() is part of it", .timeLimit(.minutes(10)))
 struct ReloginScopeTests: SessionScene {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("One relogin for all loads that need it, one replay for each", .limitedConcurrency, .timeLimit(.minutes(10)))

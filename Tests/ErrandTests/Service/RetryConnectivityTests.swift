@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A load without a network waits for one if its policy allows it", .timeLimit(.minutes(10)))
 struct RetryConnectivityTests {

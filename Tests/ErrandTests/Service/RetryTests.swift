@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A load is sent again only where that is safe", .timeLimit(.minutes(10)))
 struct RetryTests {

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A session that has ended does not affect the next", .timeLimit(.minutes(10)))
 struct SessionEndTests: SessionScene {

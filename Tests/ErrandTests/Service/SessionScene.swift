@@ -2,6 +2,7 @@ import ErrandTesting
 import Foundation
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// A suite with a screen and an account, whose session may end.
 @MainActor protocol SessionScene {

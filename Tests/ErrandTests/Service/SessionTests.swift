@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A session expires once, whatever the result of its relogin", .timeLimit(.minutes(10)))
 struct SessionTests: SessionScene {

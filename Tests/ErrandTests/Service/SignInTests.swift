@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// Logins by the user, and cancelled logins.
 @MainActor @Suite("Signing in by the user", .timeLimit(.minutes(10)))

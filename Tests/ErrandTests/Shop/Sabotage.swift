@@ -2,6 +2,8 @@ import ErrandTesting
 import FixtureServer
 import Foundation
 
+@testable import ErrandTestSupport
+
 /// A shop with one fault; the raw value is the walk's message about it.
 enum Sabotage: String, CaseIterable {
     case garbledName = "2 (Goods list) did not hold: 龙井茶叶 明前特级 250g is not among the goods"

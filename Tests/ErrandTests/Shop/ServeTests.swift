@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("The shop's server command", .startsPrograms, .limitedConcurrency, .timeLimit(.minutes(10)))
 @MainActor struct ServeTests {
     @Test("prints its address, answers, and ends when interrupted")

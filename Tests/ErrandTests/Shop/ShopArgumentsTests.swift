@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("The shop's arguments", .startsPrograms, .limitedConcurrency, .timeLimit(.minutes(10)))
 @MainActor struct ShopArgumentsTests {
     @Test("are explained on request")

@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import ErrandTestSupport
+
 /// The built `shop` in a child process, which is ended at a deadline.
 struct ShopProcess {
     private let folder: TemporaryFolder

@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("The walk through the shop", .startsPrograms, .limitedConcurrency, .serialized, .timeLimit(.minutes(10)))
 @MainActor struct WalkTests {
     @Test("succeeds, prints plain lines, and leaves no files")

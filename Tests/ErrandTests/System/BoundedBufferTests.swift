@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A bounded buffer keeps the newest values in their order")
 struct BoundedBufferTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A boxed value") struct BoxedTests {
     private struct Pair: Sendable {

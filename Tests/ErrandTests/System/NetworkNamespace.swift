@@ -1,4 +1,6 @@
 #if os(Linux)
+@testable import ErrandTestSupport
+
 /// A network with only a loopback interface, which a process monitors while a shell changes it.
 enum NetworkNamespace {
     /// Whether this process may create such a network, with a cable of two ends.

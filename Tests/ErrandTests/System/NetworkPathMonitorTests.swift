@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The network of this machine", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct NetworkPathMonitorTests {

@@ -2,6 +2,7 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A proxy and the network", .timeLimit(.minutes(10)))
 struct ProxyReachabilityTests {

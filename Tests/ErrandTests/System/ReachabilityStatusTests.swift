@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The status for a list of interfaces", .timeLimit(.minutes(10)))
 struct ReachabilityStatusTests {

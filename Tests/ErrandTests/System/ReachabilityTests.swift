@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Reachability", .timeLimit(.minutes(10)))
 struct ReachabilityTests {

@@ -5,6 +5,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("The test support for apps", .timeLimit(.minutes(10)))
 struct ErrandTestingTests {

@@ -2,6 +2,7 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Clocks and their waits", .timeLimit(.minutes(10)))
 struct ManualClockTests {

@@ -2,6 +2,7 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor @Suite("A recorder returns every ending once", .timeLimit(.minutes(10)))
 struct RequestRecorderTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The deadlines of an exchange", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ExchangeDeadlinesTests {

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ErrandTestSupport
+
 /// A known fault of one transport, with which a test of the contract can include the transport.
 struct KnownFault {
     /// The transport with the fault.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Certificates in PEM form", .timeLimit(.minutes(10)))
 struct PEMCertificatesTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Pinned public keys, by host", .timeLimit(.minutes(10)))
 struct PinnedKeysTests {

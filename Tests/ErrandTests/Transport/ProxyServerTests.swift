@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The URL of a proxy server", .timeLimit(.minutes(10)))
 struct ProxyServerTests {

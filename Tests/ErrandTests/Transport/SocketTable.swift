@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import ErrandTestSupport
+
 #if os(Linux)
 /// The sockets and files of this process, as the kernel reports them.
 enum SocketTable {

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("An exchange", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportBehaviourTests {
     @Test("each method arrives unchanged", arguments: TransportKind.allCases)

@@ -1,4 +1,5 @@
 @testable import Errand
+@testable import ErrandTestSupport
 import FixtureServer
 import Foundation
 import Synchronization

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The capacity of a transport", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportCapacityTests {

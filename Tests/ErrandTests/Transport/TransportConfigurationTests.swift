@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("One configuration, over every transport", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportConfigurationTests {

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("Answers that crash URLSession on Linux", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportCrashTests {
     @Test("a header block that is truncated at any byte is one error", .fault(7), arguments: TransportKind.survivors)

@@ -5,6 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("The events of an exchange", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportEventTests {
     /// Records events as text.

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("A hostile server", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportFaultTests {
     @Test("a closed port is an error within a second", .separateThread, .fault(1), arguments: TransportKind.allCases)

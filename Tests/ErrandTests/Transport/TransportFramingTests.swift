@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("Unusual answers", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportFramingTests {
     @Test("a contradictory answer is one error", .fault(9), arguments: TransportKind.allCases, BadAnswer.allCases)

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite(
     "A persistent connection that is lost during a request",
     .fault(11),

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("The timings of an exchange", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportTimingTests {
     /// An exchange of which one phase is long, or whose bytes are framed or coded.

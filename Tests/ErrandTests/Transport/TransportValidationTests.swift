@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("Hostile requests", .fault(61), .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportValidationTests {
     @Test("a hostile method is never sent", arguments: TransportKind.allCases, Self.hostileTokens)

@@ -4,10 +4,19 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("Adapters apply to every kind of load", .timeLimit(.minutes(10)))
 struct AdaptedLoadTests {
+    private final class Texts: PageAPIRequest<PageModel<String>>, APIManager {
+        let path = "/texts"
+        let method = HTTPMethod.get
+        override var strategy: any PageStrategy {
+            LinkStrategy(next: .body("next"), allowedOrigins: [URL("https://pages.test")])
+        }
+    }
+
     private let journal = AdapterJournal()
     private let screen = Screen()
 
@@ -145,7 +154,7 @@ struct AdaptedLoadTests {
                 }
             ]
         }
-        let list = ReloadParamsTests.Numbers(proxy: proxy)
+        let list = OffsetNumbers(proxy: proxy)
         #expect(try await list.allItems() == Array(0..<15))
         let queries = transport.requests.compactMap { $0.url.query(percentEncoded: false) }
         #expect(queries.map { $0.contains("signature=of+") } == [true, true])
@@ -184,8 +193,7 @@ struct AdaptedLoadTests {
                 journal.note("\(answer.url.host ?? "") \(context.attempt) \(context.request?.url.host ?? "")")
             }
         )
-        let list = BodyLinkTests.Texts(proxy: APIProxy(fake: transport, service: service))
-        list.customStrategy = LinkStrategy(next: .body("next"), allowedOrigins: [URL("https://pages.test")])
+        let list = Texts(proxy: APIProxy(fake: transport, service: service))
         #expect(try await list.allItems() == ["1", "2"])
         #expect(
             journal.names == [

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("A failure of an adapter is that of its load", .timeLimit(.minutes(10)))

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// Every kind of adapter.
 enum AdapterKind: String, CaseIterable, Sendable {

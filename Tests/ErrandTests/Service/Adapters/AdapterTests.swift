@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("Adapters change what is sent and what has arrived", .timeLimit(.minutes(10)))

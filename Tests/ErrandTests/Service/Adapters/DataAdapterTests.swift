@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @MainActor
 @Suite("Data adapters change what is decoded, and nothing else", .timeLimit(.minutes(10)))

@@ -4,6 +4,7 @@ import Testing
 import TestSupport
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The changes that request adapters make before a request is sent.
 @MainActor @Suite("Request adapters change requests before they are sent", .timeLimit(.minutes(10)))

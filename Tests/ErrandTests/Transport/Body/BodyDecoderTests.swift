@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The decoder of a body", .timeLimit(.minutes(10)))
 struct BodyDecoderTests {

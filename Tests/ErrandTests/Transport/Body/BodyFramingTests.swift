@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The framing of a body", .timeLimit(.minutes(10)))
 struct BodyFramingTests {

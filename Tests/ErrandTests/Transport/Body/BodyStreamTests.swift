@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Streamed bodies", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct BodyStreamTests {

@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("The disk during a download", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct DownloadDiskTests {
     @Test(

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Streams without an end", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct EndlessStreamTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Deadlines in the distant past", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct AncientDeadlineTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// Deadlines in a process in which the date changes at every query.
 @Suite("Changes of the date", .limitedConcurrency, .timeLimit(.minutes(10)))

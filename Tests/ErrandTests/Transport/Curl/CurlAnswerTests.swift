@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Answers that libcurl receives", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlAnswerTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The file of additional authorities", .timeLimit(.minutes(10)))
 struct CurlCABundleTests {

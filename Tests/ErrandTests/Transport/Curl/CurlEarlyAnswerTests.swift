@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("An answer before the end of the request's body", .timeLimit(.minutes(10)))
 struct CurlEarlyAnswerTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 private let isPossible = TestAuthority.isAvailable && TestProgram.path(of: "nginx") != nil
 

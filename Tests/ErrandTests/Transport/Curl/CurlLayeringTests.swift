@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite(
     "Bodies that are much larger than the transferred bytes",

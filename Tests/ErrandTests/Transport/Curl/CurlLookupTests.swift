@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite(
     "A name lookup that hangs",
     .limitedConcurrency,

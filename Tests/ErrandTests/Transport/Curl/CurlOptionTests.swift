@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("libcurl's ABI", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlOptionTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite(
     "A pinned key cannot be avoided",

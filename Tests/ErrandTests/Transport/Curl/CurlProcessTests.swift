@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A process with libcurl", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlProcessTests {

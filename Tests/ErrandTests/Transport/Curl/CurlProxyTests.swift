@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Proxies", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlProxyTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// libcurl repeats requests itself; the server counts the received bodies.
 @Suite(

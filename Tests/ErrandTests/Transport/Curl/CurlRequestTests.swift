@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Requests that libcurl sends", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlRequestTests {

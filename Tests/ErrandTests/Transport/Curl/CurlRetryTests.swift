@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// libcurl repeats a request whose persistent connection was lost, and may be unable to open another connection.
 @Suite("A retry of libcurl without a connection", .limitedConcurrency, .timeLimit(.minutes(10)))

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("A process without free descriptors", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlScarcityTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Settings that libcurl rejects", .timeLimit(.minutes(10)))
 struct CurlSetupTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("The timings of libcurl", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlTimingTests {

@@ -5,6 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import ErrandTestSupport
+
 @Suite("Malformed answers", .fault(94), .limitedConcurrency, .timeLimit(.minutes(10)))
 struct MalformedAnswerTests {
     private static let heads = [

@@ -1,5 +1,6 @@
 #if os(Linux)
 @testable import Errand
+@testable import ErrandTestSupport
 import FixtureServer
 import Foundation
 import TestSupport

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// The keys that were accepted are those of the process, so each test has keys of its own.
 @Suite("The record of accepted and refused certificates", .timeLimit(.minutes(10)))

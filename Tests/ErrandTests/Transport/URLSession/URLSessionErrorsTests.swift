@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Errors of URLSession", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct URLSessionErrorsTests {

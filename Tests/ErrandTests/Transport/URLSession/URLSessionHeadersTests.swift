@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 @Suite("Headers through URLSession", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct URLSessionHeadersTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTestSupport
 
 /// On Linux, only the checks of the settings run.
 @Suite("The settings of URLSession on Apple's platforms", .timeLimit(.minutes(10)))
