@@ -1,6 +1,8 @@
 internal import Foundation
 
-/// Limits how many tasks run a section at a time; the others are suspended, in the order of their calls.
+/// Limits how many tasks run a section at a time; the others are suspended, and the last one of them is the next to run.
+///
+/// So the tests of a serialized suite follow each other, and none of them waits for all tests of the other suites.
 // `lock` is held whenever `state` is read or changed. The thread sanitizer understands NSLock on Linux, and no `Mutex`.
 package final class AsyncSemaphore: @unchecked Sendable {
     private struct State {
@@ -9,7 +11,7 @@ package final class AsyncSemaphore: @unchecked Sendable {
     }
 
     /// Shared by all tests of this process that use sockets, clocks or much processor time.
-    package static let tests = AsyncSemaphore(permits: 2)
+    package static let tests = AsyncSemaphore(permits: 3)
 
     private let lock = NSLock()
     private var state: State
@@ -42,7 +44,7 @@ package final class AsyncSemaphore: @unchecked Sendable {
 
     private func release() {
         let next = lock.withLock { () -> CheckedContinuation<Void, Never>? in
-            guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
+            guard state.waiters.isEmpty else { return state.waiters.removeLast() }
             state.permits += 1
             return nil
         }
