@@ -1,7 +1,9 @@
 package import Testing
 
-/// Limits how many tests run at a time that use sockets, clocks or much CPU time and would disturb each other.
+/// Limits how many tests run at a time that would disturb each other.
 package struct LimitedConcurrency: SuiteTrait, TestTrait, TestScoping {
+    fileprivate let semaphore: AsyncSemaphore
+
     package var isRecursive: Bool { true }
 
     // The scope is the whole test, so that the wait does not count towards its time limit.
@@ -14,10 +16,17 @@ package struct LimitedConcurrency: SuiteTrait, TestTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        try await AsyncSemaphore.tests.withPermit(function)
+        try await semaphore.withPermit(function)
     }
 }
 
 extension Trait where Self == LimitedConcurrency {
-    package static var limitedConcurrency: Self { LimitedConcurrency() }
+    /// For tests that use sockets, clocks or much processor time.
+    package static var limitedConcurrency: Self { LimitedConcurrency(semaphore: .tests) }
+
+    /// For tests that block a thread while another task has to continue; one at a time, because all threads of the
+    /// cooperative pool and of the main actor are two on one core.
+    ///
+    /// Of a suite's traits it follows `limitedConcurrency`, so that all tests wait for both in the same order.
+    package static var blocksThread: Self { LimitedConcurrency(semaphore: .blockingTests) }
 }

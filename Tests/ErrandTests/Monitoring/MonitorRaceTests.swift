@@ -63,7 +63,9 @@ struct MonitorRaceTests {
         #expect(recorder.violations.isEmpty, "\(recorder.violations.prefix(3))")
     }
 
-    @Test(.fault(133)) func `A monitor that blocks delays its load's later events, and no load`() async throws {
+    @Test(.fault(133), .blocksThread) func `A monitor that blocks delays its load's later events, and no load`()
+        async throws
+    {
         let point = Checkpoint()
         let recorder = EventRecorder { event in
             if case .requestMade = event.kind, event.path == "/slow" { point.pass() }

@@ -98,7 +98,12 @@ extension MonitorTests {
 
     // MARK: Cancels
 
-    @Test(.fault(134), arguments: LoadScene.Point.allCases, [LoadScene.Manner.byID, .fromAnotherThread, .ofTask])
+    @Test(
+        .fault(134),
+        .blocksThread,
+        arguments: LoadScene.Point.allCases,
+        [LoadScene.Manner.byID, .fromAnotherThread, .ofTask]
+    )
     func `A load that is cancelled at any point has one ending`(
         _ point: LoadScene.Point,
         _ manner: LoadScene.Manner

@@ -8,12 +8,12 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-// Serialized, because some of the tests block a thread of the cooperative pool.
 @MainActor
 @Suite(
     "A download changes its target when it succeeds, and only then",
     .serialized,
     .limitedConcurrency,
+    .blocksThread,
     .timeLimit(.minutes(10))
 )
 struct DownloadEndingTests {

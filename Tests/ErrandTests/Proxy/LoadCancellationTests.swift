@@ -9,7 +9,12 @@ import Testing
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("A load that is cancelled at any point ends as cancelled", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite(
+    "A load that is cancelled at any point ends as cancelled",
+    .limitedConcurrency,
+    .blocksThread,
+    .timeLimit(.minutes(10))
+)
 struct LoadCancellationTests {
     /// Every point at which a load can wait.
     enum CancellationPoint: CaseIterable, Sendable {

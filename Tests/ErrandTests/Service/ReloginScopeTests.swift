@@ -173,7 +173,9 @@ struct ReloginScopeTests: SessionScene {
         #expect(!request.isLoading)
     }
 
-    @Test func `A callback delivered together with one of a relogin begins loads like any other`() async throws {
+    @Test(.blocksThread) func `A callback delivered together with one of a relogin begins loads like any other`()
+        async throws
+    {
         let gate = Latch()
         let transport = transport(gate)
         let proxy = proxy(transport)

@@ -154,7 +154,8 @@ struct ReloginTests {
         #expect(!request.isLoading)
     }
 
-    @Test(.fault(42)) func `A relogin that has not called its handler when the session ends does not call it`()
+    @Test(.fault(42), .blocksThread)
+    func `A relogin that has not called its handler when the session ends does not call it`()
         async
     {
         let proxy = proxy(transport(.status))

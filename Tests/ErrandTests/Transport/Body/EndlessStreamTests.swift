@@ -78,7 +78,7 @@ struct EndlessStreamTests {
     }
 
     #if os(Linux)
-    @Test("a cancellation handler of the app that blocks does not delay other transfers")
+    @Test("a cancellation handler of the app that blocks does not delay other transfers", .blocksThread)
     func blockingHandler() async throws {
         let server = try FixtureServer.start { _ in .status(200) }
         let transport = try TransportKind.curl.make()
