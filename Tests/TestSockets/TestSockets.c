@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "TestSockets.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,8 +21,22 @@
 
 static atomic_bool as_requested;
 static atomic_uint count;
+static atomic_int left_free;
 
 void test_sockets_stay_as_requested(void) { atomic_store(&as_requested, true); }
+
+void test_sockets_leave_free(int number) { atomic_store(&left_free, number); }
+
+/// Returns whether a new descriptor would leave fewer free than it has to.
+static bool is_scarce(void) {
+    int free = -atomic_load(&left_free);
+    struct rlimit limit;
+    if (free == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+    for (rlim_t number = 0; number < limit.rlim_cur && free <= 0; number++) {
+        if (fcntl((int)number, F_GETFD) < 0) free++;
+    }
+    return free <= 0;
+}
 
 /// Returns a duplicate of a descriptor with the next of about 2,000 numbers, and closes it; the descriptor itself if there is none.
 static int with_next_number(int descriptor) {
@@ -40,11 +55,17 @@ static int with_next_number(int descriptor) {
 
 __attribute__((visibility("default"))) int socket(int domain, int type, int protocol) {
     if (atomic_load(&as_requested)) return (int)syscall(SYS_socket, domain, type, protocol);
-    int descriptor = (int)syscall(SYS_socket, domain, type | SOCK_CLOEXEC, protocol);
+    int descriptor = is_scarce() ? (errno = EMFILE, -1) : (int)syscall(SYS_socket, domain, type | SOCK_CLOEXEC, protocol);
     return descriptor < 0 ? descriptor : with_next_number(descriptor);
+}
+
+__attribute__((visibility("default"))) int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags) {
+    return is_scarce() ? (errno = EMFILE, -1) : (int)syscall(SYS_accept4, listener, address, length, flags);
 }
 #else
 #include "TestSockets.h"
 
 void test_sockets_stay_as_requested(void) {}
+
+void test_sockets_leave_free(int number) {}
 #endif
