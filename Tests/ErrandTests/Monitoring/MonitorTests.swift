@@ -300,7 +300,7 @@ struct MonitorTests {
         let first = requests[0].loadData()
         await suspend(while: proxy.queuedCount < 1)
         let second = requests[1].loadData()
-        await suspend(while: proxy.sharedLoadCount < 2)
+        await suspend(while: !recorder.steps(of: second).contains("queued"))
         gate.open()
         #expect(await screen.endings(of: [blocker] + requests) == [.success, .success, .success])
         expect(["began", "queued", "started", "made", "answered 200", "success"], of: first)
