@@ -6,6 +6,8 @@
 // the same number in between has no events, so that its request is never answered. While a child process has the closed socket,
 // epoll keeps it, with a pointer to memory that libdispatch has freed: the next event on it ends the process, or stops the events
 // of another connection. Tests end requests and start child processes all the time.
+//
+// `accept4` is replaced for `test_sockets_leave_free` only, and `readdir` because of a mistake of Foundation, stated below.
 #if defined(__linux__) && !__has_feature(thread_sanitizer)
 #define _GNU_SOURCE
 #include "TestSockets.h"
