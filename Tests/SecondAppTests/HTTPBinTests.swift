@@ -99,9 +99,9 @@ import Testing
 
     @Test func `An answer that drips is within the timeout, and one that is silent is not`() async throws {
         try await withTools { _ in
-            let drip: APIParams = ["duration": 3, "numbytes": 30, "delay": 0]
-            let bytes = try await APIRequest<Data>("/drip", params: drip, timeout: .seconds(2)).value()
-            #expect(bytes == Data(repeating: UInt8(ascii: "*"), count: 30))
+            let drip: APIParams = ["duration": 5, "numbytes": 50, "delay": 0]
+            let bytes = try await APIRequest<Data>("/drip", params: drip, timeout: .seconds(4)).value()
+            #expect(bytes == Data(repeating: UInt8(ascii: "*"), count: 50))
             let error = await #expect(throws: APIError.self) {
                 try await APIRequest<Void>("/delay/5", timeout: .milliseconds(200)).value()
             }
