@@ -40,7 +40,7 @@ struct FixtureServerTests {
         var idle = try RawClient(port: server.port)
         #expect(await server.waitForOpenConnections(2))
         let stopped = Gate()
-        DispatchQueue.global().async {
+        Thread.detachNewThread {
             server.stop(grace: .seconds(30))
             stopped.open()
         }

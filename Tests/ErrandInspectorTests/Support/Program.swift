@@ -20,11 +20,9 @@ enum Program {
     static let browser = ["chromium", "chromium-browser", "google-chrome"].lazy.compactMap(path).first
     static let canMount = succeeds(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"])
 
-    /// Runs a program to its end, with at most a minute.
+    /// Runs a program to its end, which is forced after two minutes.
     static func run(_ command: [String]) async throws -> Ending {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try wait(for: command) }) }
-        }
+        try await onSeparateThread { try wait(for: command) }
     }
 
     private static func wait(for command: [String]) throws -> Ending {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
@@ -8,7 +9,7 @@ import Testing
 struct StandardErrorTests {
     @Test func `Lines of several threads that are longer than a pipe accepts at once are not mixed`() async throws {
         let pipe = Pipe()
-        let output = Task.detached { try pipe.fileHandleForReading.readToEnd() ?? Data() }
+        async let output = onSeparateThread { try pipe.fileHandleForReading.readToEnd() ?? Data() }
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         await withTaskGroup { group in
             for letter in "abcdefgh" {
@@ -20,7 +21,7 @@ struct StandardErrorTests {
             }
         }
         try pipe.fileHandleForWriting.close()
-        let lines = String(decoding: try await output.value, as: UTF8.self).split(separator: "\n")
+        let lines = String(decoding: try await output, as: UTF8.self).split(separator: "\n")
         #expect(lines.count == 160)
         #expect(lines.allSatisfy { $0.utf8.count == 100_000 && Set($0.utf8).count == 1 })
     }

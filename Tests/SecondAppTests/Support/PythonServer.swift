@@ -53,24 +53,22 @@ nonisolated final class PythonServer: @unchecked Sendable {
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        guard let port = Int(await firstLine(of: output)), let url = URL(string: "http://127.0.0.1:\(port)") else {
+        guard let port = Int(try await firstLine(of: output)), let url = URL(string: "http://127.0.0.1:\(port)") else {
             throw Failure(description: "\(name) has ended; standard error has its reason")
         }
         return PythonServer(url: url, process: process, input: input)
     }
 
     /// Waits for a line, or for the end of the output.
-    private static func firstLine(of output: Pipe) async -> String {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var line = Data()
-                while line.last != UInt8(ascii: "\n"), case let data = output.fileHandleForReading.availableData,
-                    !data.isEmpty
-                {
-                    line += data
-                }
-                continuation.resume(returning: String(decoding: line.dropLast(), as: UTF8.self))
+    private static func firstLine(of output: Pipe) async throws -> String {
+        try await onSeparateThread {
+            var line = Data()
+            while line.last != UInt8(ascii: "\n"), case let data = output.fileHandleForReading.availableData,
+                !data.isEmpty
+            {
+                line += data
             }
+            return String(decoding: line.dropLast(), as: UTF8.self)
         }
     }
 }
