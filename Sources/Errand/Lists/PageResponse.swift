@@ -57,12 +57,11 @@ public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
         let hasResults = page.contains(.results)
         items = try page.decode([Item]?.self, forKey: hasResults ? .results : .list) ?? []
         totalPages = try page.decodeIfPresent(Int.self, forKey: .totalPage)
-        totalItems =
-            try (hasResults ? page.decodeIfPresent(Int.self, forKey: .count) : nil)
-            ?? page.decodeIfPresent(Int.self, forKey: .totalRow)
-            ?? page.decodeIfPresent(Int.self, forKey: .snakeTotalCount)
-            // A decoder with the snake case strategy converts the name.
-            ?? (try? page.decodeIfPresent(Int.self, forKey: .totalCount))
+        let count = hasResults ? try page.decodeIfPresent(Int.self, forKey: .count) : nil
+        let rows = try count ?? page.decodeIfPresent(Int.self, forKey: .totalRow)
+        let total = try rows ?? page.decodeIfPresent(Int.self, forKey: .snakeTotalCount)
+        // A decoder with the snake case strategy converts the name.
+        totalItems = total ?? (try? page.decodeIfPresent(Int.self, forKey: .totalCount))
     }
 }
 

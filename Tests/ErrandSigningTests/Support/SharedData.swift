@@ -24,7 +24,7 @@ extension Data {
     /// Creates the bytes that hexadecimal digits describe; spaces and line ends are ignored.
     init(hexadecimal text: String) {
         let digits = text.compactMap(\.hexDigitValue)
-        self.init(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+        self.init(stride(from: 0, to: digits.count, by: 2).map { UInt8(16 * digits[$0] + digits[$0 + 1]) })
     }
 }
 

@@ -125,8 +125,9 @@ struct JSONReaderTests {
         arguments: [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE8, 0x8C]]
     )
     func `A string that is not UTF-8 is refused`(_ bytes: [UInt8]) {
-        for text in ["\"".utf8 + bytes + "\"".utf8, "[\"\\n".utf8 + bytes + "\"]".utf8] {
-            #expect(throws: DecodingError.self) { try JSONValue(json: Data(text)) }
+        for (begin, end) in [(#"""#, #"""#), (#"["\n"#, #""]"#)] {
+            let text = Data(begin.utf8) + Data(bytes) + Data(end.utf8)
+            #expect(throws: DecodingError.self) { try JSONValue(json: text) }
         }
     }
 

@@ -49,17 +49,20 @@ struct CookieFileTests {
     @Test("A file of another tool is read")
     func readsForeignFile() throws {
         let later = Int(Date.now.timeIntervalSince1970) + 1_000
-        try write(
-            "# Netscape HTTP Cookie File\r\n\r\n# a comment\r\n"
-                + ".example.org\tTRUE\t/\tFALSE\t\(later)\tdomain\t1\r\n"
-                + "example.org\tTRUE\t/\tFALSE\t0\tundotted\t\r\n"
-                + "#HttpOnly_shop.example.org\tFALSE\t/\tTRUE\t253402300799\thost\ta b\r\n"
-                + "shop.example.org\tFALSE\t/\tFALSE\t1\tpast\t1\r\n"
-                + "shop.example.org\tFALSE\t/\tFALSE\t0\t__Host-false\t1\r\n"
-                + ".org\tTRUE\t/\tFALSE\t0\twide\t1\r\n"
-                + "shop.example.org\tFALSE\t/\tFALSE\t0\tforged\t1; sid=2\r\n"
-                + "shop.example.org\tFALSE\t/\tFALSE\t0\tforged=1\t2\r\n"
-        )
+        let lines = [
+            "# Netscape HTTP Cookie File",
+            "",
+            "# a comment",
+            ".example.org\tTRUE\t/\tFALSE\t\(later)\tdomain\t1",
+            "example.org\tTRUE\t/\tFALSE\t0\tundotted\t",
+            "#HttpOnly_shop.example.org\tFALSE\t/\tTRUE\t253402300799\thost\ta b",
+            "shop.example.org\tFALSE\t/\tFALSE\t1\tpast\t1",
+            "shop.example.org\tFALSE\t/\tFALSE\t0\t__Host-false\t1",
+            ".org\tTRUE\t/\tFALSE\t0\twide\t1",
+            "shop.example.org\tFALSE\t/\tFALSE\t0\tforged\t1; sid=2",
+            "shop.example.org\tFALSE\t/\tFALSE\t0\tforged=1\t2",
+        ]
+        try write(lines.map { "\($0)\r\n" }.joined())
         let jar = CookieJar(file: folder.file, onError: problems.report)
         #expect(problems.kinds.isEmpty)
         #expect(jar.header(for: url) == "domain=1; undotted=; host=a b")
