@@ -70,6 +70,11 @@ struct ExchangeDeadlines {
         lastActivity = now
     }
 
+    /// Restarts the timeout at `end` if it was last restarted at `start`.
+    mutating func moveTimeout(from start: MonotonicClock.Instant, to end: MonotonicClock.Instant) {
+        if lastActivity == start { lastActivity = end }
+    }
+
     /// Shortens the timeout to at most `limit` nanoseconds, and restarts it.
     mutating func limitTimeout(to limit: Int64) {
         timeout = min(timeout ?? limit, limit)

@@ -31,6 +31,11 @@ struct CurlDeadlines {
         if let alarm { deadlines.restartTimeout(at: alarm.now) }
     }
 
+    /// Restarts the timeout at the end of the loop's turn if a byte was transferred in it.
+    mutating func endTurn(at end: MonotonicClock.Instant) {
+        deadlines.moveTimeout(from: now, to: end)
+    }
+
     /// Limits the timeout of an upload whose answer is complete: libcurl 7.88 waits forever for an HTTP/2 server that has answered
     /// and does not receive the rest of the body.
     mutating func limitUpload() {

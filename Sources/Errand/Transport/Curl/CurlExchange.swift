@@ -32,7 +32,7 @@ final class CurlExchange: @unchecked Sendable {
     private var isMultiplexed = false
     private var reported: ReportedEvents
     private var failure: TransportError?
-    @exclusivity(unchecked) private var deadlines: CurlDeadlines
+    @exclusivity(unchecked) var deadlines: CurlDeadlines
     private var backlog: CurlBacklog?
     /// Resumes an upload that waits for the bytes of a stream; `nil` for a body without streams.
     private var loop: CurlLoop?
@@ -72,9 +72,6 @@ final class CurlExchange: @unchecked Sendable {
         guard easy.number(.requestSize) > marks.earlierRequestBytes else { return false }
         return upload.isComplete(after: easy.size(.sizeUpload) ?? 0)
     }
-
-    /// The next instant at which a deadline can pass.
-    var nextDeadline: MonotonicClock.Instant { deadlines.next }
 
     /// Called when the loop starts the exchange, with the parts of the loop that the exchange changes.
     func begin(alarm: CurlAlarm, backlog: CurlBacklog, on loop: CurlLoop) {

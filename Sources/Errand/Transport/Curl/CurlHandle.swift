@@ -23,7 +23,7 @@ final class CurlHandle {
     ///
     /// A server that accepts and never answers would otherwise delay every exchange until the connect timeout. Twice the
     /// delay that RFC 8305 section 5 recommends between connection attempts, because a TLS handshake takes longer.
-    static let connectionDelay: Int64 = 500_000_000
+    private static let connectionDelay: Int64 = 500_000_000
 
     /// Creates a handle with the settings that all exchanges share.
     ///
@@ -121,21 +121,23 @@ final class CurlHandle {
         supportsPrereq && exchange.url.isSecure
     }
 
-    /// Whether the exchange waits for a connection that another exchange opens.
-    var isWaitingForConnection: Bool {
-        connectionWaitEnd != .max && exchange?.attempts == 0 && connection.pointee.step == 0
-    }
-
-    /// Sets the end of the wait; `.max` when there is nothing to wait for.
-    func setConnectionWaitEnd(_ instant: MonotonicClock.Instant) {
-        connectionWaitEnd = instant
-    }
-
-    /// Ends the wait: libcurl opens a connection for the exchange when it is started the next time.
-    func stopWaitingForConnection() {
+    /// Ends the wait for a connection of `host` that another exchange opens, if it has been long enough.
+    ///
+    /// Exchanges of one host end it one after the other, because the connection of the first one may carry all of them.
+    ///
+    /// - Returns: Whether the transfer is to be started again, for which libcurl then opens a connection.
+    func endConnectionWait(for host: CurlHost, at now: MonotonicClock.Instant) -> Bool {
+        guard now >= connectionWaitEnd else { return false }
         connectionWaitEnd = .max
-        exchange?.beginTransfer()
+        guard let exchange, exchange.attempts == 0, connection.pointee.step == 0 else { return false }
+        guard now >= host.nextConnection else {
+            connectionWaitEnd = host.nextConnection
+            return false
+        }
+        host.nextConnection = now + Self.connectionDelay
+        exchange.beginTransfer()
         easy.set(.pipeWait, to: 0)
+        return true
     }
 
     /// Removes the exchange and the pointers into its memory.

@@ -92,6 +92,7 @@ final class CurlLoop: @unchecked Sendable {
             checkDeadlines()
         }
         completeEnded()
+        endTurn()
         sleep()
         return true
     }
@@ -161,22 +162,16 @@ final class CurlLoop: @unchecked Sendable {
         // That of the turn, to which the bytes belong that were received in it.
         let now = alarm.now
         guard now >= alarm.next else { return }
-        for exchange in running.filter({ now >= $0.nextDeadline }) { end(exchange) { $0.expire(at: now) } }
-        for exchange in running { stopWaiting(exchange, at: now) }
+        for exchange in running.filter({ now >= $0.deadlines.next }) { end(exchange) { $0.expire(at: now) } }
+        for exchange in running { endConnectionWait(of: exchange, at: now) }
         alarm.clear()
-        running.forEach { alarm.set(min($0.nextDeadline, $0.handle?.connectionWaitEnd ?? .max)) }
+        running.forEach { alarm.set(min($0.deadlines.next, $0.handle?.connectionWaitEnd ?? .max)) }
     }
 
     /// Makes an exchange open a connection when it has waited long enough for the connection of another one.
-    ///
-    /// Exchanges of one host do so one after the other, because the connection of the first one may carry all of them.
-    private func stopWaiting(_ exchange: CurlExchange, at now: MonotonicClock.Instant) {
+    private func endConnectionWait(of exchange: CurlExchange, at now: MonotonicClock.Instant) {
         guard let handle = exchange.handle, now >= handle.connectionWaitEnd else { return }
-        guard handle.isWaitingForConnection else { return handle.setConnectionWaitEnd(.max) }
-        let host = hosts[exchange.url.origin]
-        guard now >= host.nextConnection else { return handle.setConnectionWaitEnd(host.nextConnection) }
-        host.nextConnection = now + CurlHandle.connectionDelay
-        handle.stopWaitingForConnection()
+        guard handle.endConnectionWait(for: hosts[exchange.url.origin], at: now) else { return }
         multi.remove(handle.easy)
         add(exchange, on: handle)
     }
@@ -227,6 +222,11 @@ final class CurlLoop: @unchecked Sendable {
         ended.removeAll(keepingCapacity: true)
     }
 
+    private func endTurn() {
+        let end = alarm.endTurn()
+        if end - alarm.now > CurlAlarm.longTurn { running.forEach { $0.deadlines.endTurn(at: end) } }
+    }
+
     private func sleep() {
         guard backlog.isEmpty else { return }
         let maySleep = inbox.withLock { inbox in
@@ -234,8 +234,7 @@ final class CurlLoop: @unchecked Sendable {
             return inbox.isLoopAsleep
         }
         guard maySleep else { return }
-        let nanoseconds = max(0, min(alarm.next - MonotonicClock.now, 60_000_000_000))
-        multi.wait(milliseconds: Int32((nanoseconds + 999_999) / 1_000_000))
+        multi.wait(milliseconds: alarm.wait)
     }
 
     private func close() {

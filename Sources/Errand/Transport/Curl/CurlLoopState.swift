@@ -42,16 +42,29 @@ final class CurlAlarm {
     /// When the current turn of the loop started, for what happens in it.
     private(set) var now = MonotonicClock.now
     private(set) var next = MonotonicClock.Instant.max
+    private var turnEnd: MonotonicClock.Instant = 0
+    /// The duration of a turn, in nanoseconds, from which its bytes count from its end instead of its start: code of the app
+    /// or a disk may delay it for longer than a timeout.
+    static let longTurn: Int64 = 10_000_000
 
     /// Starts a turn.
     func beginTurn() {
         now = MonotonicClock.now
     }
 
+    /// Ends the turn; returns the current instant.
+    func endTurn() -> MonotonicClock.Instant {
+        turnEnd = MonotonicClock.now
+        return turnEnd
+    }
+
     /// Moves the alarm to `instant` if that is earlier.
     func set(_ instant: MonotonicClock.Instant) {
         next = min(next, instant)
     }
+
+    /// How many milliseconds after the end of the turn the alarm is, rounded up; a minute at most.
+    var wait: Int32 { Int32((max(0, min(next - turnEnd, 60_000_000_000)) + 999_999) / 1_000_000) }
 
     /// Removes the alarm.
     func clear() {

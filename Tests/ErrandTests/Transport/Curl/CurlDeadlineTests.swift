@@ -74,6 +74,36 @@ struct CurlDeadlineTests {
         #expect(error?.reason.contains("silent") == slowness.isSilent)
     }
 
+    @Test func `Bytes that arrive while code of the app blocks the loop are no silence`() async throws {
+        let (begin, blocked, received) = (Gate(), Gate(), [Gate(), Gate(), Gate(), Gate()])
+        let server = try FixtureServer.start { request in
+            guard request.path == "/moving" else {
+                return Answer(steps: [.pass(begin), .write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
+            }
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
+            return Answer(steps: [
+                .write("\(head)1"), .pass(blocked), .write("2"),
+                .pass(received[2]), .wait(.milliseconds(300)), .write("3"),
+            ])
+        }
+        var blocking = HTTPRequest(.get, server.url("/"))
+        blocking.observer = { event in
+            guard case .head = event else { return }
+            blocked.open()
+            // Longer than the timeout of the other exchange.
+            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 2.5)
+        }
+        async let other = transport.send(blocking)
+        #expect(await server.waitForTotalRequests(1))
+        var moving = HTTPRequest(.get, server.url("/moving"))
+        moving.timeout = .seconds(2)
+        async let answer = transport.send(moving) { received[Int($0.completedBytes)].open() }
+        await received[1].opened()
+        begin.open()
+        #expect(try await answer.body == Data("123".utf8))
+        #expect(try await other.status == 200)
+    }
+
     @Test func `A deadline that has passed is a timeout`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         var request = HTTPRequest(.get, server.url("/"))
