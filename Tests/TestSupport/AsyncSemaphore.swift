@@ -11,7 +11,7 @@ package final class AsyncSemaphore: @unchecked Sendable {
     }
 
     /// Shared by all tests of this process that use sockets, clocks or much processor time.
-    package static let tests = AsyncSemaphore(permits: 2)
+    package static let tests = AsyncSemaphore(permits: 3)
 
     /// Shared by all tests of this process that block a thread while another task has to continue.
     package static let blockingTests = AsyncSemaphore(permits: 1)

@@ -14,7 +14,7 @@ public struct CookieFileError: Error, Sendable {
         ///
         /// The complete lines of a damaged file are in the jar.
         case setAside
-        /// Another process held the lock for too long; the jar tries again.
+        /// Another process held the lock for more than two seconds; the jar tries again.
         case locked
         /// The file could not be written; the old one is intact, and the jar tries again.
         case cannotWrite

@@ -3,7 +3,7 @@ public import Foundation
 /// A cookie store that follows RFC 6265bis and, with a file, outlives the process.
 ///
 /// A jar contains one account's cookies: give each service, or each account of a service, a separate jar and file. All
-/// methods may be called on any thread; only ``flush()`` and ``clear()`` wait for the disk.
+/// methods may be called on any thread; only the initializer, ``flush()`` and ``clear()`` wait for the disk.
 ///
 /// Changes are saved within a fraction of a second, at once by ``flush()`` and ``clear()``, and when the process exits,
 /// though not when a signal ends it. The file is a Netscape `cookies.txt`, which curl and others read and write. It is

@@ -2,7 +2,8 @@
 ///
 /// Not retained.
 ///
-/// Each load ends in exactly one of the three endings, on the main actor, after the call that began it has returned. Any
+/// Each load ends in exactly one of the three endings, on the main actor, after the call that began it has returned; a load
+/// whose ending a closure or an `async` call receives, or that is part of a batch or chain, does not notify the delegate. Any
 /// method may be called inside: load again, cancel, release the request or this delegate.
 @MainActor public protocol APIManagerCallbackDelegate: AnyObject {
     /// A load has succeeded; its answer is in ``APIManager/response``.

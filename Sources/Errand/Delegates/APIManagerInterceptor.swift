@@ -9,12 +9,15 @@
     /// Called once for each load, before anything is sent. If it returns false, the load ends as cancelled. True by default.
     func request(_ request: BaseAPIRequest, shouldLoad params: APIParams?) -> Bool
 
-    /// An answer has been received, before it is validated; also one with an error status. Does nothing by default.
+    /// The last answer of a load has been received, before it is validated; also one with an error status.
+    ///
+    /// Called at most once for each load, when it is about to end. Does nothing by default.
     func request(_ request: BaseAPIRequest, didReceive response: APIResponse)
 
     /// A load is about to end, and can still be cancelled.
     ///
-    /// Called once for each load, before the delegate, also for a cancelled one. A download that is about to succeed may still
+    /// Called once for each load, before the delegate, also for a cancelled one; once more, with `cancelled`, if the load is
+    /// cancelled inside. A download that is about to succeed may still
     /// fail with `storage`, when its file cannot replace the destination. Does nothing by default.
     func request(_ request: BaseAPIRequest, willEnd ending: APIEnding)
 

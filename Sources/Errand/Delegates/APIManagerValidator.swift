@@ -4,7 +4,8 @@
 @MainActor public protocol APIManagerValidator: AnyObject {
     /// Returns whether these parameters may be sent.
     ///
-    /// Called once for each load, on the main actor, after ``BaseAPIRequest/reformParams(_:)`` and before anything is sent.
+    /// Called once for each load that the interceptor does not refuse, on the main actor, after
+    /// ``BaseAPIRequest/reformParams(_:)`` and before anything is sent.
     /// If it returns false, the load fails with `invalidRequest`. True by default.
     ///
     /// - Throws: Instead of false, why the load fails: an error with the type and the message that the screen shows.

@@ -1,7 +1,9 @@
 /// Which redirects are followed (RFC 9110 section 15.4).
 ///
-/// A redirect that is not followed is the answer of the request, with its status and its `Location`. Whatever the policy, a
-/// redirect from `https` to `http` is never followed, and another origin receives no secret header and no body.
+/// A redirect that the policy refuses is the answer of the request, with its status and its `Location`. One more than the limit
+/// fails the request with ``TransportError/Kind/badResponse``. Whatever the policy, a redirect from `https` to `http`, or one that
+/// would send a body to another origin, fails it with ``TransportError/Kind/security``, and another origin receives no secret
+/// header.
 public struct RedirectPolicy: Sendable {
     /// Returns whether the answer's redirect to the given request is followed.
     public typealias Decision = @Sendable (_ answer: HTTPResponse, _ next: HTTPRequest) -> Bool
@@ -25,7 +27,7 @@ public struct RedirectPolicy: Sendable {
     /// Follows no redirect.
     public static let refuse = RedirectPolicy(limit: 0, isFollowing: false)
 
-    /// Follows at most `limit` redirects.
+    /// Follows at most `limit` redirects; 0 fails a request with its first one, which ``refuse`` returns.
     public static func follow(limit: Int) -> RedirectPolicy { RedirectPolicy(limit: limit) }
 
     /// Follows the redirects for which `decision` returns `true`, at most `limit` (20 by default).

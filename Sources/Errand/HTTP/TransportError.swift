@@ -14,7 +14,7 @@ public struct TransportError: Error, Sendable {
         case cannotConnect
         /// The connection ended before the answer was complete.
         case connectionLost
-        /// The answer is not HTTP, or contradicts itself.
+        /// The answer is not HTTP, contradicts itself, or is one redirect too many.
         case badResponse
         /// ``HTTPRequest/timeout``, ``HTTPRequest/deadline`` or ``TransportConfiguration/connectTimeout`` was exceeded.
         case timeout

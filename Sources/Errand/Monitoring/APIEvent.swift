@@ -45,7 +45,7 @@ public struct APIEvent: Sendable {
         case redirected(HTTPResponse)
         /// The exchange has its answer, whatever its status, before response adapters change it.
         case answered(APIResponse)
-        /// The answer was stored, and nothing was sent.
+        /// A stored answer is used, and nothing is sent; reserved for a cache, and never emitted without one.
         case answeredFromCache(APIResponse)
         /// The exchange has ended without an answer.
         case failed(APIError)

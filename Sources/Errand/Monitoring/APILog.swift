@@ -14,7 +14,7 @@ import Synchronization
 /// ```
 /// GET /goods/{id} 200 | 12.3 ms | 2.1 KB | 1 try
 /// POST /orders 200 failed: server, code 5001 | 30.1 ms | 54 B | 1 try
-/// GET /goods/{id} failed: timeout, no answer for 60 s | 60.0 s | 2 tries
+/// GET /goods/{id} failed: timeout, the connection was silent for too long | 60.0 s | 1 try
 /// ```
 ///
 /// No line contains a query, a header or a body unless the log is ``init(_:showing:redactor:write:)`` created to show them, and then

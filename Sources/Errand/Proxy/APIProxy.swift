@@ -2,7 +2,7 @@ import Synchronization
 
 /// Sends the requests of an app, tracks them by ID, cancels them, and owns cookies and transport.
 ///
-/// Everything here may be called from any thread or actor. Each ID ends exactly once.
+/// Everything here but ``errorPresenter`` may be called from any thread or actor. Each ID ends exactly once.
 public final class APIProxy: Sendable {
     /// The proxy that requests use unless they are given another; its cookies persist in the application's own file.
     ///

@@ -49,7 +49,7 @@ public import Observation
     public internal(set) var rawResponse: APIResponse?
     /// Why the newest ended load failed; `nil` after a success.
     public internal(set) var error: APIError?
-    /// The newest progress of the newest load that has reported any; `nil` from the beginning of a load until its first report.
+    /// The newest progress of the newest load that is active; `nil` from the beginning of a load until its first report.
     ///
     /// Loads report progress if ``reportsProgress`` is true, or if their caller receives it.
     public internal(set) var progress: TransferProgress?
@@ -147,8 +147,8 @@ public import Observation
     open var priority: RequestPriority { .normal }
     /// Whether a `GET` or `HEAD` shares the exchange of an identical request that is queued or running; false by default.
     ///
-    /// The exchange has the place in the queue and the deadline of its first load, and is cancelled with its last load. Each
-    /// load keeps its ID and its ending.
+    /// The exchange has the place in the queue of its first load, and is cancelled with its last load. Each load keeps its ID, its
+    /// deadline and its ending.
     open var coalescesIdentical: Bool { false }
     /// Whether ``BaseAPIRequest/progress`` and the delegate receive the progress of transfers; false by default.
     open var reportsProgress: Bool { false }

@@ -2,11 +2,13 @@ import Foundation
 
 /// Why a load failed, in the terms that a screen acts on.
 public enum APIErrorType: String, Sendable, CaseIterable {
-    /// The parameters were refused or cannot be encoded; nothing was sent.
+    /// The request cannot be made: there is no service, or its parameters were refused or cannot be encoded.
+    ///
+    /// Nothing was sent, unless it is an adapter that fails a later send of the load.
     case invalidRequest
     /// There is no route to the host, or its name has no address while ``APIProxy/reachability`` is `unreachable`.
     case noNetwork
-    /// A deadline passed.
+    /// No byte was transferred for ``BaseAPIRequest/timeout``, or ``BaseAPIRequest/deadline`` passed.
     case timeout
     /// The login has expired and could not be renewed.
     case loginExpired
@@ -20,7 +22,7 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case decoding
     /// The answer is larger than the service allows.
     case responseTooLarge
-    /// A certificate, a pinned key or a redirect was refused.
+    /// A certificate, a pinned key, a redirect, a URL of another origin or a sealed answer was refused.
     case security
     /// The disk failed: the answer's file could not be written, or a file to send could not be read to its end.
     ///
@@ -30,7 +32,7 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     /// system's error. A file to send that is missing when the load begins is `invalidRequest`, since nothing was sent.
     /// Problems with cookie files fail no load; see ``APIProxy/onError``.
     case storage
-    /// The connection could not be made, or was lost.
+    /// The connection could not be made, or was lost; or the answer is malformed, or has too many redirects.
     case transport
     /// The load was cancelled.
     case cancelled
@@ -38,7 +40,8 @@ public enum APIErrorType: String, Sendable, CaseIterable {
 
 /// Why a load failed.
 ///
-/// Its description is fit for logs: it holds no header, no parameter and nothing of a body.
+/// Its description may be logged: it contains no header, no parameter, and of a body only the business code, or `*` if that is not
+/// a plain identifier.
 public struct APIError: Error, Sendable {
     private struct Details: Sendable {
         var message: String

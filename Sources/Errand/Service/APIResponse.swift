@@ -34,7 +34,7 @@ public struct APIResponse: Sendable {
         get { contents.body }
         set { contents.body = newValue }
     }
-    /// The file with the body, if the request named one and the status is 2xx.
+    /// The file with the body, if the answer is stored in one; see ``BaseAPIRequest/destination``.
     ///
     /// A temporary file in the same folder until the load succeeds, which then replaces the named one.
     public var file: URL? { contents.file }

@@ -107,7 +107,7 @@ public struct APIService: Sendable {
         set { contents.monitors = newValue }
     }
 
-    /// The wrapper of every answer; `nil` decodes answers as a whole.
+    /// The wrapper of every answer, by default ``Envelope/init()``; `nil` decodes answers as a whole.
     ///
     /// A request's value takes precedence.
     public var envelope: Envelope? {

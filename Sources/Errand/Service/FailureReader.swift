@@ -95,7 +95,7 @@ extension FailureReader {
 
 /// What a ``FailureReader`` finds in an answer.
 ///
-/// Its description contains no text of the server.
+/// Its description contains no text of the server other than a code that is a plain identifier.
 public struct ServerFailure: Sendable {
     /// The business code.
     public var code: ServerCode?
@@ -128,7 +128,7 @@ extension ServerFailure {
 }
 
 extension ServerFailure: CustomStringConvertible, CustomReflectable {
-    /// The type and the code; no text of the server.
+    /// The type and the code, `*` if that is not a plain identifier.
     public var description: String {
         (["ServerFailure"] + [type?.rawValue, code.map { "code \($0)" }].compactMap { $0 }).joined(separator: ", ")
     }

@@ -2,9 +2,8 @@ public import Foundation
 
 /// Signs the user in again when a service says that the login has expired, or before that.
 ///
-/// One relogin runs at a time for a service, however many requests need it. They wait for it, and so does every request
-/// that starts meanwhile; afterwards each of them is sent once more, with the headers, parameters and cookies of the
-/// new login.
+/// One relogin runs at a time for a service, however many requests need it. They wait for it and are sent once more afterwards,
+/// with the headers, parameters and cookies of the new login; a request that begins meanwhile waits as well, and is sent then.
 ///
 /// All members are called on the main actor, to which a class that adopts this protocol is isolated, with the environment that
 /// needs the login as ``APIEnvironment/current``. Retained by ``APIService/reloginHandler``.
@@ -20,9 +19,9 @@ public import Foundation
     /// sent at once and fails with `http` if it is refused. That holds for child tasks, for `Task { }`, for batches and chains
     /// that begin in here, and for callbacks of such loads. A load that begins in a detached task or on a dispatch queue
     /// waits for the relogin unless its class has `isLoginRequest`. Do not wait for such a load: it ends only when the relogin
-    /// passes its deadline, which the error's reason explains.
+    /// passes its `reloginTimeout`, which the error's reason explains.
     ///
-    /// The task is cancelled at the deadline and by ``APIProxy/logout(from:)``. The result is ignored then, but credentials
+    /// The task is cancelled after `reloginTimeout` and by ``APIProxy/logout(from:)``. The result is ignored then, but credentials
     /// that are stored then are used: check `Task.isCancelled` before storing them. An error becomes the underlying error of
     /// every waiting load's `loginExpired`.
     func relogin() async throws

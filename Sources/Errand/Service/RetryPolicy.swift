@@ -31,7 +31,8 @@ public struct RetryPolicy: Sendable {
     public var retryAfterAppliesToAllMethods = true
     /// How many retries there may be for each request of the service in the last minute; 0.1 by default.
     ///
-    /// Prevents a storm of retries when a backend is down.
+    /// So retries add little to the load of a backend that is down. Counted in halves of a minute: the current one and the one
+    /// before.
     public var budget = 0.1
     /// How many retries in a minute are allowed independently of ``budget``; 10 by default.
     public var minRetriesPerMinute = 10
@@ -40,7 +41,7 @@ public struct RetryPolicy: Sendable {
     /// It waits only while ``APIProxy/reachability`` reports none. Nothing was sent then, so any method may wait,
     /// and it is not counted as a retry.
     public var waitsForConnectivity = false
-    /// How long a load waits for a network before it fails with `noNetwork`; 60 s by default.
+    /// How long each wait for a network may be before the load fails with `noNetwork`; 60 s by default.
     public var connectivityTimeout: Duration = .seconds(60)
 
     /// Creates the default policy.

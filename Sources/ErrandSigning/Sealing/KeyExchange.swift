@@ -17,7 +17,7 @@ public protocol KeyExchange: Sendable {
     ///
     /// Called when the first load needs a key, and when the server has refused the key because it has expired; on any thread.
     /// One exchange runs at a time for each environment of a service, whatever the number of loads that need it, and
-    /// `current` is that environment. A call after a successful one has an answer of the server as its
+    /// `APIEnvironment.current` is that environment. A call after a successful one has an answer of the server as its
     /// cause; more than 5 of these in 30 s are a loop, and the loads fail with `security`.
     ///
     /// A load of the same service that begins in here is neither sealed nor opened. A load of any service is a login request, as

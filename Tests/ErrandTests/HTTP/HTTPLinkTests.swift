@@ -4,7 +4,7 @@ import Testing
 @testable import ErrandTestSupport
 
 @Suite("Link headers", .timeLimit(.minutes(10)))
-struct WebLinkTests {
+struct HTTPLinkTests {
     /// One case of the shared data, in which a link occurs once for each of its relations.
     struct Vector: Decodable, Sendable, CustomTestStringConvertible {
         struct Reference: Decodable, Sendable {

@@ -4,9 +4,9 @@
 /// not end it, nor does a total. A cursor is sent back byte by byte, encoded for the query or the body. A cursor that the
 /// server has sent before is not requested again: the next load fails with `decoding`.
 public struct CursorStrategy: PageStrategy {
-    /// The name of the parameter for the cursor.
+    /// The name of the parameter for the cursor; `cursor` by default.
     public var cursorKey: String
-    /// Where a page contains the cursor of the next page.
+    /// Where a page contains the cursor of the next page; ``Source/nextCursor`` by default.
     public var next: Source
     /// The name of the parameter for the cursor of a previous page; `nil`, the default, is ``cursorKey``.
     public var previousCursorKey: String?
@@ -16,7 +16,7 @@ public struct CursorStrategy: PageStrategy {
     public var startCursor: String?
     /// The name of the parameter for the size; `nil`, the default, sends none.
     public var sizeKey: String?
-    /// The number of items to request per page; at least 1.
+    /// The number of items to request per page; at least 1, 20 by default.
     public var size: Int
 
     /// Creates the strategy.

@@ -9,9 +9,10 @@ public import Foundation
 /// of `https`, is not followed: the load fails with `security`, and nothing is sent, unless ``allowedOrigins`` contains it.
 /// The list ends with an answer that has no such link; an empty page alone does not end it.
 public struct LinkStrategy: PageStrategy {
-    /// Where an answer contains the link to the next page.
+    /// Where an answer contains the link to the next page; its `Link` header with the relation `next` by default.
     public var next: Source
-    /// Where an answer contains the link to the previous page; `nil` if it contains none.
+    /// Where an answer contains the link to the previous page; its `Link` header with the relation `prev` by default, `nil` if it
+    /// contains none.
     public var previous: Source?
     /// The origins, besides the service's, to which a link may lead, as URLs of any path; none by default.
     ///
@@ -20,7 +21,7 @@ public struct LinkStrategy: PageStrategy {
     public var allowedOrigins: [URL]
     /// The name of the parameter for the size, in the first request; `nil`, the default, sends none.
     public var sizeKey: String?
-    /// The number of items to request per page; at least 1.
+    /// The number of items to request per page; at least 1, 20 by default.
     public var size: Int
 
     /// Creates the strategy.

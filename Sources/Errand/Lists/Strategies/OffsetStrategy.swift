@@ -4,11 +4,11 @@
 /// empty page; with a page that is shorter than ``limit`` and shorter than an earlier page, after the total has been reached
 /// if the server sends one; and with a 404 for a page that no total promises.
 public struct OffsetStrategy: PageStrategy {
-    /// The name of the parameter for the offset.
+    /// The name of the parameter for the offset; `offset` by default.
     public var offsetKey: String
-    /// The name of the parameter for the limit.
+    /// The name of the parameter for the limit; `limit` by default.
     public var limitKey: String
-    /// The number of items to request per page; at least 1.
+    /// The number of items to request per page; at least 1, 20 by default.
     public var limit: Int
     /// The offset at which the list starts; 0 by default, and never below.
     public var startOffset: Int

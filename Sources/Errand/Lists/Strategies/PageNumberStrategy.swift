@@ -7,11 +7,11 @@
 public struct PageNumberStrategy: PageStrategy {
     /// The number of the first page; 1 by default.
     public var first: Int
-    /// The name of the parameter for the number.
+    /// The name of the parameter for the number; `page` by default.
     public var pageKey: String
-    /// The name of the parameter for the size.
+    /// The name of the parameter for the size; `pageSize` by default.
     public var sizeKey: String
-    /// The number of items to request per page; at least 1.
+    /// The number of items to request per page; at least 1, 20 by default.
     public var size: Int
     /// The number of the page at which the list starts; `nil`, the default, is ``first``.
     public var startNumber: Int?

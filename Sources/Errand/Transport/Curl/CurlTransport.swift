@@ -14,8 +14,8 @@ import Foundation
 ///   an HTTP/2 server refused to process. Any other request is sent once and fails with
 ///   ``TransportError/Kind/connectionLost``.
 /// - `Content-Length`, `Transfer-Encoding` and `Host` among a request's header lines are ignored.
-/// - A header line is limited to 100 KB, and a header block to 300 KB and 5,000 lines, even where the request's limits are
-///   higher.
+/// - libcurl limits a header line to 100 KB, and newer versions limit a header block to 300 KB and 5,000 lines, even where the
+///   request's limits are higher.
 public final class CurlTransport: HTTPTransport {
     /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
     public let capacity: TransportCapacity

@@ -2,7 +2,7 @@ import Dispatch
 import Testing
 
 /// Runs a test on a separate thread, so that it does not measure the load of the threads that tests share.
-struct SeparateThread: TestTrait, TestScoping {
+struct SeparateThreadTrait: TestTrait, TestScoping {
     func provideScope(
         for test: Test,
         testCase: Test.Case?,
@@ -21,7 +21,7 @@ struct SeparateThread: TestTrait, TestScoping {
     }
 }
 
-extension Trait where Self == SeparateThread {
+extension Trait where Self == SeparateThreadTrait {
     /// Runs the test on a separate thread.
-    static var separateThread: SeparateThread { SeparateThread() }
+    static var separateThread: SeparateThreadTrait { SeparateThreadTrait() }
 }
