@@ -28,7 +28,11 @@ public final class ScriptedTransport: HTTPTransport {
 
         func matches(_ method: HTTPMethod, _ segments: [Substring]) -> Bool {
             guard method == self.method, segments.count >= path.count else { return false }
-            return zip(path.reversed(), segments.reversed()).allSatisfy { $0 == "*" || $0 == $1 }
+            return zip(path.reversed(), segments.reversed()).allSatisfy { $0 == $1 || Self.isParameter($0) }
+        }
+
+        private static func isParameter(_ pattern: Substring) -> Bool {
+            pattern == "*" || pattern.hasPrefix("{") && pattern.hasSuffix("}")
         }
     }
 
@@ -64,7 +68,7 @@ public final class ScriptedTransport: HTTPTransport {
     ///
     /// - Parameters:
     ///   - method: The method of the requests that the script answers.
-    ///   - path: The last segments of the URL's path; `*` matches any one segment.
+    ///   - path: The last segments of the URL's path; `*` and a parameter, such as `{id}`, match any one segment.
     ///   - script: Called for each matching request, on any thread; it may suspend.
     public func on(_ method: HTTPMethod, _ path: String, _ script: @escaping Script) {
         let route = Route(method: method, path: path.split(separator: "/"), script: script)

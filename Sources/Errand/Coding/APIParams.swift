@@ -187,8 +187,17 @@ extension APIParams {
         do {
             return try encoder.encode(value)
         } catch {
-            throw APIError(.invalidRequest, reason: "a parameter cannot be encoded", underlying: error)
+            throw APIError(.invalidRequest, reason: "\(name(in: error)) cannot be encoded", underlying: error)
         }
+    }
+
+    /// Returns the name of the parameter, and of its member, that an error is about.
+    private static func name(in error: any Error) -> String {
+        guard case EncodingError.invalidValue(_, let context)? = error as? EncodingError, !context.codingPath.isEmpty
+        else {
+            return "a parameter"
+        }
+        return "the parameter \(context.codingPath.map(\.stringValue).joined(separator: "."))"
     }
 
     private static func tree(of json: Data) throws(APIError) -> JSONValue {

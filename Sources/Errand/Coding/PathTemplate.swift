@@ -34,6 +34,9 @@ struct PathTemplate {
             path += try segment(for: String(rest[rest.index(after: open)..<close]), from: &params)
             rest = rest[rest.index(after: close)...]
         }
+        guard !rest.utf8.contains(UInt8(ascii: "{")) else {
+            throw APIError(.invalidRequest, reason: "the path has a { without a }")
+        }
         return path + encoded(rest.utf8)
     }
 
@@ -43,6 +46,7 @@ struct PathTemplate {
     }
 
     private func segment(for name: String, from params: inout MergedParams) throws(APIError) -> String {
+        guard !name.isEmpty else { throw APIError(.invalidRequest, reason: "the path has {} without a name") }
         guard let value = try params.takeForPath(name), !value.isEmpty else {
             throw APIError(.invalidRequest, reason: "the path needs the parameter \(name)")
         }

@@ -35,6 +35,9 @@ extension APIService {
             response = response.having(statement)
             return try valueWithoutData(in: envelope, error: error)
         case .failure(let statement): throw error(.server, ServerFailure(statement), response)
+        case .notEnveloped(let error):
+            let reason = "the answer is not in the service's envelope (\(error.place)); without one, `envelope` is nil"
+            throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
         }
     }
 
@@ -119,9 +122,11 @@ extension APIService {
 
     /// Throws the failure in the envelope of an answer in the decoder's format with a 2xx status, if there is one.
     ///
-    /// `response` receives the code and message of the envelope.
+    /// `response` receives the code and message of the envelope. An object is read whatever its `Content-Type`, because servers
+    /// send JSON as `text/html` as well.
     func checkEnvelope(of response: inout APIResponse) throws(APIError) {
-        guard let envelope, !envelope.isWholeBody, response.isSuccess, canDecode(response) else { return }
+        guard let envelope, !envelope.isWholeBody, response.isSuccess else { return }
+        guard canDecode(response) || customDecoder == nil && response.beginsLikeObject else { return }
         guard let head = try? head(of: response, in: envelope), let isSuccess = head.isSuccess else { return }
         guard isSuccess else { throw error(.server, ServerFailure(head.statement), response) }
         response = response.having(head.statement)
@@ -168,9 +173,14 @@ extension APIResponse {
     }
 
     private func begins(with markup: String) -> Bool {
-        let start = body.prefix(256).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
-        return String(decoding: start.prefix(markup.utf8.count), as: UTF8.self).lowercased() == markup.lowercased()
+        String(decoding: start.prefix(markup.utf8.count), as: UTF8.self).lowercased() == markup.lowercased()
     }
+
+    /// The beginning of the body, without spaces and a byte order mark.
+    private var start: Data { body.prefix(256).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) } }
+
+    /// Whether the body begins like a JSON object.
+    var beginsLikeObject: Bool { start.first == UInt8(ascii: "{") }
 
     // A text is listed before its prefixes.
     private static let markup = [

@@ -214,9 +214,12 @@ extension ResponseSerializer where Value: Decodable {
 
 extension ResponseSerializer<String> {
     /// Text: the data of a JSON answer with an envelope, or else the body as UTF-8.
+    ///
+    /// An envelope with a failure fails the load whatever its `Content-Type`.
     public static var text: Self {
         Self(from: .memory, decoding: .enveloped) { response, service in
             guard service.canDecode(response), let envelope = service.envelope, !envelope.isWholeBody else {
+                try service.checkEnvelope(of: &response)
                 return response.text
             }
             return try service.value(of: &response, as: String.self)
@@ -225,7 +228,7 @@ extension ResponseSerializer<String> {
 }
 
 extension ResponseSerializer<Data> {
-    /// The body, unchanged; a JSON answer whose envelope contains a failure fails.
+    /// The body, unchanged; an answer whose envelope contains a failure fails, whatever its `Content-Type`.
     public static var data: Self {
         Self(from: .memory, decoding: .none) { response, service in
             try service.checkEnvelope(of: &response)
@@ -235,7 +238,9 @@ extension ResponseSerializer<Data> {
 }
 
 extension ResponseSerializer<Void> {
-    /// Nothing; a JSON answer whose envelope contains a failure fails.
+    /// Nothing; an answer whose envelope contains a failure fails, whatever its `Content-Type`.
+    ///
+    /// Every other answer is a success, also one that is no envelope.
     public static var nothing: Self {
         Self(from: .either, decoding: .none) { response, service in
             try service.checkEnvelope(of: &response)

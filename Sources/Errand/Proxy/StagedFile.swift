@@ -141,12 +141,14 @@ extension APIResponse {
     /// The size of the largest envelope that is looked for in a file.
     private static let longestEnvelope = 1 << 20
 
-    /// This answer with its body in memory, if its file is short JSON, which may be an envelope with a failure.
+    /// This answer with its body in memory, if its file is short and JSON or an object of another `Content-Type`, which may be an
+    /// envelope with a failure.
     var shortJSON: APIResponse? {
-        guard let file, isJSON, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
+        guard let file, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
             size <= Self.longestEnvelope, let body = try? Data(contentsOf: file)
         else { return nil }
-        return having(body: body)
+        let response = having(body: body)
+        return isJSON || response.beginsLikeObject ? response : nil
     }
 
     /// This answer without its file.

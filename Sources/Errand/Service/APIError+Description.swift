@@ -37,7 +37,7 @@ extension Error {
 
 extension DecodingError {
     /// Where decoding stopped and why, without the value.
-    fileprivate var place: String {
+    var place: String {
         switch self {
         case .keyNotFound(let key, let context): "no \(Self.path(context.codingPath + [key]))"
         case .typeMismatch(let type, let context): "\(Self.path(context.codingPath)) is no \(type)"

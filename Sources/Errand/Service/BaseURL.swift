@@ -8,7 +8,8 @@ struct BaseURL: Sendable {
     private let prefix: String
     /// The query, which precedes that of a request; empty if there is none.
     private let query: String
-    private let hasHost: Bool
+    /// Whether requests can be sent to it.
+    fileprivate let hasHost: Bool
 
     init(_ url: URL) {
         let text = url.absoluteString
@@ -23,9 +24,8 @@ struct BaseURL: Sendable {
 
     /// Returns the URL of an encoded path, which may have a query, with an encoded query added.
     ///
-    /// - Returns: `nil` when that is not a URL, or has no host.
+    /// - Returns: `nil` when that is not a URL.
     func appending(path: String, query: String) -> URL? {
-        guard hasHost else { return nil }
         var text = prefix
         text.reserveCapacity(prefix.utf8.count + path.utf8.count + self.query.utf8.count + query.utf8.count + 3)
         if !path.isEmpty, path.utf8.first != UInt8(ascii: "/") { text += "/" }
@@ -45,6 +45,10 @@ extension APIService {
     ///
     /// - Throws: `invalidRequest`.
     func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
+        guard base.hasHost else {
+            let reason = "the service's base URL has no host; a base URL is like https://api.example.com/v1"
+            throw APIError(.invalidRequest, reason: reason)
+        }
         let query = query.isEmpty ? "" : FormEncoding.serialize(query)
         guard let url = base.appending(path: path, query: query) else {
             throw APIError(.invalidRequest, reason: "the path makes no URL below the service's base URL")

@@ -47,10 +47,19 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
     case success(Value, ServerStatement)
     case successWithoutData(DecodingError, ServerStatement)
     case failure(ServerStatement)
+    /// The answer is no object, or has no code where the envelope has it.
+    case notEnveloped(DecodingError)
 
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
-        let container = try decoder.container(keyedBy: EnvelopeKey.self)
-        let head = try EnvelopeHead(in: container, of: envelope)
+        let container: KeyedDecodingContainer<EnvelopeKey>
+        let head: EnvelopeHead
+        do {
+            container = try decoder.container(keyedBy: EnvelopeKey.self)
+            head = try EnvelopeHead(in: container, of: envelope)
+        } catch let error as DecodingError {
+            self = .notEnveloped(error)
+            return
+        }
         guard head.isSuccess == true else {
             self = .failure(head.statement)
             return

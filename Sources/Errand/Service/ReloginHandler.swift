@@ -39,7 +39,9 @@ public import Foundation
     /// Called when the session has expired and could not be renewed, before the loads that wait for it fail.
     ///
     /// The place to show the sign-in screen. Called once for each session: not again, however often a relogin fails, until
-    /// a relogin or a login request has succeeded or the account has changed. Does nothing by default.
+    /// a relogin or a login request has succeeded or the account has changed. Not called when a load is refused once more after a
+    /// relogin that has succeeded: it may be the only one that is refused, and fails with `loginExpired` alone, until 5 logins in
+    /// 30 s have not helped. Does nothing by default.
     func sessionDidExpire(_ error: APIError)
 }
 

@@ -41,6 +41,13 @@ struct ParamLiteralTests {
         #expect(error?.type == .invalidRequest)
     }
 
+    @Test func `A value that cannot be encoded is refused with its name`() {
+        let price: APIParams = ["item": ["price": Double.nan] as APIParams]
+        let error = #expect(throws: APIError.self) { try json(price) }
+        #expect(error?.type == .invalidRequest)
+        #expect(error?.reason == "the parameter item.price cannot be encoded")
+    }
+
     @Test func `JSON of unknown shape is written as a literal`() throws {
         let name = "tea"
         let value: JSONValue = [

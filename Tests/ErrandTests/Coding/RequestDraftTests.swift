@@ -53,6 +53,22 @@ struct RequestDraftTests {
         #expect(secret?.description.contains("s3cret") == false)
     }
 
+    @Test(arguments: [
+        ("/o/{id", "the path has a { without a }"), ("/o/{}", "the path has {} without a name"),
+        ("/o/{id}/{", "the path has a { without a }"),
+    ])
+    func `A path with an incomplete parameter is refused`(_ path: String, _ reason: String) {
+        let error = #expect(throws: APIError.self) { try url(path, ["id": 1]) }
+        #expect(error?.reason == reason)
+    }
+
+    @Test(arguments: ["api.shop.example/v1", "/v1", "localhost:8080", "http://", "file:///tmp"])
+    func `A base URL without a host is named as the reason`(_ base: String) {
+        let error = #expect(throws: APIError.self) { try url("/o", base: base) }
+        #expect(error?.type == .invalidRequest)
+        #expect(error?.reason?.hasPrefix("the service's base URL has no host") == true)
+    }
+
     @Test func `A path's query may contain a URL`() throws {
         let path = "/authorize?redirect_uri=https://app.test/back"
         #expect(try url(path) == "http://shop.test/api" + path)

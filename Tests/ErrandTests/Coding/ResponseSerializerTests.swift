@@ -213,11 +213,33 @@ struct ResponseSerializerTests {
         #expect(value["a"] == .array([.int(1), .double(2.5), .string("x"), .null, .bool(true)]))
     }
 
-    @Test func `A business failure is detected if text, data or nothing is expected`() async {
-        let body = #"{"errcode":9,"msg":"no"}"#
-        #expect(await result(TextRequest.self, body).error?.type == .server)
-        #expect(await result(DataRequest.self, body).error?.type == .server)
-        #expect(await result(NothingRequest.self, body).error?.type == .server)
+    @Test(arguments: ["application/json", "text/html; charset=utf-8", "text/plain", "application/octet-stream", ""])
+    func `A business failure is detected if text, data, nothing or a file is expected`(_ type: String) async {
+        for body in [#"{"errcode":9,"msg":"no"}"#, "\u{FEFF}\r\n {\"errcode\":9}"] {
+            #expect(await result(TextRequest.self, body, contentType: type).error?.code == 9)
+            #expect(await result(DataRequest.self, body, contentType: type).error?.code == 9)
+            #expect(await result(NothingRequest.self, body, contentType: type).error?.code == 9)
+            #expect(await result(OpenRequest<DownloadedFile>.self, body, contentType: type).error?.code == 9)
+        }
+        let expired = #"{"errcode":11010}"#
+        #expect(await result(NothingRequest.self, expired, contentType: type).error?.type == .loginExpired)
+    }
+
+    @Test(arguments: [#"{"total":9}"#, #"{"errcode":"#, "{", "body { errcode: 9 }"])
+    func `What is no envelope is text and data of another type`(_ body: String) async throws {
+        #expect(try await result(TextRequest.self, body, contentType: "text/css").get() == body)
+        #expect(try await result(DataRequest.self, body, contentType: "text/css").get() == Data(body.utf8))
+        try await result(NothingRequest.self, body, contentType: "text/css").get()
+    }
+
+    @Test(arguments: [
+        ("[1,2]", "the answer is no Dictionary"), (#"{"id":1}"#, "no errcode"), ("7", "the answer is no"),
+    ])
+    func `An answer without the service's envelope is described as such`(_ body: String, _ place: String) async {
+        let error = await result(GenericRequest<[Int]>.self, body).error
+        #expect(error?.type == .decoding)
+        #expect(error?.reason?.hasPrefix("the answer is not in the service's envelope (\(place)") == true)
+        #expect(error?.reason?.hasSuffix("; without one, `envelope` is nil") == true)
     }
 
     @Test func `Optional data may be missing`() async throws {

@@ -70,8 +70,16 @@ struct SerializerCompositionTests {
         #expect(account.expiries == 1)
     }
 
-    @Test(arguments: ["text/plain", "application/json"])
-    func `A reader of successes does not read the body of a file twice, nor an empty one`(_ type: String) async throws {
+    @Test(arguments: [
+        ("text/plain", #"{"errcode":200,"msg":"saved"}"#, true),
+        ("application/json", #"{"errcode":200,"msg":"saved"}"#, true),
+        ("text/plain", "saved", false), ("text/csv", "[1,2]", false),
+    ])
+    func `A reader of successes reads the body of a file once, if that may be an envelope`(
+        _ type: String,
+        _ body: String,
+        _ isRead: Bool
+    ) async throws {
         let texts = Mutex<[String]>([])
         let service = APIService.sample {
             $0.failureReader = FailureReader(readsSuccess: true) { response in
@@ -79,14 +87,13 @@ struct SerializerCompositionTests {
                 return nil
             }
         }
-        let body = #"{"errcode":200,"msg":"saved"}"#
         let answer = HTTPResponse(status: 200, headers: ["Content-Type": type], body: Data(body.utf8))
         let download = request(FileRequest.self, answer, service: service)
         let file = try await download.value()
         #expect(try String(contentsOf: file.url, encoding: .utf8) == body)
         try FileManager.default.removeItem(at: file.url)
-        #expect(texts.withLock(\.self) == (type == "text/plain" ? [] : [body]))
-        #expect(download.serverMessage == (type == "text/plain" ? nil : "saved"))
+        #expect(texts.withLock(\.self) == (isRead ? [body] : []))
+        #expect(download.serverMessage == (isRead ? "saved" : nil))
     }
 
     @Test func `An accepted status starts neither a relogin nor a retry`() async throws {

@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Interceptor, validator, indicator and hooks have their say", .timeLimit(.minutes(10)))
+@MainActor @Suite("Interceptor, validator, indicator and hooks", .timeLimit(.minutes(10)))
 struct DelegateTests {
     let screen = Screen(params: ["q": "tea"])
     let interceptor = InterceptorSpy()
@@ -27,6 +27,19 @@ struct DelegateTests {
         _ = await screen.ending()
         await Task.yield()
         #expect(interceptor.calls == [.shouldLoad, .didReceive(200), .willEnd("success"), .didEnd("success")])
+    }
+
+    @Test func `A load that the interceptor cancels when it is about to end ends as cancelled, once`() async {
+        let request = request()
+        interceptor.onCall = { request, call in
+            if call == .willEnd("success") { request.cancelAllRequests() }
+        }
+        request.loadData()
+        #expect(await screen.ending() == .cancel)
+        await sentinel(request.proxy)
+        let calls: [InterceptorSpy.Call] = [.willEnd("success"), .willEnd("cancelled"), .didEnd("cancelled")]
+        #expect(interceptor.calls == [.shouldLoad, .didReceive(200)] + calls)
+        #expect(screen.events.count == 1)
     }
 
     @Test(.fault(76)) func `A load that the interceptor refuses ends as cancelled, and nothing is sent`() async {

@@ -16,7 +16,7 @@ struct ErrandTestingTests {
     @Test func `The newest script that matches the method and the end of the path answers`() async throws {
         let network = ScriptedTransport()
         network.on(.get, "/orders/*") { _ in .json("older") }
-        network.on(.get, "/orders/*") { _ in .json("newer") }
+        network.on(.get, "/orders/{id}") { _ in .json("newer") }
         network.on(.post, "/orders/7") { _ in .json("post") }
         let get = HTTPRequest(.get, URL("http://shop.test/v1/orders/7?x=1"))
         #expect(try await network.send(get).body == Data("newer".utf8))
