@@ -40,29 +40,46 @@ extension Data {
     /// Compares the JSON arrays that have `count` elements.
     func hasSameItems(as other: Data, count: Int) -> Bool {
         guard count > 0, self != other else { return count > 0 }
-        guard let items = arrays(of: count), let others = other.arrays(of: count) else { return false }
-        return !items.isEmpty && items == others
+        var comparison = ArrayComparison(count: count)
+        guard let value = try? JSONValue(json: self), let otherValue = try? JSONValue(json: other) else { return false }
+        return comparison.areEqual(value, otherValue) && comparison.hasFoundArrays
     }
+}
 
-    private func arrays(of count: Int) -> [String: JSONValue]? {
-        (try? JSONDecoder().decode(JSONValue.self, from: self)).map { $0.arrays(of: count) }
+/// Compares the outermost arrays of one length that are at the same places in two values.
+private struct ArrayComparison {
+    /// The number of elements of the arrays.
+    let count: Int
+    /// Whether one of the values has such an array.
+    private(set) var hasFoundArrays = false
+
+    init(count: Int) { self.count = count }
+
+    /// Returns whether the arrays are equal; `nil` is a value that is missing.
+    mutating func areEqual(_ value: JSONValue?, _ other: JSONValue?) -> Bool {
+        let (elements, others) = (value?.elements ?? [], other?.elements ?? [])
+        guard elements.count != count, others.count != count else {
+            hasFoundArrays = true
+            return value == other
+        }
+        for index in 0..<max(elements.count, others.count) {
+            let element = index < elements.count ? elements[index] : nil
+            guard areEqual(element, index < others.count ? others[index] : nil) else { return false }
+        }
+        let (members, otherMembers) = (value?.members ?? [:], other?.members ?? [:])
+        return members.allSatisfy { areEqual($1, otherMembers[$0]) }
+            && otherMembers.allSatisfy { members[$0] != nil || areEqual(nil, $1) }
     }
 }
 
 extension JSONValue {
-    /// Returns the outermost arrays of `count` elements by their paths.
-    fileprivate func arrays(of count: Int, at path: String = "") -> [String: JSONValue] {
-        switch self {
-        case .array(let elements) where elements.count == count: [path: self]
-        case .array(let elements):
-            elements.enumerated().reduce(into: [:]) { all, element in
-                all.merge(element.element.arrays(of: count, at: "\(path)/\(element.offset)")) { $1 }
-            }
-        case .object(let members):
-            members.reduce(into: [:]) { all, member in
-                all.merge(member.value.arrays(of: count, at: "\(path)/\(member.key)")) { $1 }
-            }
-        default: [:]
-        }
+    fileprivate var elements: [JSONValue]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+
+    fileprivate var members: [String: JSONValue]? {
+        guard case .object(let members) = self else { return nil }
+        return members
     }
 }

@@ -240,4 +240,21 @@ struct LoadedPagesTests {
         #expect(!Data(body.utf8).hasSameItems(as: other, count: 0))
         #expect(other.hasSameItems(as: other, count: 2))
     }
+
+    @Test(arguments: [
+        (#"{"a":[1,2]}"#, #"{"a":[1,2],"b":[3,4]}"#, false), (#"{"a":[1,2],"b":[3,4]}"#, #"{"a":[1,2]}"#, false),
+        (#"[[1,2],[3],[5]]"#, #"[[1,2],[4],[5]]"#, true), (#"[[1,2],[3],[5]]"#, #"[[1,2],[3,4],[5]]"#, false),
+        (#"{"a":[[[1,2]]],"t":1}"#, #"{"a":[[[1,2]]],"t":2}"#, true), (#"{"a":[1]}"#, #"{"a":[2]}"#, false),
+    ])
+    func `Items are compared at the same places`(_ body: String, _ other: String, _ isSame: Bool) {
+        #expect(Data(body.utf8).hasSameItems(as: Data(other.utf8), count: 2) == isSame)
+    }
+
+    @Test func `Pages with a long name and many arrays are compared in memory of their size`() {
+        // A path of this name for each array would be 6 GB.
+        let name = String(repeating: "n", count: 300_000)
+        let arrays = Array(repeating: "[0]", count: 20_000).joined(separator: ",")
+        let page = Data(#"{"data":[{"id":2}],"\#(name)":[\#(arrays)]}"#.utf8)
+        #expect(!page.hasSameItems(as: Data(#"{"data":[{"id":1}]}"#.utf8), count: 1))
+    }
 }
