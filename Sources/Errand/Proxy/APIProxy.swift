@@ -177,6 +177,9 @@ public final class APIProxy: Sendable {
         endSession(of: service)
         // Once more, for a load of the old session that was sent in between, and then on the disk, which may be slow.
         jar.clear()
+        // Once more, for calls that began on other threads meanwhile, with the credentials that the app still has.
+        endSession(of: service)
+        jar.clearInMemory()
     }
 
     /// Changes the account: ends the session as ``logout(from:)`` does, but keeps the cookies of the old account.
@@ -195,6 +198,8 @@ public final class APIProxy: Sendable {
     /// - Returns: The old jar.
     @discardableResult
     public func switchAccount(of service: APIService? = nil, to jar: CookieJar) -> CookieJar {
+        // The disk may be slow, and calls that begin on other threads meanwhile are the old account's.
+        cookies.flushAll()
         let old = switchCookies(to: jar)
         endSession(of: service)
         return old
@@ -228,12 +233,11 @@ extension APIProxy: CookieJarOwner {
         return jar
     }
 
-    /// Replaces the proxy's jar by `jar` and saves the old one; loads that have begun keep the old one.
+    /// Replaces the proxy's jar by `jar`; loads that have begun keep the old one.
     @discardableResult
     func switchCookies(to jar: CookieJar) -> CookieJar {
         let old = state.take { exchange(&$0.cookies, with: jar) }
         jar.attach(to: self)
-        old.flushAll()
         return old
     }
 

@@ -112,9 +112,53 @@ struct AccountTests {
 
     @Test func `Switching saves the previous jar`() throws {
         let proxy = APIProxy(service: .sample(), transport: transport(), cookies: old)
-        proxy.switchCookies(to: new)
+        proxy.switchAccount(to: new)
         #expect(CookieJar(file: folder.file).header(for: url) == "sid=old")
         #expect(proxy.cookies === new)
+    }
+
+    @Test func `No call is sent with the old token and the new cookies while a switch waits for the disk`() async throws
+    {
+        let token = Mutex("old")
+        let service = APIService.sample { $0.commonHeaders = { ["X-Token": token.withLock(\.self)] } }
+        let transport = ScriptedTransport {
+            .json("{}", headers: ["Set-Cookie": "user=\($0.headers["X-Token"] ?? "")"])
+        }
+        let proxy = APIProxy(service: service, transport: transport, cookies: old)
+        let lock = try FileLock(folder.file)
+        let calls = Task.detached {
+            for _ in 0..<30 { _ = try? await proxy.send(HTTPRequest(.get, URL("/sync")), to: service) }
+            lock.release()
+        }
+        proxy.switchAccount(to: new)
+        token.withLock { $0 = "new" }
+        await calls.value
+        for request in transport.requests where request.headers["X-Token"] == "old" {
+            #expect(request.headers["Cookie"]?.contains("sid=new") != true)
+        }
+        #expect(new.header(for: url)?.contains("user=old") != true)
+    }
+
+    @Test func `No cookie of a call that begins while a logout waits for the disk is kept`() async throws {
+        let token = Mutex("old")
+        let service = APIService.sample { $0.commonHeaders = { ["X-Token": token.withLock(\.self)] } }
+        let transport = ScriptedTransport {
+            .json("{}", headers: ["Set-Cookie": "user=\($0.headers["X-Token"] ?? "")"])
+        }
+        let proxy = APIProxy(service: service, transport: transport, cookies: old)
+        let lock = try FileLock(folder.file)
+        let calls = Task.detached {
+            for _ in 0..<30 { _ = try? await proxy.send(HTTPRequest(.get, URL("/sync")), to: service) }
+            lock.release()
+        }
+        proxy.logout()
+        token.withLock { $0 = "" }
+        let header = old.header(for: url)
+        await calls.value
+        #expect(header?.contains("old") != true)
+        #expect(old.header(for: url)?.contains("old") != true)
+        try old.flush()
+        #expect(try !String(contentsOf: folder.file, encoding: .utf8).contains("user\told"))
     }
 
     @Test func `A service with a separate jar does not change the proxy's`() async throws {
@@ -179,4 +223,16 @@ struct AccountTests {
 
     func relogin() async throws { action() }
     func sessionDidExpire(_ error: APIError) {}
+}
+
+/// The lock of another process on the file of a jar.
+private final class FileLock: Sendable {
+    private let descriptor: Int32
+
+    init(_ file: URL) throws {
+        descriptor = open("\(file.path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
+    }
+
+    func release() { close(descriptor) }
 }
