@@ -52,18 +52,21 @@ final class RequestQueue: Sendable {
         }
     }
 
-    /// Ends the admission of a request, and admits the next one.
+    /// Ends the admission of a request, and admits those for which there is room then.
     func leave(_ lane: QueueLane) {
-        state.take { state in
+        let waiters = state.take { state in
             state.leave(lane)
-            return state.admitWaiter()
-        }?.proceed()
+            return state.admitWaiters()
+        }
+        for waiter in waiters { waiter.proceed() }
     }
 
     /// Records whether a host multiplexes its connections, and admits what that allows.
     func record(isMultiplexed: Bool, of host: String) {
-        guard state.withLock({ $0.record(isMultiplexed: isMultiplexed, of: host) }) else { return }
-        while let waiter = state.take({ $0.admitWaiter() }) { waiter.proceed() }
+        let waiters = state.take { state in
+            state.record(isMultiplexed: isMultiplexed, of: host) ? state.admitWaiters() : []
+        }
+        for waiter in waiters { waiter.proceed() }
     }
 }
 

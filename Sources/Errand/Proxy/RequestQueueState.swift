@@ -84,6 +84,13 @@ struct RequestQueueState {
         return waiter
     }
 
+    /// Admits and returns all waiters for which there is room: one connection to a host that multiplexes carries several.
+    mutating func admitWaiters() -> [Waiter] {
+        var waiters: [Waiter] = []
+        while let waiter = admitWaiter() { waiters.append(waiter) }
+        return waiters
+    }
+
     /// Records whether a host multiplexes its connections.
     ///
     /// - Returns: Whether that changes what may be admitted.

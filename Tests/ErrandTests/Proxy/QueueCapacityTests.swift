@@ -72,19 +72,37 @@ struct QueueCapacityTests {
             queue.record(isMultiplexed: true, of: "new"), queue.record(isMultiplexed: true, of: "new")
         )
         #expect(isMultiplexed && !isMultiplexedAgain, "the second time it is no news")
-        #expect(queue.admitWaiters() == 6, "as many as the queue's limit")
+        #expect(queue.admitWaiters().count == 6, "as many as the queue's limit")
         #expect(queue.admit(old, times: 4) == 2)
         // Six more than would be admitted now; the total of connections includes them.
         let admitsMore = queue.record(isMultiplexed: false, of: "new")
         #expect(!admitsMore)
         for _ in 0..<6 {
             queue.leave(new)
-            #expect(queue.admitWaiters() == 0)
+            #expect(queue.admitWaiters().count == 0)
         }
         queue.leave(new)
         queue.leave(old)
-        #expect(queue.admitWaiters() == 1)
+        #expect(queue.admitWaiters().count == 1)
         #expect(queue.waitingCount == 3)
+    }
+
+    @Test func `A connection that becomes free admits all that it can carry, and nothing newer overtakes them`() {
+        var capacity = TransportCapacity()
+        (capacity.connectionsPerHost, capacity.connections, capacity.streamsPerConnection) = (16, 1, 100)
+        let queue = RequestQueue(limits: QueueLimits(), capacity: capacity)
+        let (old, new) = (QueueLane(host: "old", priority: .normal), QueueLane(host: "new", priority: .normal))
+        #expect(queue.admitAtOnce(new))
+        queue.record(isMultiplexed: true, of: "new")
+        queue.leave(new)
+        #expect(queue.admitAtOnce(old))
+        let started = Mutex(0)
+        for _ in 0..<20 { _ = queue.enter(new) { started.withLock { $0 += 1 } } }
+        #expect(queue.waitingCount == 20)
+        #expect(!queue.admitAtOnce(QueueLane(host: "new", priority: .userInitiated)))
+        queue.leave(old)
+        #expect(started.withLock(\.self) == 20)
+        #expect(queue.waitingCount == 0)
     }
 
     @Test func `Hosts that multiplex have one connection each, and limits are at least 1`() {
@@ -170,13 +188,6 @@ extension RequestQueueState {
     fileprivate mutating func admit(_ lane: QueueLane, times count: Int) -> Int {
         var admitted = 0
         for _ in 0..<count where admit(lane) { admitted += 1 }
-        return admitted
-    }
-
-    /// Returns how many waiting requests are admitted now.
-    fileprivate mutating func admitWaiters() -> Int {
-        var admitted = 0
-        while admitWaiter() != nil { admitted += 1 }
         return admitted
     }
 }
