@@ -23,6 +23,8 @@ struct CurlDeadlines {
     /// Sets the alarm of the loop, which has started the exchange.
     mutating func begin(with alarm: CurlAlarm) {
         self.alarm = alarm
+        // What it waited for the loop was no silence of a server.
+        deadlines.restartTimeout(at: alarm.now)
         alarm.set(next)
     }
 

@@ -104,6 +104,25 @@ struct CurlDeadlineTests {
         #expect(try await other.status == 200)
     }
 
+    @Test func `The wait for a loop that code of the app blocks is no silence`() async throws {
+        let server = try FixtureServer.start { _ in .text("ok") }
+        let blocked = Gate()
+        var blocking = HTTPRequest(.get, server.url("/"))
+        blocking.observer = { event in
+            guard case .head = event else { return }
+            blocked.open()
+            // Longer than the timeout of the other exchange.
+            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 2.5)
+        }
+        async let first = transport.send(blocking)
+        await blocked.opened()
+        // The lookup of a name does not end in the turn in which it begins.
+        var waiting = HTTPRequest(.get, URL("http://localhost:\(server.port)/"))
+        waiting.timeout = .seconds(2)
+        #expect(try await transport.send(waiting).status == 200)
+        #expect(try await first.status == 200)
+    }
+
     @Test func `A deadline that has passed is a timeout`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         var request = HTTPRequest(.get, server.url("/"))
