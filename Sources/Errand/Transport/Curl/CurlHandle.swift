@@ -192,7 +192,8 @@ final class CurlHandle {
     private func reason(_ code: CurlCode, of exchange: CurlExchange) -> String {
         guard code != .couldntResolveHost else { return TransportError.noAddress(of: exchange.request) }
         let text = String(cString: errorText)
-        return text.isEmpty ? CurlLibrary.errorText(for: code.rawValue) : text
+        // Before an @ there may be the password of a proxy server, whose URL libcurl quotes.
+        return text.isEmpty || text.contains("@") ? CurlLibrary.errorText(for: code.rawValue) : text
     }
 }
 

@@ -54,6 +54,18 @@ struct CurlProxyTests {
         }
     }
 
+    @Test func `No error has the password of the environment's proxy`() async {
+        await #expect(processExitsWith: .success) {
+            for server in ["htp://user:s3cret@127.0.0.1:9", "http://user:s3cret@127.0.0.1:99999", "user:s3cret@"] {
+                setenv("http_proxy", server, 1)
+                let error = await #expect(throws: TransportError.self) {
+                    try await CurlTransport().send(HTTPRequest(.get, URL("http://shop.test/")))
+                }
+                #expect(error.map { "\($0) \($0.reason)" }?.contains("s3cret") == false)
+            }
+        }
+    }
+
     @Test func `A proxy that the environment gets later is that of transports which are created later`() async {
         await #expect(processExitsWith: .success) {
             let proxy = try FixtureServer.start { _ in .text("proxied") }
