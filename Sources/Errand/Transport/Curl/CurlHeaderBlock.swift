@@ -18,6 +18,8 @@ struct CurlHeaderBlock {
     private var part = Part.statusLine
     /// The start of the last header line; `nil` directly after the status line.
     private var lastField: Int?
+    /// Whether the last header line may be folded; computed for the first fold only, because a server may send many.
+    private var isFoldable: Bool?
     /// The bytes of all received lines, those of 1xx answers and trailers included.
     private(set) var receivedBytes = 0
     /// The bytes of the last status line and its header lines, with the empty line at their end.
@@ -62,6 +64,7 @@ struct CurlHeaderBlock {
         if line.first?.isSpaceOrTab == true { return try unfold(line) }
         guard line.first != Byte.colon else { throw Self.malformed }
         lastField = bytes.count
+        isFoldable = nil
         bytes.append(contentsOf: line)
     }
 
@@ -70,7 +73,9 @@ struct CurlHeaderBlock {
     /// libcurl 8.23 joins the lines itself. A line that defines where the body ends must not be folded: libcurl and this library could interpret it differently.
     private mutating func unfold(_ line: UnsafeRawBufferPointer) throws(TransportError) {
         guard let lastField else { throw Self.malformed }
-        guard !bytes[lastField...].prefix(while: { $0 != Byte.colon }).isFramingName else { throw Self.malformed }
+        let isFoldable = isFoldable ?? !bytes[lastField...].prefix(while: { $0 != Byte.colon }).isFramingName
+        guard isFoldable else { throw Self.malformed }
+        self.isFoldable = true
         while bytes.last?.isBlank == true || bytes.last == Byte.lineFeed { bytes.removeLast() }
         bytes.append(Byte.space)
         bytes.append(contentsOf: line.drop(while: \.isBlank))

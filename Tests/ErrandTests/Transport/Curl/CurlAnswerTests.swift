@@ -15,6 +15,25 @@ struct CurlAnswerTests {
         transport = try CurlTransport()
     }
 
+    @Test func `Many folded lines are joined without reading a long name for each`() throws {
+        var block = CurlHeaderBlock()
+        // Otherwise two billion bytes are read.
+        let lines = ["HTTP/1.1 200 OK", String(repeating: "n", count: 100_000) + ": v"]
+        for line in lines + Array(repeating: " x", count: 20_000) + ["Content-Length: 3", ""] {
+            try Array("\(line)\r\n".utf8).withUnsafeBytes { try block.append($0) }
+        }
+        #expect(block.headers().map(\.value.utf8.count) == [40_001, 1])
+    }
+
+    @Test(arguments: ["Content-Length: 3", "Transfer-Encoding: chunked"])
+    func `A line that defines the end of the body is not folded, also after another that is`(_ line: String) throws {
+        var block = CurlHeaderBlock()
+        for line in ["HTTP/1.1 200 OK", "X: y", " z", " z", line] {
+            try Array("\(line)\r\n".utf8).withUnsafeBytes { try block.append($0) }
+        }
+        #expect(throws: TransportError.self) { try Array(" 1\r\n".utf8).withUnsafeBytes { try block.append($0) } }
+    }
+
     /// A server that plays `steps` once on each connection and then closes it, and a request to it.
     private func start(
         _ steps: [Answer.Step],
