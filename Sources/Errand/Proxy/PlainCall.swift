@@ -126,7 +126,14 @@ struct PlainCall: Sendable {
         _ trace: LoadTrace?
     ) async -> Result<APIResponse, APIError> {
         // Not before the call is in the table: it ends with its session.
-        if service.reloginHandler != nil, !role.isLoginRequest { await service.login.readRenewalDate(for: service) }
+        var deadline = request.deadline
+        if service.reloginHandler != nil, !role.isLoginRequest {
+            do throws(APIError) {
+                deadline = try await restOfDeadline(after: { await service.login.readRenewalDate(for: service) })
+            } catch {
+                return .failure(trace?.counted(error) ?? error)
+            }
+        }
         let preparation = Preparation()
         let call = APICall(
             id: id,
@@ -138,7 +145,7 @@ struct PlainCall: Sendable {
                 priority: .normal,
                 loginRole: role,
                 coalescesIdentical: false,
-                extras: LoadOptions.Extras(deadline: request.deadline, trace: trace)
+                extras: LoadOptions.Extras(deadline: deadline, trace: trace)
             ),
             progress: progress
         )
@@ -148,6 +155,13 @@ struct PlainCall: Sendable {
             }
             return .success(response)
         }
+    }
+
+    /// Waits for `work`, which may wait for the main actor, and returns what is left of the deadline.
+    private func restOfDeadline(after work: @escaping @Sendable () async -> Void) async throws(APIError) -> Duration? {
+        let start = context.clock.uptime
+        try await context.withDeadline(request.deadline, messages: messages) { await work() }
+        return request.deadline.map { $0 - (context.clock.uptime - start) }
     }
 
     private func whileActive(_ report: @escaping TransferProgress.Handler) -> TransferProgress.Handler {

@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import Synchronization
 import Testing
 import TestSupport
 
@@ -20,6 +21,24 @@ struct DeadlineTests {
         }
         let limits = QueueLimits(perHost: 1)
         return APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
+    }
+
+    @Test(.blocksThread)
+    func `The deadline of a call passes while the main actor, which has the renewal date, is busy`() {
+        let service = APIService.sample { $0.reloginHandler = account }
+        let proxy = APIProxy(service: service, transport: ScriptedTransport { _ in .status(200) })
+        let outcome = Mutex<APIErrorType?>(nil)
+        Task.detached {
+            var request = HTTPRequest(.get, URL("/sync"))
+            request.deadline = .milliseconds(50)
+            do throws(APIError) {
+                _ = try await proxy.send(request, to: service)
+            } catch {
+                outcome.withLock { $0 = error.type }
+            }
+        }
+        spin(while: outcome.withLock { $0 == nil })
+        #expect(outcome.withLock(\.self) == .timeout)
     }
 
     private func load(_ proxy: APIProxy, _ path: String = "/goods") -> GoodsRequest {
