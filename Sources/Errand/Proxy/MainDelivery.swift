@@ -42,13 +42,20 @@ final class MainDelivery: Sendable {
     }
 
     private func schedule() {
-        // Neither the priority nor the scope of the load that is first: the others share the hop.
+        // Neither the priority nor the scopes of the load that is first: the others share the hop.
         ReloginScope.run(in: nil) {
-            _ = Task(priority: .userInitiated) { @MainActor in
-                // One batch for each task: what the callbacks begin is in the next, so that the main actor is never held.
-                let batch = state.take { exchange(&$0.deliveries, with: []) }
-                for delivery in batch { delivery() }
+            guard EnvironmentScope.current == nil else {
+                return EnvironmentScope.$current.withValue(nil, operation: start)
             }
+            start()
+        }
+    }
+
+    private func start() {
+        _ = Task(priority: .userInitiated) { @MainActor in
+            // One batch for each task: what the callbacks begin is in the next, so that the main actor is never held.
+            let batch = state.take { exchange(&$0.deliveries, with: []) }
+            for delivery in batch { delivery() }
         }
     }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import ErrandTesting
 import Foundation
+import Synchronization
 import Testing
 import TestSupport
 
@@ -35,6 +36,32 @@ struct EnvironmentTests: SessionScene {
         service.commonHeaders = { [account] in ["X-Token": account.token] }
         change(&service)
         return APIProxy(service: service, transport: transport, cookies: cookies, clock: clock)
+    }
+
+    @Test func `No environment is current in the callback of another load that shares the hop to the main actor`() async
+    {
+        let arrived = Latch()
+        let transport = ScriptedTransport { _ async throws(TransportError) in
+            arrived.open()
+            try await Latch().wait()
+            return .status(200)
+        }
+        let proxy = APIProxy(service: .sample(), transport: transport)
+        let current = Mutex<[String?]>([])
+        let id = APIRequest<JSONValue>("/goods", proxy: proxy).loadData { _ in
+            current.withLock { $0.append(APIEnvironment.current?.name) }
+        }
+        await arrived.waitIgnoringCancellation()
+        var staging = APIService(environment: .staging)
+        staging.commonHeaders = {
+            proxy.cancelRequest(id)
+            throw APIError(.invalidRequest)
+        }
+        await #expect(throws: APIError.self) {
+            try await APIRequest<JSONValue>("/x", service: staging, proxy: proxy).value()
+        }
+        await suspend(while: current.withLock(\.isEmpty))
+        #expect(current.withLock(\.self) == [nil])
     }
 
     private func hosts(_ transport: ScriptedTransport) -> [String?] { transport.requests.map(\.url.host) }
