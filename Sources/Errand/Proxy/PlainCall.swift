@@ -131,6 +131,8 @@ struct PlainCall: Sendable {
             do throws(APIError) {
                 deadline = try await restOfDeadline(after: { await service.login.readRenewalDate(for: service) })
             } catch {
+                var slot = slot
+                slot.release()
                 return .failure(trace?.counted(error) ?? error)
             }
         }

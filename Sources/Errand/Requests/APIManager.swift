@@ -8,7 +8,7 @@
 
     /// The path below the service's base URL, or an absolute URL of the same origin (scheme, host and port) as that.
     ///
-    /// `{name}` in it is replaced by a parameter, encoded as one segment. An absolute URL keeps its query, to which parameters
+    /// `{name}` in it is replaced by a parameter, encoded as one segment; a brace itself is written `%7B`. An absolute URL keeps its query, to which parameters
     /// may be added; one of another origin fails the load with `security` before it is sent, because the service's headers
     /// are for its origin alone.
     var path: String { get }

@@ -24,9 +24,10 @@ struct DeadlineTests {
     }
 
     @Test(.blocksThread)
-    func `The deadline of a call passes while the main actor, which has the renewal date, is busy`() {
+    func `The deadline of a call passes while the main actor, which has the renewal date, is busy`() async throws {
         let service = APIService.sample { $0.reloginHandler = account }
-        let proxy = APIProxy(service: service, transport: ScriptedTransport { _ in .status(200) })
+        let transport = ScriptedTransport { _ in .status(200) }
+        let proxy = APIProxy(service: service, transport: transport, queueLimits: QueueLimits(perHost: 1))
         let outcome = Mutex<APIErrorType?>(nil)
         Task.detached {
             var request = HTTPRequest(.get, URL("/sync"))
@@ -39,6 +40,8 @@ struct DeadlineTests {
         }
         spin(while: outcome.withLock { $0 == nil })
         #expect(outcome.withLock(\.self) == .timeout)
+        // Its place in the queue is free.
+        #expect(try await proxy.send(HTTPRequest(.get, URL("/sync")), to: service).status == 200)
     }
 
     private func load(_ proxy: APIProxy, _ path: String = "/goods") -> GoodsRequest {
