@@ -86,7 +86,7 @@ public struct MultipartForm: Sendable {
     }
 
     private func quoted(_ text: String) throws(APIError) -> String {
-        try checked(text).replacing("\"", with: "%22")
+        try checked(text).replacingScalar("\"", with: "%22")
     }
 
     private func checked(_ text: String) throws(APIError) -> String {

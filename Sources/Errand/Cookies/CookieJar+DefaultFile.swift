@@ -14,7 +14,7 @@ extension CookieJar {
     /// `~/Library/Application Support/<name>/cookies.txt`, and on tvOS, where an app can write only caches,
     /// `~/Library/Caches/<name>/cookies.txt`, which the system may remove while the app does not run.
     public static func defaultFile(named name: String) -> URL {
-        let folder = name.replacing("/", with: "-")
+        let folder = name.replacingScalar("/", with: "-")
         let isFolder = !folder.isEmpty && folder != "." && folder != ".."
         return stateFolder.appending(component: isFolder ? folder : "-").appending(component: "cookies.txt")
     }

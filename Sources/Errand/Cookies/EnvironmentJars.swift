@@ -44,7 +44,7 @@ extension CookieJar {
 extension URL {
     /// The URL of a file in the same folder, with `name` added before the extension; `/` in it is replaced by `-`.
     func beside(_ name: String) -> URL {
-        let base = deletingPathExtension().lastPathComponent + "-" + name.replacing("/", with: "-")
+        let base = deletingPathExtension().lastPathComponent + "-" + name.replacingScalar("/", with: "-")
         let file = deletingLastPathComponent().appending(component: base)
         return pathExtension.isEmpty ? file : file.appendingPathExtension(pathExtension)
     }

@@ -7,6 +7,7 @@ struct URLRedaction {
 
     /// Returns a URL or a relative reference without user, password and fragment, and with the redacted values of its query.
     func url(_ text: String) -> String {
+        let text = Self.withoutCombining(text)
         let query = text.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
         guard !query.isEmpty, !text.utf8.contains(where: \.isASCIIControl) else { return Self.path(text) }
         return "\(Self.path(text))?\(self.text(of: String(query)))"
@@ -21,6 +22,7 @@ struct URLRedaction {
 
     /// Returns the printable names and values of a query or a form; the value is `nil` for an item without `=`.
     func items(of text: String) -> [(name: String, value: String?)] {
+        let text = Self.withoutCombining(text)
         let items = text.split(separator: "&", maxSplits: Self.itemLimit)
         guard items.count <= Self.itemLimit else { return [(Redactor.hidden(text.utf8), nil)] }
         return items.map { item in
@@ -31,6 +33,15 @@ struct URLRedaction {
                 return (redactor.queryNames.contains(name) ? redactor.name(name) : Redactor.hidden(item.utf8), nil)
             }
             return (redactor.name(name), redactor.value(ofItem: name, String(item[rawName.endIndex...].dropFirst())))
+        }
+    }
+
+    /// Returns a text with its bytes beyond ASCII percent-encoded, if it has characters of several scalars: a delimiter with a
+    /// combining mark is a delimiter for a server, and would not be one here.
+    private static func withoutCombining(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 >= 0x80 }), text.count != text.unicodeScalars.count else { return text }
+        return text.utf8.reduce(into: "") { result, byte in
+            result += byte < 0x80 ? String(Unicode.Scalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
         }
     }
 
@@ -57,7 +68,7 @@ struct URLRedaction {
         guard !text.utf8.contains(where: \.isASCIIControl), text.utf8.first != UInt8(ascii: " ") else {
             return Redactor.hidden(text.utf8)
         }
-        let text = text.prefix { $0 != "?" && $0 != "#" }
+        let text = withoutCombining(text).prefix { $0 != "?" && $0 != "#" }
         let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
         let hasScheme = scheme.first?.isLetter == true && text[scheme.endIndex...].first == ":"
         let rest = hasScheme ? text[scheme.endIndex...].dropFirst() : text

@@ -158,7 +158,8 @@ private struct CurlCommand {
         if !pins.isEmpty { options.append(option("--pinnedpubkey", pins.joined(separator: ";"))) }
         guard let identity = tls.clientIdentity, identity.isAllowed(for: request.url) else { return options }
         // In the argument of --cert, a password follows a colon.
-        let certificate = identity.certificate.path.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+        let certificate = identity.certificate.path
+            .replacingScalar("\\", with: "\\\\").replacingScalar(":", with: "\\:")
         options.append(option("--cert", certificate))
         let isPKCS12 = ["p12", "pfx"].contains(identity.certificate.pathExtension.lowercased())
         if isPKCS12 { options.append("--cert-type P12") }

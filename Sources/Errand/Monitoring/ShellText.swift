@@ -36,7 +36,7 @@ enum ShellText {
     }
 
     private static func quoted(_ text: String) -> String {
-        "'\(text.replacing("'", with: #"'\''"#))'"
+        "'\(text.replacingScalar("'", with: #"'\''"#))'"
     }
 
     private static func octal(_ byte: UInt8) -> [UInt8] {

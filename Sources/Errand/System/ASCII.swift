@@ -61,3 +61,13 @@ extension BidirectionalCollection<UInt8> {
         return self[start...last]
     }
 }
+
+extension String {
+    /// Returns the text with `replacement` for each `scalar`, also before a combining mark, with which it is one `Character`.
+    func replacingScalar(_ scalar: Unicode.Scalar, with replacement: String) -> String {
+        guard unicodeScalars.contains(scalar) else { return self }
+        return unicodeScalars.reduce(into: "") { result, next in
+            if next == scalar { result += replacement } else { result.unicodeScalars.append(next) }
+        }
+    }
+}

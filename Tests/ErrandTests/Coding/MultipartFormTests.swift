@@ -70,6 +70,9 @@ struct MultipartFormTests {
         var form = MultipartForm()
         form.append(Data(), name: #"a"b"#, filename: #"c"d.txt"#)
         #expect(try text(form.body(fields: [])).contains(#"name="a%22b"; filename="c%22d.txt""#))
+        var combined = MultipartForm()
+        combined.append(Data(), name: "f", filename: "x\"\u{301}; name=admin")
+        #expect(try text(combined.body(fields: [])).contains("filename=\"x%22\u{301}; name=admin\""))
     }
 
     @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\u{0}b", "a\u{7F}b"])

@@ -80,6 +80,16 @@ struct RedactionTests {
         #expect(URLRedaction.path(url) == shown.prefix { $0 != "?" })
     }
 
+    @Test(arguments: ["?", "#", ";", "?page=1&"], ["\u{301}", "\u{FE0F}", "\u{20DD}"])
+    func `A delimiter with a combining mark is a delimiter`(_ delimiter: String, _ mark: String) {
+        var redactor = Redactor()
+        redactor.queryNames = ["page"]
+        for start in ["/cb", "https://me:s3cret@a.test/cb", "?a=1&b"] {
+            let shown = redactor.url("\(start)\(delimiter)\(mark)code=s3cret")
+            #expect(!shown.contains("s3cret"), "\(shown)")
+        }
+    }
+
     @Test func `Configurations show neither the password of a key nor that of a proxy`() {
         var configuration = TransportConfiguration()
         let certificate = URL(fileURLWithPath: "/etc/client.p12")

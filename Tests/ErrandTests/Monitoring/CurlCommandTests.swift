@@ -105,6 +105,7 @@ struct CurlCommandTests {
             ("a b", "'a b'"), ("", "''"), ("it's", #"'it'\''s'"#), ("$(x)`y`!", "'$(x)`y`!'"), ("a\nb", "'a\nb'"),
             ("ü日", "'ü日'"), ("a\tb%\\", #""$(printf 'a\011b%%\\')""#), ("-\u{1B}", #""$(printf '\055\033')""#),
             ("\u{202E}'", #""$(printf '\342\200\256\047')""#), ("\u{1B}\n\n", "\"$(printf '\\033')\"'\n\n'"),
+            ("'\u{301}; rm x; '", "''\\''\u{301}; rm x; '\\'''"),
         ]
     )
     func `Words are quoted, and unusual characters written as octal digits`(_ text: String, _ word: String) {
