@@ -29,8 +29,8 @@ struct CookieFileReader: Sendable {
     let file: CookieFile
     /// How many cookies the jar holds.
     let capacity: Int
-    /// An upper bound of the size of that many cookies.
-    private var maximumSize: Int { max(32 << 20, capacity * 6_000) }
+    /// An upper bound of the size of that many cookies and as many removals.
+    private var maximumSize: Int { max(32 << 20, capacity * 12_000) }
 
     /// Reads the file, and removes the permissions of other users to read it.
     ///

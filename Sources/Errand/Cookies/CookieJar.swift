@@ -201,7 +201,7 @@ public final class CookieJar: Sendable {
 
     /// Performs the part of ``clear()`` that does not wait for the disk; the next save clears the file.
     func clearInMemory() {
-        let logout = state.withLock { $0.clear(at: .now) }
+        let logout = change { $0.clear(at: .now) }
         saver?.propagateLogout(at: logout)
     }
 

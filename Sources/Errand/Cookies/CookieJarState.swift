@@ -171,6 +171,8 @@ extension CookieJarState {
     /// Puts back changes that were not saved, and returns whether a logout is among the unsaved changes.
     mutating func restore(_ pending: PendingSave?) -> Bool {
         if let pending { changes?.formUnion(pending.changes) }
+        // A save needs no others; while none succeeds, a server must not make them grow.
+        if let keys = changes?.keys { changes?.keys = keys.filter { store.lastUpdate(of: $0) != nil } }
         return changes?.isLogout == true
     }
 

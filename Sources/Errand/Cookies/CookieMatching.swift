@@ -9,10 +9,15 @@ struct CookieURL {
     /// Whether `Secure` cookies may be set by and sent to this URL.
     let isSecure: Bool
 
-    /// `nil` when the URL is not `http` or `https` or has no host.
+    /// No name is longer (RFC 1035 section 2.3.4); a server may redirect to one that is.
+    private static let longestHost = 255
+
+    /// `nil` when the URL is not `http` or `https`, or has no host that a name server could know.
     init?(_ url: URL, trustsLoopback: Bool) {
         guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else { return nil }
-        guard let host = url.host(percentEncoded: false).flatMap(CookieDomain.canonical) else { return nil }
+        guard let name = url.host(percentEncoded: false), name.utf8.count <= Self.longestHost,
+            let host = CookieDomain.canonical(name)
+        else { return nil }
         let path = url.path(percentEncoded: true)
         self.host = host
         self.path = path.utf8.first == UInt8(ascii: "/") ? path : "/"

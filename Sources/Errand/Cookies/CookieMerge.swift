@@ -15,7 +15,9 @@ struct CookieMerge {
     /// The jar's cookies, with the changes that others have made in the file.
     func merged(with file: CookieStore) -> CookieStore {
         var file = file
-        if local.cleared > file.cleared { file.clear(upTo: local.cleared, present: CookieTimestamp(date)) }
+        // Other processes may have stored cookies after `date`.
+        let present = CookieTimestamp(max(date, .now))
+        if local.cleared > file.cleared { file.clear(upTo: local.cleared, present: present) }
         var merged = file
         for entry in local.entries where wins(entry, over: file) {
             merged.insert(entry.cookie, isFromSecureOrigin: entry.isFromSecureOrigin)

@@ -90,7 +90,8 @@ public enum CookieRefusal: Error, Sendable, Equatable {
     case controlCharacter
     /// Neither a name nor a value.
     case empty
-    /// Name and value are longer than 4,096 bytes together.
+    /// Name and value are longer than 4,096 bytes together, or the path of the URL, which is that of the cookie, is longer than
+    /// 1,024.
     case tooLong
     /// The `Domain` is neither the host of the request nor a parent domain of it.
     case foreignDomain
@@ -130,6 +131,8 @@ extension Cookie {
             sameSite: header.sameSite,
             updated: CookieTimestamp(date)
         )
+        // As long as a `Path` attribute may be.
+        guard path.utf8.count <= 1_024 else { throw .tooLong }
         guard !isSecure || url.isSecure else { throw .insecureConnection }
         guard sameSite != SameSite.none || isSecure else { throw .sameSiteNoneWithoutSecure }
         guard satisfiesNamePrefix(hasPathAttribute: header.path != nil) else { throw .prefix }

@@ -165,10 +165,10 @@ struct CookieFileSharingTests {
         .enabled(if: CookieProbe.canMount, "cannot mount")
     )
     func survivesFullDisk() async throws {
-        let script = "mount -t tmpfs -o size=64k none \"$0\" && \"$1\" save \"$2\" \"$3\" 100; ls -A \"$0\""
+        let script = "mount -t tmpfs -o size=16k none \"$0\" && \"$1\" save \"$2\" \"$3\" 100; ls -A \"$0\""
         let command = [
             "unshare", "-m", "sh", "-c", script, folder.url.path(percentEncoded: false), CookieProbe.path, path,
-            String(repeating: "n", count: 1_000),
+            String(repeating: "n", count: 200),
         ]
         let outcome = try await TestProgram.run(command)
         #expect(outcome.lines.count { $0.hasPrefix("problem") } == 1)

@@ -141,6 +141,26 @@ struct CookieJarTests {
         }
     }
 
+    @Test("A URL with a host that no name server can know has no cookies")
+    func refusesLongHost() throws {
+        let longest = String(repeating: "a.", count: 126) + "abc"
+        let url = URL("http://\(longest)/")
+        jar.store(setCookie: "a=1", from: url)
+        #expect(jar.header(for: url) == "a=1")
+        for host in ["a\(longest)", String(repeating: "a.", count: 50_000) + "a"] {
+            guard let url = URL(string: "http://\(host)/") else { continue }
+            #expect(jar.store(setCookie: "a=1", from: url) == .refused(.unsupportedURL))
+            #expect(jar.header(for: url) == nil)
+        }
+    }
+
+    @Test("A cookie does not have a longer path from its URL than from an attribute", arguments: [1_024, 1_025])
+    func refusesLongDefaultPath(length: Int) throws {
+        let path = "/" + String(repeating: "p", count: length - 1)
+        let outcome = jar.store(setCookie: "a=1", from: URL("http://shop.test\(path)/x"))
+        #expect((outcome == .refused(.tooLong)) == (length > 1_024))
+    }
+
     @Test("The bytes of name and value are not changed")
     func keepsBytes() throws {
         let line = Array("k\u{e9}y=a%20\"b\" \t c".utf8) + [0xFF, 0xFE]

@@ -176,6 +176,48 @@ struct CookieMergeTests {
         }
     }
 
+    @Test func `Removals that cannot be saved do not grow without limit`() throws {
+        var state = CookieJarState(hasFile: true, capacity: 3_000, suffixes: PublicSuffixList())
+        let store = CookieJar()
+        store.store(setCookie: "sid=1; Max-Age=1", from: url, at: start)
+        let cookie = try #require(store.cookies.first)
+        for number in 0..<2_000 {
+            var removed = Cookie(name: "r\(number)", like: cookie)
+            removed.expires = .distantPast
+            _ = state.insert(removed, isFromSecureOrigin: true, sentIn: nil, at: start)
+        }
+        let unsaved = state.takeChanges()
+        #expect(unsaved.changes.keys.count == 2_000)
+        _ = state.restore(unsaved)
+        #expect(state.takeChanges().changes.keys.count == 180)
+    }
+
+    @Test func `A logout that is saved late keeps what another process has stored since`() throws {
+        let earlier = start - 60
+        var (local, other) = (
+            CookieJarState(hasFile: true, capacity: 10, suffixes: PublicSuffixList()),
+            CookieJarState(hasFile: true, capacity: 10, suffixes: PublicSuffixList())
+        )
+        let jar = CookieJar()
+        jar.store(setCookie: "sid=1", from: url, at: earlier)
+        let cookie = try #require(jar.cookies.first)
+        _ = local.clear(at: earlier)
+        _ = local.insert(Cookie(name: "new", like: cookie), isFromSecureOrigin: true, sentIn: nil, at: earlier + 1)
+        _ = other.insert(Cookie(name: "theirs", like: cookie), isFromSecureOrigin: true, sentIn: nil, at: earlier + 2)
+        let pending = local.takeChanges()
+        let merge = CookieMerge(local: pending.store, unsaved: pending.changes.keys, date: earlier + 1) { _ in false }
+        let merged = merge.merged(with: other.takeChanges().store)
+        #expect(Set(merged.cookies.map(\.name)) == ["new", "theirs"])
+    }
+
+    @Test func `A logout in memory is saved soon`() async throws {
+        let one = jar()
+        one.store(setCookie: "sid=1; Max-Age=1000", from: url)
+        try one.flush()
+        one.clearInMemory()
+        try await until { try !String(contentsOf: folder.file, encoding: .utf8).contains("sid") }
+    }
+
     @Test func `A site has at most 180 removals, and they are discarded after a day`() throws {
         let one = jar()
         for number in 0..<300 { one.store(setCookie: "r\(number)=; Max-Age=0", from: url, at: start) }
@@ -204,5 +246,24 @@ struct CookieMergeTests {
         try String(contentsOf: folder.file, encoding: .utf8).split(separator: "\n").count {
             $0.hasPrefix("#Errand-removed")
         }
+    }
+}
+
+extension Cookie {
+    /// A cookie of another name.
+    fileprivate init(name: String, like cookie: Cookie) {
+        self.init(
+            nameBytes: Array(name.utf8),
+            valueBytes: cookie.valueBytes,
+            domain: cookie.domain,
+            isHostOnly: cookie.isHostOnly,
+            path: cookie.path,
+            expires: cookie.expires,
+            created: cookie.created,
+            isSecure: cookie.isSecure,
+            isHTTPOnly: cookie.isHTTPOnly,
+            sameSite: cookie.sameSite,
+            updated: cookie.updated
+        )
     }
 }
