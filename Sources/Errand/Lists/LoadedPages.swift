@@ -121,9 +121,8 @@ struct LoadedPages<Item> {
         guard let first = dropped.first else { return rows }
         store.removeLast(rows.count, itemID: rules.itemID)
         for page in dropped { visited.remove(page.position) }
-        nextStart = first.start
-        blockedReason = nil
-        lastInfo = nil
+        repeatDetector.removeLast(dropped.count)
+        (nextStart, blockedReason, lastInfo) = (first.start, nil, nil)
         return rows
     }
 }

@@ -28,6 +28,11 @@ struct RepeatDetector {
         newestBody = page.response.body
     }
 
+    /// Forgets as many repeats as pages were removed from the end of the list, which are loaded once more.
+    mutating func removeLast(_ count: Int) {
+        repeats = max(0, repeats - count)
+    }
+
     /// Returns whether the page has the same items as the newest recorded one.
     func hasItemsOfNewestPage(_ page: PageInfo) -> Bool {
         page.response.body.hasSameItems(as: newestBody, count: page.itemCount)

@@ -111,6 +111,24 @@ struct LoadedPagesTests {
         #expect(pages.blockedReason?.contains("repeatedly") == true)
     }
 
+    @Test func `A page that is dropped at the end and loaded again is no repeat`() {
+        var pages = LoadedPages<Int>()
+        let window = rules(numbers, maxPages: 2)
+        for items in [[1, 2, 3], [4, 5, 6], [7, 8, 9]] {
+            append(items, to: &pages)
+            _ = pages.dropFirstPages(window)
+        }
+        for _ in 0..<6 {
+            let page = Page(items: [1, 2, 3])
+            _ = pages.prepend(page.items, info: info(page, at: .number(1)), rules: window)
+            _ = pages.dropLastPages(window)
+            append([7, 8, 9], to: &pages)
+            _ = pages.dropFirstPages(window)
+            #expect(pages.blockedReason == nil)
+            #expect(pages.items == [4, 5, 6, 7, 8, 9])
+        }
+    }
+
     @Test func `A hundred pages without an item block the next one, fewer do not`() {
         var pages = LoadedPages<Int>()
         let cursors = CursorStrategy()
