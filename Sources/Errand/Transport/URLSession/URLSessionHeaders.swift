@@ -55,11 +55,13 @@ extension HTTPField {
         guard isNamed("Set-Cookie") else { return [self] }
         var lines: [String] = []
         for part in value.split(separator: ", ", omittingEmptySubsequences: false) {
-            guard let last = lines.last, !part.startsCookie else {
+            guard !lines.isEmpty, !part.startsCookie else {
                 lines.append(String(part))
                 continue
             }
-            lines[lines.count - 1] = last + ", " + part
+            // In its place: a copy for each part would take time that grows with the square of the line.
+            lines[lines.count - 1] += ", "
+            lines[lines.count - 1] += part
         }
         return lines.map { HTTPField(name, $0) }
     }
