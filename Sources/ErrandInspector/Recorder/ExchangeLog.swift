@@ -81,7 +81,8 @@ struct ExchangeLog {
 
     /// Ends a load, and with it an exchange that it has alone.
     private mutating func end(_ event: APIEvent, _ error: RecordedError?) {
-        guard let last = loads.removeValue(forKey: event.id)?.last, !last.isRemoved else { return }
+        guard let last = loads.removeValue(forKey: event.id)?.last else { return }
+        guard !last.isRemoved else { return removed.append(last) }
         // Another load may still wait for an open one.
         let isOpen = last.exchange.state == .open
         let isLast = isOpen && !last.exchange.loads.contains { loads[$0]?.last === last }
@@ -105,6 +106,7 @@ struct ExchangeLog {
         guard limits.exchanges > 0 else { return }
         while recorded.count >= limits.exchanges { removeOldest() }
         let sequence = recorded.upperBound
+        releaseLater(loads[event.id]?.last)
         let entry = loads[event.id, default: ActiveLoad()].begin(event, sequence: sequence)
         change(&entry.exchange)
         if let number = event.exchange { entries[number] = entry }
@@ -131,6 +133,7 @@ struct ExchangeLog {
         let entry = event.exchange.map { entries[$0] } ?? loads[event.id]?.last
         guard let entry, !entry.isRemoved else { return }
         if !entry.exchange.isLast(event.id) {
+            releaseLater(loads[event.id]?.last)
             loads[event.id, default: ActiveLoad()].last = entry
             entry.exchange.add(event.id)
         }
@@ -141,6 +144,11 @@ struct ExchangeLog {
         byteCount -= entry.exchange.byteCount
         change(&entry.exchange)
         byteCount += entry.exchange.byteCount
+    }
+
+    /// Keeps an exchange that only its load may still have, to be released outside the lock.
+    private mutating func releaseLater(_ entry: Entry?) {
+        if let entry, entry.isRemoved { removed.append(entry) }
     }
 
     private mutating func removeOldest() {
