@@ -119,40 +119,24 @@ struct AccountTests {
 
     @Test func `No call is sent with the old token and the new cookies while a switch waits for the disk`() async throws
     {
-        let token = Mutex("old")
-        let service = APIService.sample { $0.commonHeaders = { ["X-Token": token.withLock(\.self)] } }
-        let transport = ScriptedTransport {
-            .json("{}", headers: ["Set-Cookie": "user=\($0.headers["X-Token"] ?? "")"])
-        }
-        let proxy = APIProxy(service: service, transport: transport, cookies: old)
-        let lock = try FileLock(folder.file)
-        let calls = Task.detached {
-            for _ in 0..<30 { _ = try? await proxy.send(HTTPRequest(.get, URL("/sync")), to: service) }
-            lock.release()
-        }
+        let account = TokenAccount()
+        let proxy = APIProxy(service: account.service, transport: account.transport, cookies: old)
+        let calls = try account.send(through: proxy, locking: folder.file)
         proxy.switchAccount(to: new)
-        token.withLock { $0 = "new" }
+        account.token.withLock { $0 = "new" }
         await calls.value
-        for request in transport.requests where request.headers["X-Token"] == "old" {
+        for request in account.transport.requests where request.headers["X-Token"] == "old" {
             #expect(request.headers["Cookie"]?.contains("sid=new") != true)
         }
         #expect(new.header(for: url)?.contains("user=old") != true)
     }
 
     @Test func `No cookie of a call that begins while a logout waits for the disk is kept`() async throws {
-        let token = Mutex("old")
-        let service = APIService.sample { $0.commonHeaders = { ["X-Token": token.withLock(\.self)] } }
-        let transport = ScriptedTransport {
-            .json("{}", headers: ["Set-Cookie": "user=\($0.headers["X-Token"] ?? "")"])
-        }
-        let proxy = APIProxy(service: service, transport: transport, cookies: old)
-        let lock = try FileLock(folder.file)
-        let calls = Task.detached {
-            for _ in 0..<30 { _ = try? await proxy.send(HTTPRequest(.get, URL("/sync")), to: service) }
-            lock.release()
-        }
+        let account = TokenAccount()
+        let proxy = APIProxy(service: account.service, transport: account.transport, cookies: old)
+        let calls = try account.send(through: proxy, locking: folder.file)
         proxy.logout()
-        token.withLock { $0 = "" }
+        account.token.withLock { $0 = "" }
         let header = old.header(for: url)
         await calls.value
         #expect(header?.contains("old") != true)
@@ -225,14 +209,28 @@ struct AccountTests {
     func sessionDidExpire(_ error: APIError) {}
 }
 
-/// The lock of another process on the file of a jar.
-private final class FileLock: Sendable {
-    private let descriptor: Int32
-
-    init(_ file: URL) throws {
-        descriptor = open("\(file.path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        try #require(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
+/// An account whose calls send its token, and receive a cookie with it.
+private final class TokenAccount: Sendable {
+    let token = Mutex("old")
+    let transport = ScriptedTransport {
+        .json("{}", headers: ["Set-Cookie": "user=\($0.headers["X-Token"] ?? "")"])
     }
 
-    func release() { close(descriptor) }
+    var service: APIService {
+        .sample { $0.commonHeaders = { [self] in ["X-Token": token.withLock(\.self)] } }
+    }
+
+    /// Sends calls from another thread while another process has the lock on the file of a jar.
+    func send(through proxy: APIProxy, locking file: URL) throws -> Task<Void, Never> {
+        let descriptor = open("\(file.path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
+        // A jar waits for two seconds, after which the calls would not be in between.
+        let end = ContinuousClock.now + .seconds(1)
+        return Task.detached { [service] in
+            for _ in 0..<30 where ContinuousClock.now < end {
+                _ = try? await proxy.send(HTTPRequest(.get, URL("/sync")), to: service)
+            }
+            close(descriptor)
+        }
+    }
 }

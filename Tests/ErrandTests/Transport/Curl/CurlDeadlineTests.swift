@@ -74,6 +74,17 @@ struct CurlDeadlineTests {
         #expect(error?.reason.contains("silent") == slowness.isSilent)
     }
 
+    /// A request whose observer opens `blocked` and then blocks the loop, for longer than the timeout of another exchange.
+    private func blockingRequest(to server: FixtureServer, _ blocked: Gate) -> HTTPRequest {
+        var request = HTTPRequest(.get, server.url("/"))
+        request.observer = { event in
+            guard case .head = event else { return }
+            blocked.open()
+            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 2.5)
+        }
+        return request
+    }
+
     @Test func `Bytes that arrive while code of the app blocks the loop are no silence`() async throws {
         let (begin, blocked, received) = (Gate(), Gate(), [Gate(), Gate(), Gate(), Gate()])
         let server = try FixtureServer.start { request in
@@ -86,14 +97,7 @@ struct CurlDeadlineTests {
                 .pass(received[2]), .wait(.milliseconds(300)), .write("3"),
             ])
         }
-        var blocking = HTTPRequest(.get, server.url("/"))
-        blocking.observer = { event in
-            guard case .head = event else { return }
-            blocked.open()
-            // Longer than the timeout of the other exchange.
-            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 2.5)
-        }
-        async let other = transport.send(blocking)
+        async let other = transport.send(blockingRequest(to: server, blocked))
         #expect(await server.waitForTotalRequests(1))
         var moving = HTTPRequest(.get, server.url("/moving"))
         moving.timeout = .seconds(2)
@@ -107,14 +111,7 @@ struct CurlDeadlineTests {
     @Test func `The wait for a loop that code of the app blocks is no silence`() async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         let blocked = Gate()
-        var blocking = HTTPRequest(.get, server.url("/"))
-        blocking.observer = { event in
-            guard case .head = event else { return }
-            blocked.open()
-            // Longer than the timeout of the other exchange.
-            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 2.5)
-        }
-        async let first = transport.send(blocking)
+        async let first = transport.send(blockingRequest(to: server, blocked))
         await blocked.opened()
         // The lookup of a name does not end in the turn in which it begins.
         var waiting = HTTPRequest(.get, URL("http://localhost:\(server.port)/"))
