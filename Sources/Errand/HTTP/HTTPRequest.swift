@@ -54,7 +54,10 @@ public struct HTTPRequest: Sendable {
     /// The body.
     public var body: HTTPBody {
         get { contents.body }
-        set { contents.body = newValue }
+        set {
+            contents.body = newValue
+            contents.isValidated = false
+        }
     }
     /// Where the answer's body is stored.
     public var destination: Destination {
@@ -101,11 +104,11 @@ public struct HTTPRequest: Sendable {
         contents = Contents(method: method, url: url, headers: headers, body: body)
     }
 
-    /// Whether the request has passed ``validateAhead()`` since its method, URL or headers were changed.
+    /// Whether the request has passed ``validateAhead()`` since its method, URL, headers or body were changed.
     var isValidated: Bool { contents.isValidated }
 
-    /// Checks the request, so that ``validate()`` of it and of its later copies returns at once until method, URL or headers
-    /// change; an invalid request is not reported here.
+    /// Checks the request, so that ``validate()`` of it and of its later copies returns at once until method, URL, headers or
+    /// body change; an invalid request is not reported here.
     mutating func validateAhead() {
         contents.isValidated = (try? validate()) != nil
     }
@@ -133,4 +136,17 @@ public struct HTTPLimits: Sendable, Hashable {
 
     /// Creates the default limits.
     public init() {}
+
+    /// Checks the size of an answer's header lines, as they are sent over HTTP/1.1.
+    ///
+    /// - Throws: ``TransportError/Kind/responseTooLarge``.
+    package func check(_ headers: HTTPHeaders) throws(TransportError) {
+        let bytes = headers.reduce(0) { $0 + $1.name.utf8.count + $1.bytes.count + ": \r\n".utf8.count }
+        guard bytes <= headerBytes else { throw tooLargeHeaders }
+    }
+
+    /// The error of a header block that is too large.
+    var tooLargeHeaders: TransportError {
+        TransportError(.responseTooLarge, "the header block is larger than \(headerBytes) bytes")
+    }
 }

@@ -48,10 +48,7 @@ struct CurlAnswer: ~Copyable {
     mutating func receive(headerLine line: UnsafeRawBufferPointer) throws(TransportError) {
         let wasComplete = block.isComplete
         try block.append(line)
-        guard block.receivedBytes <= request.limits.headerBytes else {
-            let reason = "the header block is larger than \(request.limits.headerBytes) bytes"
-            throw TransportError(.responseTooLarge, reason)
-        }
+        guard block.receivedBytes <= request.limits.headerBytes else { throw request.limits.tooLargeHeaders }
         guard block.status >= 100 else { throw TransportError(.badResponse, "the status line has no status code") }
         guard !block.isSwitchingProtocols else {
             throw TransportError(.badResponse, "the server switched to another protocol without a request")

@@ -28,6 +28,8 @@ final class URLSessionExchange: Sendable {
     private let state: Mutex<URLSessionExchangeState>
     /// Reads the request's body; `nil` when the exchange has ended.
     private let body: Mutex<HTTPBodyReader?>
+    /// Stores the answer's body; used only on the queue of the callbacks, so that nobody else waits for a disk.
+    private let writer = Mutex<HTTPBodyWriter?>(nil)
 
     /// Measures the body and starts the deadlines.
     ///
@@ -90,9 +92,15 @@ final class URLSessionExchange: Sendable {
     /// Receives the head of the final answer.
     func receive(status: Int, headers: HTTPHeaders) {
         timer.restartTimeout()
-        advance { state throws(TransportError) in
-            try state.receive(status: status, headers: headers, for: request)
-            return nil
+        do throws(TransportError) {
+            let expected = try state.withLock { state throws(TransportError) in
+                try state.receive(status: status, headers: headers, for: request)
+            }
+            try writer.withLock { writer throws(TransportError) in
+                writer = try HTTPBodyWriter(request, status: status, expected: expected)
+            }
+        } catch {
+            fail(error)
         }
         reportEvents()
     }
@@ -100,7 +108,12 @@ final class URLSessionExchange: Sendable {
     /// Receives decoded bytes of the answer's body.
     func receive(_ data: Data) {
         timer.restartTimeout()
-        advance { state throws(TransportError) in try state.receive(data) }
+        do throws(TransportError) {
+            try writer.withLock { writer throws(TransportError) in try writer?.append(data) }
+            advance { $0.receive(storedBytes: data.count) }
+        } catch {
+            fail(error)
+        }
     }
 
     /// Receives the number of bytes of the request's body that have been sent, in all attempts.
@@ -141,15 +154,26 @@ final class URLSessionExchange: Sendable {
         queues.tasks.async(execute: cancelTask)
     }
 
-    /// Changes the state unless the exchange has ended, and reports the resulting progress; an error ends the exchange.
-    private func advance(_ change: (inout URLSessionExchangeState) throws(TransportError) -> TransferProgress?) {
-        do {
-            let report = try state.withLock { state throws(TransportError) in
-                state.phase == .ended ? nil : try change(&state)
+    /// Changes the state unless the exchange has ended, and reports the resulting progress.
+    private func advance(_ change: (inout URLSessionExchangeState) -> TransferProgress?) {
+        let report = state.withLock { $0.phase == .ended ? nil : change(&$0) }
+        if let report { progress?(report) }
+    }
+
+    /// Returns an outcome with the body of its answer, and removes what is stored of any other.
+    private func storeBody(of outcome: URLSessionExchangeState.Outcome) -> URLSessionExchangeState.Outcome {
+        writer.withLock { writer in
+            defer { writer = nil }
+            guard case .success(var answer) = outcome else { return outcome }
+            do throws(TransportError) {
+                answer.file = try writer?.finish()
+                answer.body = writer?.body ?? Data()
+                return .success(answer)
+            } catch {
+                var failure = error
+                failure.timings = answer.timings
+                return .failure(failure)
             }
-            if let report { progress?(report) }
-        } catch {
-            fail(error)
         }
     }
 
@@ -168,7 +192,8 @@ final class URLSessionExchange: Sendable {
             // Before the caller is resumed, and not by the session: a session may keep the body of a task that was cancelled. Waits
             // until a read has ended.
             self.closeBody()
-            ending.continuation?.resume(returning: ending.outcome)
+            let outcome = self.storeBody(of: ending.outcome)
+            ending.continuation?.resume(returning: outcome)
         }
         return ending
     }

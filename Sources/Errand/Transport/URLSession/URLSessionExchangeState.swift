@@ -22,7 +22,6 @@ struct URLSessionExchangeState: ~Copyable {
     private var cancelTask: (@Sendable () -> Void)?
     private var isChallengeRefused = false
     private var head = HTTPResponse(status: 0)
-    private var writer: HTTPBodyWriter?
     private var receivedBytes: Int64 = 0
     private var expectedBytes: Int64?
     private let clock: ExchangeClock
@@ -56,15 +55,23 @@ struct URLSessionExchangeState: ~Copyable {
         isChallengeRefused = true
     }
 
-    /// Receives the head of the answer to `request`.
-    mutating func receive(status: Int, headers: HTTPHeaders, for request: HTTPRequest) throws(TransportError) {
-        guard headers.byteCount <= request.limits.headerBytes else {
-            throw TransportError(.responseTooLarge, "the header is larger than \(request.limits.headerBytes) bytes")
+    /// Receives the head of the answer to `request`, and returns the number of bytes of the decoded body; `nil` when unknown.
+    ///
+    /// - Throws: ``TransportError/Kind/responseTooLarge``, and ``TransportError/Kind/badResponse`` also for a second head:
+    ///   `URLSession` reports one for each part of `multipart/x-mixed-replace`.
+    mutating func receive(
+        status: Int,
+        headers: HTTPHeaders,
+        for request: HTTPRequest
+    ) throws(TransportError) -> Int64? {
+        guard phase == .waiting else {
+            throw TransportError(.badResponse, "the answer has several parts, each of which replaces the one before")
         }
+        try request.limits.check(headers)
         (head.status, head.headers) = (status, headers)
         expectedBytes = try Self.decodedLength(headers, hasBody: request.method.isAnsweredWithBody(status))
-        writer = try HTTPBodyWriter(request, status: status, expected: expectedBytes)
         (phase, headAt) = (.receiving, MonotonicClock.now)
+        return expectedBytes
     }
 
     /// Receives the number of bytes of the request's body that have been sent.
@@ -100,18 +107,18 @@ struct URLSessionExchangeState: ~Copyable {
         self.measured = measured
     }
 
-    /// Receives decoded bytes of the answer's body, and returns the progress.
-    mutating func receive(_ data: Data) throws(TransportError) -> TransferProgress? {
+    /// Receives the number of decoded bytes of the answer's body that are stored, and returns the progress.
+    mutating func receive(storedBytes: Int) -> TransferProgress? {
         guard phase == .receiving else { return nil }
-        try writer?.append(data)
-        receivedBytes += Int64(data.count)
+        receivedBytes += Int64(storedBytes)
         return TransferProgress(.download, completedBytes: receivedBytes, totalBytes: expectedBytes)
     }
 
-    /// Returns the outcome of a task that has ended with `error`.
-    mutating func outcome(of error: TransportError?) -> Outcome {
-        guard let error, !isChallengeRefused || !error.isURLSessionCancellation else { return answer() }
-        return .failure(error)
+    /// Returns the outcome of a task that has ended with `error`; an answer is without its body.
+    func outcome(of error: TransportError?) -> Outcome {
+        if let error, !isChallengeRefused || !error.isURLSessionCancellation { return .failure(error) }
+        guard phase == .receiving else { return .failure(TransportError(.badResponse, "there is no answer")) }
+        return .success(head)
     }
 
     /// Ends the exchange with the outcome that `outcome` returns; `nil` if it has ended already.
@@ -121,7 +128,6 @@ struct URLSessionExchangeState: ~Copyable {
         let ending = Ending(outcome: outcome, continuation: continuation, cancelTask: cancelTask)
         phase = .ended
         (self.outcome, continuation, cancelTask) = (outcome, nil, nil)
-        writer = nil
         return ending
     }
 
@@ -137,17 +143,6 @@ struct URLSessionExchangeState: ~Copyable {
         if measured == nil { timings.body = .nanoseconds(now - headAt) }
         timings.decodedBodyBytes = receivedBytes
         return timings
-    }
-
-    private mutating func answer() -> Outcome {
-        guard phase == .receiving else { return .failure(TransportError(.badResponse, "there is no answer")) }
-        do throws(TransportError) {
-            head.file = try writer?.finish()
-            head.body = writer?.body ?? Data()
-            return .success(head)
-        } catch {
-            return .failure(error)
-        }
     }
 }
 

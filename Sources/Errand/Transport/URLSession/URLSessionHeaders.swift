@@ -32,11 +32,6 @@ extension HTTPHeaders {
         }
         self.init(lines.sorted { $0.name < $1.name }.flatMap(\.unfolded))
     }
-
-    /// The approximate size of the header block in bytes.
-    var byteCount: Int {
-        reduce(0) { $0 + $1.name.utf8.count + $1.bytes.count + ": \r\n".utf8.count }
-    }
 }
 
 extension HTTPField {

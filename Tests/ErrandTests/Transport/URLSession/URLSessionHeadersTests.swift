@@ -90,3 +90,19 @@ struct AnswerLengthTests {
         try URLSessionExchangeState.decodedLength(headers, hasBody: method.isAnsweredWithBody(status))
     }
 }
+
+@Suite("The state of an exchange through URLSession")
+struct URLSessionExchangeStateTests {
+    @Test func `A second head, as of multipart-x-mixed-replace, is refused`() throws {
+        let request = HTTPRequest(.get, URL("http://a.example/"))
+        var state = URLSessionExchangeState(request, ExchangeClock())
+        #expect(try state.receive(status: 200, headers: ["Content-Length": "3"], for: request) == 3)
+        #expect(state.receive(storedBytes: 3)?.completedBytes == 3)
+        let error = #expect(throws: TransportError.self) {
+            _ = try state.receive(status: 200, headers: ["Content-Length": "4"], for: request)
+        }
+        #expect(error?.kind == .badResponse)
+        guard case .success(let answer) = state.outcome(of: nil) else { return #expect(Bool(false)) }
+        #expect(answer.headers["Content-Length"] == "3")
+    }
+}
