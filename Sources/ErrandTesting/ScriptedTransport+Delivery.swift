@@ -2,27 +2,34 @@ import Errand
 import Foundation
 
 extension ScriptedTransport {
-    /// Reports that the whole body has been sent; reports nothing when there is no body.
-    static func reportUpload(of body: HTTPBody, to progress: TransferProgress.Handler) {
-        guard !body.isEmpty else { return }
-        let bytes = body.pieces.reduce(0) { $0 + $1.byteCount }
-        progress(TransferProgress(.upload, completedBytes: bytes, totalBytes: bytes))
+    /// Returns a script that is called when the body of its request has been read, as a server answers it.
+    ///
+    /// A body without files and streams, and whose progress is not observed, needs no reading.
+    static func reading(_ body: HTTPBody, _ progress: TransferProgress.Handler?, then script: @escaping Script) -> Script {
+        guard !body.isInMemory || progress != nil && !body.isEmpty else { return script }
+        return { request in
+            try await body.readToEnd(progress)
+            return try await script(request)
+        }
     }
 }
 
 extension HTTPResponse {
-    /// Returns this answer as a transport does: checked against the limit, reported, and written to its file.
+    /// Returns this answer as a transport does: without a body where HTTP has none, checked against the limits, reported,
+    /// and written to its file.
     func delivered(
         to request: HTTPRequest,
         _ progress: TransferProgress.Handler?
     ) throws(TransportError) -> HTTPResponse {
+        try request.limits.check(headers)
         var answer = self
+        if !request.method.isAnsweredWithBody(status) { answer.body = Data() }
+        let bytes = Int64(answer.body.count)
         if case .file(let file) = request.destination, (200..<300).contains(status) {
-            answer = try written(to: file)
-        } else if body.count > request.limits.bodyBytes {
+            answer = try answer.written(to: file)
+        } else if answer.body.count > request.limits.bodyBytes {
             throw TransportError(.responseTooLarge, "the body is larger than \(request.limits.bodyBytes) bytes")
         }
-        let bytes = Int64(body.count)
         if bytes > 0 { progress?(TransferProgress(.download, completedBytes: bytes, totalBytes: bytes)) }
         return answer
     }
@@ -36,15 +43,5 @@ extension HTTPResponse {
         var answer = self
         (answer.body, answer.file) = (Data(), file)
         return answer
-    }
-}
-
-extension HTTPBody.Piece {
-    fileprivate var byteCount: Int64 {
-        switch self {
-        case .data(let data): Int64(data.count)
-        case .file(let file): (try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize).map(Int64.init) ?? 0
-        case .stream(let stream): stream.length ?? 0
-        }
     }
 }

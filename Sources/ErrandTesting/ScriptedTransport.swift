@@ -4,8 +4,10 @@ import Synchronization
 
 /// A transport without a network: scripts answer the requests, and the requests are recorded.
 ///
-/// Otherwise it behaves as any transport does: a 2xx answer is written to the file that the request names, a body above
-/// the request's limit fails with `responseTooLarge`, and progress is reported once for each body, when it is complete.
+/// Otherwise it behaves as any transport does: files and streams of a request are read to their end before its script is
+/// called; an answer to `HEAD`, and one with status 204 or 304, has no body; a 2xx answer is written to the file that the
+/// request names; header lines or a body above the request's limits fail with `responseTooLarge`; and progress is reported
+/// once for each body, when it is complete.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()
@@ -87,16 +89,15 @@ public final class ScriptedTransport: HTTPTransport {
 
     /// Answers a request by its script.
     ///
-    /// - Throws: The script's error, `timeout`, `cancelled` or `responseTooLarge`; `storage` when the file cannot be
-    ///   written.
+    /// - Throws: The script's error, `timeout`, `cancelled` or `responseTooLarge`; `invalidRequest` when a file to send is
+    ///   missing; `storage` when a file or stream cannot be read to its end, and when the file cannot be written.
     public func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {
-        let script = script(for: request)
+        let script = Self.reading(request.body, progress, then: script(for: request))
         if keepsRequests { state.withLock { $0.sent.append(request) } }
         arrivals.add(1)
-        if let progress { Self.reportUpload(of: request.body, to: progress) }
         return try await answer(to: request, script).delivered(to: request, progress)
     }
 

@@ -4,13 +4,17 @@ extension HTTPRequest {
     /// Checks everything that could forge or split a request, before a byte is sent.
     ///
     /// The method and header names are tokens (RFC 9110 section 5.6.2); header values contain no control character other
-    /// than TAB (section 5.5); the URL is an absolute `http` or `https` URL with a host and without credentials.
+    /// than TAB (section 5.5); the URL is an absolute `http` or `https` URL with a host and without credentials;
+    /// a `HEAD` request has no body.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest``.
     public func validate() throws(TransportError) {
         guard !isValidated else { return }
         guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isToken) else {
             throw TransportError(.invalidRequest, "the method is not a token")
+        }
+        guard method != .head || body.isEmpty else {
+            throw TransportError(.invalidRequest, "a HEAD request cannot have a body")
         }
         guard let scheme = url.scheme?.utf8,
             scheme.equalsIgnoringCase("http") || scheme.equalsIgnoringCase("https")

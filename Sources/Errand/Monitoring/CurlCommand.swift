@@ -27,9 +27,6 @@ extension HTTPRequest {
         configuration: TransportConfiguration = TransportConfiguration()
     ) throws(TransportError) -> String {
         try validate()
-        guard method != .head || body.isEmpty else {
-            throw TransportError(.invalidRequest, "a HEAD request has no body")
-        }
         return try CurlCommand(request: self, redactor: redactor, configuration: configuration).text()
     }
 }

@@ -11,6 +11,7 @@ struct RequestValidationTests {
         ("URL", { $0.url = URL("ftp://a.example/") }),
         ("headers", { $0.headers = ["X-A": "1\r\nX-B: 2"] }),
         ("added header", { $0.headers.append("X A", "1") }),
+        ("body of a HEAD request", { ($0.method, $0.body) = (.head, .data(Data())) }),
         ("changed header", { $0.headers["X-A"] = "\u{0}" }),
     ]
 

@@ -104,6 +104,62 @@ struct ErrandTestingTests {
         )
     }
 
+    @Test func `A file or stream is read to its end before the script answers, and a fault of it is the ending`() async throws {
+        let folder = try TemporaryFolder()
+        let network = ScriptedTransport { _ in .status(200) }
+        let reports = Mutex<[TransferProgress]>([])
+        let chunks: @Sendable () -> AsyncStream<Data> = { AsyncStream { $0.yield(Data("stream".utf8)); $0.finish() } }
+        var request = HTTPRequest(.post, URL("http://shop.test/"), body: .file(folder.file))
+        #expect(await network.ending(of: request) == .invalidRequest, "the file is missing")
+        try Data("file".utf8).write(to: folder.file)
+        for (body, expected) in [
+            (HTTPBody.file(folder.file), nil), (.stream(length: 6, chunks), nil), (.stream(chunks), nil),
+            (.stream(length: 5, chunks), .storage), (.stream(length: 7, chunks), .storage),
+        ] as [(HTTPBody, TransportError.Kind?)] {
+            request.body = body
+            let ending = await network.ending(of: request) { report in reports.withLock { $0.append(report) } }
+            #expect(ending == expected, "\(body)")
+        }
+        #expect(
+            reports.withLock { $0 } == [
+                TransferProgress(.upload, completedBytes: 4, totalBytes: 4),
+                TransferProgress(.upload, completedBytes: 6, totalBytes: 6),
+                TransferProgress(.upload, completedBytes: 6, totalBytes: nil),
+            ]
+        )
+    }
+
+    @Test func `A stream that pauses for longer than the timeout ends its exchange, and so does a cancel`() async {
+        let network = ScriptedTransport(clock: clock) { _ in .status(200) }
+        let silence = HTTPBody.stream { AsyncStream<Data> { _ in } }
+        let request = HTTPRequest(.post, URL("http://shop.test/"), body: silence)
+        let ending = Task { await network.ending(of: request) }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(60))
+        #expect(await ending.value == .timeout)
+        let withoutClock = ScriptedTransport { _ in .status(200) }
+        let cancelled = Task { await withoutClock.ending(of: request) }
+        await withoutClock.waitForRequests()
+        cancelled.cancel()
+        #expect(await cancelled.value == .cancelled)
+    }
+
+    @Test func `An answer has no body where HTTP has none, and its header lines are limited`() async throws {
+        let network = ScriptedTransport { request in
+            .json("body", status: Int(request.url.lastPathComponent) ?? 0, headers: ["X-Long": "0123456789"])
+        }
+        for (method, status) in [(HTTPMethod.head, 200), (.get, 204), (.get, 304)] {
+            let answer = try await network.send(HTTPRequest(method, URL("http://shop.test/\(status)")))
+            #expect(answer.status == status)
+            #expect(answer.body.isEmpty, "\(method) \(status)")
+        }
+        var request = HTTPRequest(.get, URL("http://shop.test/200"))
+        request.limits.headerBytes = 50
+        #expect(await network.ending(of: request) == .responseTooLarge)
+        request.limits.headerBytes = 60
+        #expect(await network.ending(of: request) == nil)
+    }
+
     @Test func `A request is idle only after its delegate has been notified of a cancel`() async {
         let screen = RequestRecorder()
         let never = Latch()

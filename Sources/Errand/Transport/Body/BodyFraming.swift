@@ -120,7 +120,7 @@ struct BodyFraming {
 
 extension HTTPMethod {
     /// Returns whether an answer with `status` to this method has a body (RFC 9110 section 6.4.1).
-    func isAnsweredWithBody(_ status: Int) -> Bool {
+    package func isAnsweredWithBody(_ status: Int) -> Bool {
         self != .head && status != 204 && status != 304
     }
 }

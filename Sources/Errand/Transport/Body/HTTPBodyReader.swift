@@ -183,3 +183,37 @@ struct HTTPBodyReader: ~Copyable {
         return Int64(status.st_size)
     }
 }
+
+extension HTTPBody {
+    /// Whether all bytes are in memory.
+    package var isInMemory: Bool {
+        pieces.allSatisfy { piece in
+            guard case .data = piece else { return false }
+            return true
+        }
+    }
+
+    /// Reads the body to its end, and reports that as one progress; an empty body has none.
+    ///
+    /// - Throws: What ``HTTPBodyReader`` throws, and ``TransportError/Kind/cancelled``.
+    package func readToEnd(_ progress: TransferProgress.Handler?) async throws(TransportError) {
+        var reader = try HTTPBodyReader(self)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 1)
+        defer { buffer.deallocate() }
+        var bytes: Int64 = 0
+        while true {
+            let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+            let read = try reader.read(into: buffer, ready: { arrival.finish() })
+            guard let read else {
+                // Ends also when the task is cancelled.
+                for await _ in arrivals {}
+                guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
+                continue
+            }
+            guard read > 0 else { break }
+            bytes += Int64(read)
+        }
+        guard bytes > 0 else { return }
+        progress?(TransferProgress(.upload, completedBytes: bytes, totalBytes: reader.totalBytes))
+    }
+}

@@ -43,9 +43,6 @@ final class CurlExchange: @unchecked Sendable {
     ///
     /// - Throws: ``TransportError/Kind/storage`` or ``TransportError/Kind/invalidRequest``.
     init(_ request: HTTPRequest, pins: [String] = [], progress: TransferProgress.Handler?) throws(TransportError) {
-        guard request.method != .head || request.body.isEmpty else {
-            throw TransportError(.invalidRequest, "a HEAD request cannot have a body")
-        }
         (self.request, self.pins) = (request, pins)
         url = CurlURL(request.url)
         upload = try CurlUpload(request, progress: progress)
