@@ -150,7 +150,7 @@ extension APIManager {
 extension APIManager {
     /// Begins the load that ``BaseAPIRequest/loadAgain()`` describes.
     func beginAgain() -> RequestID {
-        guard pager != nil else { return begin(params: newestParams?.again ?? .paramSource) }
+        guard pager != nil else { return begin(params: paramsToLoadAgain) }
         return loadFailedPart() ?? refresh(.first, params: nil)
     }
 

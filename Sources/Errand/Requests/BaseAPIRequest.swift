@@ -142,6 +142,11 @@ public import Observation
     ///
     /// Sent as `Idempotency-Key`, the same for every try of one load; allows the retry policy to send a `POST` or `PATCH`
     /// again. Usually `UUID().uuidString`.
+    ///
+    /// ``loadAgain()`` sends the key of the newest load again where the server may have executed that load: after a
+    /// `timeout`, a lost connection, a 5xx or a cancellation, but not after a success, a business code or another 4xx than
+    /// 408, 409, 425 and 429. Any other load has a new key: return a stored one where even a new `loadData()` must not
+    /// execute an order twice.
     open var idempotencyKey: String? { nil }
     /// The priority in the queue of requests; `normal` by default.
     open var priority: RequestPriority { .normal }
@@ -207,8 +212,9 @@ extension BaseAPIRequest {
     /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.
     ///
     /// The parameters and parts are those that the newest load was given, or received from its param source, which is not
-    /// asked again; the hooks are. The request retains them until its next load. If no load has begun yet, this is a
-    /// `loadData()`. ``restartPolicy`` applies, and the delegate receives the ending.
+    /// asked again; the hooks are, of which ``idempotencyKey`` states when it is not. The request retains them until its next
+    /// load. If no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and the delegate receives the
+    /// ending; the closure and the loading indicator of an earlier load do not.
     ///
     /// A ``PageAPIRequest`` loads the page that has failed, as ``APIManager/retry()`` does; where none has, it reloads the list
     /// with the parameters of its newest reload. It asks its param source for each page, unless that reload was given its

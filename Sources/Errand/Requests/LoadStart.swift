@@ -75,7 +75,7 @@ extension APIManager {
         draft.serializer = requestSerializer
         draft.timeout = timeout
         draft.redirectPolicy = redirectPolicy.map(Boxed.init)
-        draft.idempotencyKey = idempotencyKey
+        draft.idempotencyKey = idempotencyKey(from: load.params, of: load.id)
         draft.form = try form(for: load, draft)
         let serializer = responseSerializer
         let destination = destination

@@ -117,6 +117,45 @@ struct RetryTests {
         #expect(transport.requests.allSatisfy { $0.body == transport.requests[0].body })
     }
 
+    @Test func `A retry button sends the key again only where the server may have executed the load`() async {
+        let answers = Answers([
+            .status(500), .status(409), .json(#"{"errcode":5001,"msg":"declined"}"#), .status(400),
+            .json(goodsJSON([])),
+        ])
+        let transport = ScriptedTransport { _ in answers.next() }
+        let request = request(proxy(transport) { $0.maxRetries = 0 }, .post)
+        request.customIdempotencyKey = { UUID().uuidString }
+        request.loadData()
+        _ = await screen.ending()
+        for _ in 0..<5 {
+            request.loadAgain()
+            _ = await screen.ending()
+        }
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        let keys = transport.requests.map { $0.headers["Idempotency-Key"] }
+        #expect(keys[0] == keys[1] && keys[1] == keys[2], "500 and 409 leave open what has happened")
+        #expect(Set(keys[2...]).count == 5, "a refusal, a success, and a new load")
+    }
+
+    @Test func `A retry button sends the key of a cancelled load again`() async {
+        let latch = Latch()
+        let transport = ScriptedTransport { _ in
+            try await latch.wait()
+            return .json(goodsJSON([]))
+        }
+        let request = request(proxy(transport), .post)
+        request.customIdempotencyKey = { UUID().uuidString }
+        request.loadData()
+        await transport.waitForRequests()
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancel)
+        latch.open()
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(Set(transport.requests.map { $0.headers["Idempotency-Key"] }).count == 1)
+    }
+
     @Test(
         arguments: [429, 503],
         [("7", Duration.seconds(7)), ("Tue, 14 Nov 2023 22:13:50 GMT", .seconds(30)), ("3600", .seconds(60))]
