@@ -145,15 +145,26 @@ final class LoginSession: Sendable {
         }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
-        guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(Self.tooManyLogins(service)) }
+        guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(tooManyLogins(service)) }
         do {
             let renewalDate = try await renewalDate(afterReloginOf: handler, service)
             let now = clock.date
             state.withLock { $0.didRenew(run, to: renewalDate, at: now) }
             return .success(())
         } catch {
-            return .failure(APIError(.loginExpired, messages: service.errorMessages, underlying: error))
+            return .failure(Self.failure(causedBy: error, of: service))
         }
+    }
+
+    /// Returns the error of the loads that wait for a relogin that has thrown `error`.
+    ///
+    /// Without an answer of the server, the login may still be valid.
+    private static func failure(causedBy error: any Error, of service: APIService) -> APIError {
+        guard let error = error as? APIError, error.isWithoutVerdict else {
+            return APIError(.loginExpired, messages: service.errorMessages, underlying: error)
+        }
+        let reason = "the login could not be renewed: \(error.reason ?? error.message)"
+        return APIError(error.type, messages: service.errorMessages, reason: reason, underlying: error)
     }
 
     /// Returns the next renewal date when the handler has a new login.
@@ -169,7 +180,9 @@ final class LoginSession: Sendable {
         }
     }
 
-    private static func tooManyLogins(_ service: APIService) -> APIError {
+    private func tooManyLogins(_ service: APIService) -> APIError {
+        // Loads that are refused while the login server cannot be reached are no reason to end the session.
+        if let error = state.withLock(\.outcome).error, error.type != .loginExpired { return error }
         let limit = "\(LoginState.maxStarts) logins in \(LoginState.startWindow.components.seconds) s"
         return APIError(.loginExpired, messages: service.errorMessages, reason: "\(limit) did not help")
     }
@@ -182,7 +195,7 @@ final class LoginSession: Sendable {
             return resume(waiters)
         }
         guard state.take({ $0.setOutcome(outcome, of: run) }) != nil else { return }
-        if case .failure(let error) = outcome { await reportExpiry(error, service, run) }
+        if let error = outcome.error, error.type == .loginExpired { await reportExpiry(error, service, run) }
         let closed = state.take { $0.isCurrent(run) ? $0.close() : nil }
         resume(closed?.waiters ?? [], returning: outcome)
     }
@@ -213,5 +226,14 @@ extension APIError {
     /// Whether the login failed because it was cancelled.
     fileprivate var isOfCancelledLogin: Bool {
         underlying is CancellationError || (underlying as? APIError)?.type == .cancelled
+    }
+
+    /// Whether the server has neither granted nor refused a login: it could not be reached, or has had a fault.
+    fileprivate var isWithoutVerdict: Bool {
+        switch type {
+        case .noNetwork, .timeout, .transport: true
+        case .http: status.map { $0 >= 500 || $0 == 429 } ?? false
+        default: false
+        }
     }
 }

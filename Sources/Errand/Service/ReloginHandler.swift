@@ -22,8 +22,12 @@ public import Foundation
     /// passes its `reloginTimeout`, which the error's reason explains.
     ///
     /// The task is cancelled after `reloginTimeout` and by ``APIProxy/logout(from:)``. The result is ignored then, but credentials
-    /// that are stored then are used: check `Task.isCancelled` before storing them. An error becomes the underlying error of
-    /// every waiting load's `loginExpired`.
+    /// that are stored then are used: check `Task.isCancelled` before storing them.
+    ///
+    /// An error ends the session: every waiting load fails with `loginExpired`, whose underlying error it is. But a login
+    /// server that cannot be reached has refused nothing: an ``APIError`` with the type `noNetwork`, `timeout` or
+    /// `transport`, or with a status 5xx or 429, fails the waiting loads with that type, and the next load that is refused
+    /// calls this again. To keep the session after an error of another library, throw such an `APIError`.
     func relogin() async throws
 
     /// The date from which the login is renewed before a request is sent, usually a little before it expires; `nil`, the
@@ -36,7 +40,7 @@ public import Foundation
     /// other.
     var loginRenewalDate: Date? { get }
 
-    /// Called when the session has expired and could not be renewed, before the loads that wait for it fail.
+    /// Called when the session has expired and its renewal was refused, before the loads that wait for it fail.
     ///
     /// The place to show the sign-in screen. Called once for each session: not again, however often a relogin fails, until
     /// a relogin or a login request has succeeded or the account has changed. Not called when a load is refused once more after a

@@ -105,30 +105,69 @@ struct SessionTests: SessionScene {
         }
     }
 
-    @Test(.fault(41), arguments: ["refused", "lost", "cancelled"])
-    func `A login request that fails in the handler ends the waiters`(_ how: String) async {
+    /// Refuses every token, and ends the login request of the account's handler as `login` does.
+    private func proxy(login: @escaping @Sendable () throws -> HTTPResponse) -> APIProxy {
         let proxy = proxy(
             ScriptedTransport { request in
-                guard request.url.path.hasSuffix("login") else { return .status(401) }
-                if how == "lost" { throw TransportError(.timeout, "too slow") }
-                if how == "cancelled" { throw TransportError(.cancelled, "cancelled") }
-                return .status(401)
+                try request.url.path.hasSuffix("login") ? login() : .status(401)
             }
         )
         account.login = { [proxy] in
             let login = GoodsRequest(proxy: proxy)
             login.path = "/login"
             login.customLogin = true
+            login.customRetryPolicy = RetryPolicy.never
             _ = try await login.value()
+        }
+        return proxy
+    }
+
+    @Test(
+        .fault(41),
+        arguments: zip(
+            ["refused", "cancelled", "lost", "slow", "offline", "faulty", "busy"],
+            [APIErrorType.loginExpired, .loginExpired, .transport, .timeout, .noNetwork, .http, .http]
+        )
+    )
+    func `A login request that fails in the handler ends the waiters`(_ how: String, _ type: APIErrorType) async {
+        let faults: [String: TransportError.Kind] = [
+            "cancelled": .cancelled, "lost": .connectionLost, "slow": .timeout, "offline": .noNetwork,
+        ]
+        let statuses = ["faulty": 502, "busy": 429]
+        let proxy = proxy {
+            if let kind = faults[how] { throw TransportError(kind, how) }
+            return .status(statuses[how] ?? 401)
         }
         let gate = Latch()
         account.gate = gate
         let requests = (0..<3).map { _ in load(proxy) }
         await suspend(while: proxy.defaultService?.login.waiterCount != 3)
         gate.open()
-        #expect(await screen.endings(of: requests) == Array(repeating: .failure(.loginExpired), count: 3))
+        #expect(await screen.endings(of: requests) == Array(repeating: .failure(type), count: 3))
         #expect(account.logins == 1)
+        #expect(account.expiries == (type == .loginExpired ? 1 : 0), "a server that has no verdict ends no session")
         #expect(requests.allSatisfy { $0.error?.underlying is APIError })
         #expect(proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `A login server that cannot be reached never ends the session, however often it is asked`() async {
+        let returns = Counter()
+        let proxy = proxy {
+            guard returns.count > 0 else { throw TransportError(.noNetwork, "no route") }
+            return .status(401)
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.noNetwork))
+        for _ in 1..<8 {
+            request.loadData()
+            #expect(await screen.ending() == .failure(.noNetwork))
+        }
+        #expect(account.logins == 5)
+        #expect(account.expiries == 0)
+        _ = returns.next()
+        clock.advance(by: .seconds(31))
+        request.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(account.expiries == 1)
     }
 }
