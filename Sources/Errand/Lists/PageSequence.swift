@@ -40,13 +40,15 @@ extension APIManager where Self: PagedManager {
     /// The pages one by one, from the first; the delegate is not notified of their loads.
     public var pages: PageSequence<Self> { PageSequence(list: self) }
 
-    /// Loads all pages, one after the other, and returns their items.
+    /// Loads all pages, one after the other, and returns their items, also those of pages that ``PageAPIRequest/maxPages`` has
+    /// dropped meanwhile.
     ///
     /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``.
     public func allItems() async throws(APIError) -> [Item] {
         var iterator = pages.makeAsyncIterator()
-        while try await iterator.next() != nil {}
-        return items
+        var all: [Item] = []
+        while let page = try await iterator.next() { all += page }
+        return all
     }
 
     fileprivate func nextPage(isFirst: Bool) async throws(APIError) -> [Item]? {

@@ -3,6 +3,8 @@ extension PagedList {
     /// Returns how to obtain a part of the list now.
     func decision(for part: ListPart, isActive: (RequestID) -> Bool) -> PageLoadDecision {
         if let pending, isActive(pending.id) { return .join(pending.id) }
+        // What loads is between two of its pages.
+        if let followUp { return .begin(followUp) }
         if loaded.pageCount == 0 { return .begin(.first) }
         let position = part == .previous ? loaded.previous : loaded.next
         return position == nil ? .skip : .begin(part)

@@ -27,13 +27,15 @@ struct PagedList<Item> {
         strategy: any PageStrategy,
         params: LoadParams = .paramSource
     ) -> PagePosition {
-        // The list may have been edited since the follow-up was returned.
-        let part = requested == .remaining ? followUp ?? requested : requested
+        // The list may have been edited since the follow-up was returned, or another load begun.
+        let continued = followUp ?? (staged.pageCount == 0 ? .all : .remaining)
+        let part = requested == .remaining ? continued : requested
         let position = position(of: part) ?? strategy.start
         // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
         abandonPending()
         edits.begin(isFollowUp: followUp == part)
+        if let followUp { setState(of: followUp, to: .idle) }
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
         pending = PendingPage(id: id, part: part, position: position, params: params)

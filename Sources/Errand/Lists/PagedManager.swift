@@ -109,7 +109,9 @@ extension APIManager where Self: PagedManager {
 
     /// Loads the page that has failed again; if several have, the refresh first, then the next page.
     ///
-    /// - Returns: The load's ID; `nil` when nothing has failed.
+    /// Sends nothing if another page is loading, unless it is the refresh that has failed.
+    ///
+    /// - Returns: The ID of the load that runs now; `nil` when nothing has failed.
     @discardableResult
     public func retry() -> RequestID? {
         loadFailedPart()
@@ -124,10 +126,15 @@ extension APIManager where Self: PagedManager {
     public func itemAppeared(at index: Int) {
         guard items.indices.contains(index) else { return }
         if index >= items.count - 1 - prefetchDistance, hasMore, appendState.isIdle {
-            load(.prefetch)
+            loadUnlessLoading(.prefetch)
         } else if index <= prefetchDistance, hasPrevious, prependState.isIdle {
-            load(.previous)
+            loadUnlessLoading(.previous)
         }
+    }
+
+    /// Loads a part unless any page is loading, whose ending may be that of an async call.
+    private func loadUnlessLoading(_ part: ListPart) {
+        if case .begin? = pager?.decision(for: part) { load(part) }
     }
 }
 

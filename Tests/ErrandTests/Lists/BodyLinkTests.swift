@@ -75,6 +75,35 @@ struct BodyLinkTests {
         }
     }
 
+    @Test func `A cursor in a body that only the decoder of the service reads is an error of the next load`() async {
+        let strategy = CursorStrategy(next: .body("next"))
+        let (list, transport) = list([#"{results:["1"],next:"b"}"#], strategy)
+        list.proxy.defaultService?.decoder.allowsJSON5 = true
+        let error = await #expect(throws: APIError.self) { try await list.allItems() }
+        #expect(error?.type == .decoding)
+        #expect(error?.reason?.contains("the cursor at next cannot be read") == true)
+        #expect(transport.requests.count == 1)
+        #expect(list.items == ["1"])
+    }
+
+    @Test(arguments: ["false", "null", #""""#])
+    func `A cursor that is none ends the list`(_ next: String) async throws {
+        let (list, transport) = list(
+            [page("1", next: next), page("2", next: "null")],
+            CursorStrategy(next: .body("next"))
+        )
+        #expect(try await list.allItems() == ["1"])
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: ["true", "[7]", #"{"a":1}"#])
+    func `A cursor of another type is an error of the next load`(_ next: String) async throws {
+        let (list, transport) = list([page("1", next: next)], CursorStrategy(next: .body("next")))
+        let error = await #expect(throws: APIError.self) { try await list.allItems() }
+        #expect(error?.reason?.contains("neither a string nor a number") == true)
+        #expect(transport.requests.count == 1)
+    }
+
     @Test func `A body is parsed once for both links, also if that fails`() throws {
         let count = Counter()
         let body = PageJSON(Data(#"{"next":1}"#.utf8)) { json in

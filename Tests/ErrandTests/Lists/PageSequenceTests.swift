@@ -75,6 +75,19 @@ struct PageSequenceTests {
         #expect(server.queries.count == 2)
     }
 
+    @Test func `A row that appears during an async call does not pass its ending to the delegate`() async throws {
+        let presenter = PresenterSpy()
+        list.errorPresenter = presenter
+        _ = try await list.value()
+        server.failNextRequest()
+        let id = list.begin(receiver: .caller)
+        list.itemAppeared(at: 9)
+        #expect(await list.ending(of: id).error?.type == .http)
+        await sentinel(list.proxy)
+        #expect(screen.events.isEmpty)
+        #expect(presenter.calls.isEmpty)
+    }
+
     @Test func `Cancelling the task cancels the load`() async {
         let latch = Latch()
         let (sent, news) = AsyncStream.makeStream(of: Void.self)

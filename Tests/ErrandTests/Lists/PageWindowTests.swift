@@ -1,4 +1,5 @@
 import ErrandTesting
+import Observation
 import Testing
 
 @testable import Errand
@@ -215,6 +216,35 @@ struct PageWindowTests {
         #expect(await screen.endings(2) == [.success, .success])
         #expect(list.items == Array(0..<20))
         #expect(!list.isLoading)
+    }
+
+    /// Calls `act` at the next change of what `read` reads, before that change.
+    private func onceChanged(_ read: () -> Void, _ act: @escaping @MainActor @Sendable () -> Void) {
+        withObservationTracking(read) { MainActor.assumeIsolated(act) }
+    }
+
+    @Test func `A page requested between two loads of a refresh continues the refresh`() async {
+        await load(3)
+        list.refreshAll()
+        onceChanged({ _ = list.refreshState }) { [list] in list.loadNextPage() }
+        await list.waitUntilIdle()
+        #expect(!list.refreshState.isLoading)
+        #expect(list.pageCount == 3 && list.items == Array(0..<30))
+    }
+
+    @Test func `A page requested between two loads of a previous page continues those`() async {
+        list.customStrategy = .offset(limit: 10, startOffset: 25)
+        await load(1)
+        list.customStrategy = .offset(limit: 4, startOffset: 25)
+        list.loadPreviousPage()
+        onceChanged({ _ = list.prependState }) { [list] in list.loadNextPage() }
+        await list.waitUntilIdle()
+        #expect(!list.prependState.isLoading && !list.appendState.isLoading)
+    }
+
+    @Test func `All items are those of all pages, also of pages that the window has dropped`() async throws {
+        list.customLimit = 2
+        #expect(try await list.allItems() == Array(0..<45))
     }
 
     @Test func `Any method may be called inside an observer`() async {

@@ -62,13 +62,17 @@ public struct CursorStrategy: PageStrategy {
     }
 
     /// Returns the cursor of the next page, unless it is empty.
-    public func position(after page: PageInfo) -> PagePosition? {
-        position(of: next.read(page), parameter: cursorKey)
+    ///
+    /// - Throws: ``PageStrategyError`` when it cannot be read.
+    public func position(after page: PageInfo) throws(PageStrategyError) -> PagePosition? {
+        position(of: try next.read(page), parameter: cursorKey)
     }
 
     /// Returns the cursor of the previous page, unless it is empty.
-    public func position(before page: PageInfo) -> PagePosition? {
-        position(of: previous?.read(page), parameter: previousCursorKey ?? cursorKey)
+    ///
+    /// - Throws: ``PageStrategyError`` when it cannot be read.
+    public func position(before page: PageInfo) throws(PageStrategyError) -> PagePosition? {
+        position(of: try previous?.read(page), parameter: previousCursorKey ?? cursorKey)
     }
 
     private func position(of cursor: String?, parameter: String) -> PagePosition? {
@@ -80,13 +84,13 @@ public struct CursorStrategy: PageStrategy {
 extension CursorStrategy {
     /// Where a page contains a cursor.
     public struct Source: Sendable {
-        let read: @Sendable (PageInfo) -> String?
+        let read: @Sendable (PageInfo) throws(PageStrategyError) -> String?
 
         /// Creates a source from a function.
         ///
-        /// - Parameter read: Returns the cursor, or `nil` at the end of the list. Called once for each page, on the main
-        ///   actor.
-        public init(_ read: @escaping @Sendable (PageInfo) -> String?) {
+        /// - Parameter read: Returns the cursor, or `nil` at the end of the list; what it throws is the error of the next load.
+        ///   Called once for each page, on the main actor.
+        public init(_ read: @escaping @Sendable (PageInfo) throws(PageStrategyError) -> String?) {
             self.read = read
         }
 
@@ -103,11 +107,20 @@ extension CursorStrategy {
 
         /// A string or a number in the answer's JSON, for example `.body("paging", "next")`.
         ///
-        /// Parses the whole body, including its envelope, a second time; the page's type need not contain the cursor.
+        /// `null`, `false`, an empty string and a missing member are the end of the list, and so is an empty body. Anything else,
+        /// and a body that is not JSON as in RFC 8259 and UTF-8, is an error of the next load (`decoding`).
+        ///
+        /// Parses the whole body, including its envelope, once more on the main actor; the page's type need not contain the
+        /// cursor.
         public static func body(_ path: String...) -> Source {
-            Source { page in
-                let body = try? JSONValue(json: page.response.body)
-                return path.reduce(body) { $0?[$1] }?.scalarText
+            Source { page throws(PageStrategyError) in
+                let name = "the cursor at \(path.joined(separator: "."))"
+                switch path.reduce(try page.body(for: name), { $0?[$1] }) {
+                case nil, .null, .bool(false): return nil
+                case .string(let text): return text
+                case .bool, .array, .object: throw PageStrategyError("\(name) is neither a string nor a number")
+                case let number?: return number.scalarText
+                }
             }
         }
     }

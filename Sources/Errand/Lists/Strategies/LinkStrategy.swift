@@ -94,24 +94,12 @@ extension LinkStrategy {
         public static func body(_ path: String...) -> Source {
             Source { page throws(PageStrategyError) in
                 let name = "at \(path.joined(separator: "."))"
-                let member = path.reduce(try body(of: page, named: name)) { $0?[$1] }
+                let member = path.reduce(try page.body(for: "the link \(name)")) { $0?[$1] }
                 guard let target = member?["href"] ?? member, target != .null else { return nil }
                 guard let text = target.string else {
                     throw PageStrategyError("the link \(name) is not a URL")
                 }
                 return text.isEmpty ? nil : try position(of: text.utf8, in: page, named: name)
-            }
-        }
-
-        private static func body(of page: PageInfo, named name: String) throws(PageStrategyError) -> JSONValue? {
-            guard !page.response.body.isEmpty else { return nil }
-            do {
-                return try page.json.value()
-            } catch {
-                throw PageStrategyError(
-                    "the link \(name) cannot be read, because the body is not JSON as in RFC 8259 and UTF-8: "
-                        + "read it with a PageStrategy of your own, from the page's nextCursor"
-                )
             }
         }
 

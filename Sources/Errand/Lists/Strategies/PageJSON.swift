@@ -32,3 +32,20 @@ final class PageJSON: Sendable {
         }
     }
 }
+
+extension PageInfo {
+    /// Returns the body of the page, for what a strategy reads in it; `nil` for an empty body.
+    ///
+    /// - Throws: ``PageStrategyError`` when it is not JSON as in RFC 8259 and UTF-8.
+    func body(for name: String) throws(PageStrategyError) -> JSONValue? {
+        guard !response.body.isEmpty else { return nil }
+        do {
+            return try json.value()
+        } catch {
+            throw PageStrategyError(
+                "\(name) cannot be read, because the body is not JSON as in RFC 8259 and UTF-8: "
+                    + "read it with a PageStrategy of your own, from the page's nextCursor"
+            )
+        }
+    }
+}
