@@ -44,7 +44,7 @@ public final class APIChain: APIGroup {
                 let request = { () throws(APIError) in try APIChain.request(from: make) }
                 try await outcome.load(in: group, request) { $0 }
             } catch {
-                guard let recover, error.type != .cancelled else { throw error }
+                guard let recover, error.type != .cancelled, !Task.isCancelled else { throw error }
                 try await outcome.record { () throws(APIError) in
                     try await APIChain.answer(after: error, from: recover, in: group)
                 }

@@ -32,7 +32,11 @@ public import Observation
             let value = try await request.value(
                 from: .paramSource,
                 receiver: .group(group),
-                whenBegun: { id in self.cancelLoad = { [proxy = request.proxy] in proxy.cancelRequest(id) } }
+                whenBegun: { id in
+                    self.cancelLoad = { [proxy = request.proxy] in proxy.cancelRequest(id) }
+                    // A hook may have called `cancel()` while the load began.
+                    if self.isCancelled { self.cancelLoad?() }
+                }
             )
             return answer(value)
         }

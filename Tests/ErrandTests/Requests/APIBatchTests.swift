@@ -23,6 +23,18 @@ struct APIBatchTests {
         #expect(try await APIBatch.values(of: [GoodsRequest]()).isEmpty)
     }
 
+    @Test func `A request of a batch may be cancelled while it begins`() async {
+        let (batch, request, interceptor) = (APIBatch(delegate: screen), server.goods("/goods/1"), InterceptorSpy())
+        request.interceptor = interceptor
+        let outcome = batch.add(request)
+        interceptor.onCall = { _, call in
+            if call == .shouldLoad { outcome.cancel() }
+        }
+        try? await batch.run()
+        #expect(outcome.result?.error?.type == .cancelled)
+        withExtendedLifetime(interceptor) {}
+    }
+
     @Test func `Requests of any classes are loaded together, and their answers are in their order`() async throws {
         let (goods, json) = (server.goods("/goods/1"), JSONRequest(proxy: server.proxy))
         let requests: [any APIManager] = [goods, json, server.goods("/goods/3")]

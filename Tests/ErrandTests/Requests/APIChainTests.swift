@@ -24,6 +24,26 @@ struct APIChainTests {
         #expect(screen.events == [.progress(1, 3), .progress(2, 3), .progress(3, 3), .success])
     }
 
+    @Test func `A chain that is cancelled when its request has failed does not recover`() async {
+        let (chain, request, interceptor) = (APIChain(delegate: screen), server.goods("/fail/1"), InterceptorSpy())
+        request.interceptor = interceptor
+        interceptor.onCall = { _, call in
+            if case .didEnd = call { chain.cancel() }
+        }
+        var hasRecovered = false
+        chain.add {
+            request
+        } recover: { _ in
+            hasRecovered = true
+            return []
+        }
+        chain.start()
+        try? await chain.run()
+        #expect(screen.events.last == .cancel)
+        #expect(!hasRecovered)
+        withExtendedLifetime(interceptor) {}
+    }
+
     @Test func `The first failure ends the chain, and later requests are not created`() async {
         let chain = APIChain(delegate: screen)
         let first = chain.add(server.goods("/goods/1"))
