@@ -5,7 +5,11 @@ extension ScriptedTransport {
     /// Returns a script that is called when the body of its request has been read, as a server answers it.
     ///
     /// A body without files and streams, and whose progress is not observed, needs no reading.
-    static func reading(_ body: HTTPBody, _ progress: TransferProgress.Handler?, then script: @escaping Script) -> Script {
+    static func reading(
+        _ body: HTTPBody,
+        _ progress: TransferProgress.Handler?,
+        then script: @escaping Script
+    ) -> Script {
         guard !body.isInMemory || progress != nil && !body.isEmpty else { return script }
         return { request in
             try await body.readToEnd(progress)

@@ -104,11 +104,16 @@ struct ErrandTestingTests {
         )
     }
 
-    @Test func `A file or stream is read to its end before the script answers, and a fault of it is the ending`() async throws {
+    @Test func `A file or stream is read before the script answers, and a fault of it is the ending`() async throws {
         let folder = try TemporaryFolder()
         let network = ScriptedTransport { _ in .status(200) }
         let reports = Mutex<[TransferProgress]>([])
-        let chunks: @Sendable () -> AsyncStream<Data> = { AsyncStream { $0.yield(Data("stream".utf8)); $0.finish() } }
+        let chunks: @Sendable () -> AsyncStream<Data> = {
+            AsyncStream {
+                $0.yield(Data("stream".utf8))
+                $0.finish()
+            }
+        }
         var request = HTTPRequest(.post, URL("http://shop.test/"), body: .file(folder.file))
         #expect(await network.ending(of: request) == .invalidRequest, "the file is missing")
         try Data("file".utf8).write(to: folder.file)
