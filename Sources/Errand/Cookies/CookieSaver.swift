@@ -13,7 +13,7 @@ final class CookieSaver: Sendable {
     private enum Reason {
         case scheduled
         case requested
-        /// The file is damaged, or an interrupted save has left its temporary file.
+        /// The file is damaged, or could not be read at first, or an interrupted save has left its temporary file.
         case repair
     }
 
@@ -24,6 +24,8 @@ final class CookieSaver: Sendable {
     private let lock: CookieFileLock
     private let reader: CookieFileReader
     private let writer: CookieFileWriter
+    /// The time between a failed read and the next attempt.
+    private let readInterval: Duration
     /// Performs one save at a time.
     private let queue = DispatchQueue(label: "errand.cookies", qos: .utility)
 
@@ -31,12 +33,14 @@ final class CookieSaver: Sendable {
         file: URL,
         state: SharedCookieJarState,
         mapper: CookieFileMapper,
-        errorReporter: CookieFileErrorReporter
+        errorReporter: CookieFileErrorReporter,
+        readInterval: Duration = .seconds(5)
     ) {
         self.file = CookieFile(file)
         self.state = state
         self.mapper = mapper
         self.errorReporter = errorReporter
+        self.readInterval = readInterval
         lock = CookieFileLock(file: self.file)
         reader = CookieFileReader(file: self.file, capacity: mapper.capacity)
         writer = CookieFileWriter(file: self.file)
@@ -59,9 +63,20 @@ final class CookieSaver: Sendable {
             state.withLock { $0.load(store, checksum: snapshot.checksum, readIn: generation, at: date) }
         } catch {
             errorReporter.record([error])
+            if error.kind == .cannotRead { readLater(after: readInterval) }
         }
         if needsRepair { queue.sync { _ = save(.repair) } }
         errorReporter.report()
+    }
+
+    /// Reads a file again that could not be read, until it can: that of an app is protected until its device is first unlocked.
+    ///
+    /// What has changed meanwhile is kept. The interval grows to five minutes.
+    private func readLater(after interval: Duration) {
+        queue.asyncAfter(deadline: .now() + interval / .seconds(1)) { [weak self] in
+            guard let self, case .failure(let error)? = save(.repair), error.kind == .cannotRead else { return }
+            readLater(after: min(interval * 2, .seconds(300)))
+        }
     }
 
     /// Saves the changes, if there are any, and returns when they are on the disk.

@@ -80,6 +80,29 @@ struct CookieFilePermissionTests {
         try expectRefusal(of: test)
     }
 
+    @Test func `A file that could not be read is read when it can be, and what has changed meanwhile is kept`()
+        async throws
+    {
+        try Data(Self.cookie.utf8).write(to: folder.file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: place)
+        let suffixes = PublicSuffixList(file: nil)
+        let state = SharedCookieJarState(CookieJarState(hasFile: true, capacity: 10, suffixes: suffixes))
+        let saver = CookieSaver(
+            file: folder.file,
+            state: state,
+            mapper: CookieFileMapper(sessionCookies: .keep, capacity: 10, suffixes: suffixes),
+            errorReporter: CookieFileErrorReporter(hook: problems.report),
+            readInterval: .milliseconds(2)
+        )
+        saver.load(at: .now)
+        #expect(problems.kinds == [.cannotRead])
+        #expect(state.withLock(\.store.cookies).isEmpty)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: place)
+        await suspend(while: state.withLock(\.store.cookies).isEmpty)
+        #expect(problems.kinds == [.cannotRead])
+        withExtendedLifetime(saver) {}
+    }
+
     private func expectRefusal(of test: Case) throws {
         try create(test.file, in: test.folder)
         let jar = CookieJar(file: folder.file, onError: problems.report)
