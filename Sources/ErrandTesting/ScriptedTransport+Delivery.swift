@@ -18,6 +18,16 @@ extension ScriptedTransport {
     }
 }
 
+extension HTTPRequest {
+    /// This request without the header lines that a transport writes itself.
+    var asSent: HTTPRequest {
+        guard headers.contains(where: \.isWrittenByTransport) else { return self }
+        var request = self
+        request.headers = HTTPHeaders(headers.filter { !$0.isWrittenByTransport })
+        return request
+    }
+}
+
 extension HTTPResponse {
     /// Returns this answer as a transport does: without a body where HTTP has none, checked against the limits, reported,
     /// and written to its file.

@@ -4,7 +4,8 @@ import Synchronization
 
 /// A transport without a network: scripts answer the requests, and the requests are recorded.
 ///
-/// Otherwise it behaves as any transport does: files and streams of a request are read to their end before its script is
+/// Otherwise it behaves as any transport does: an invalid request is refused; the header lines that transports write
+/// themselves, such as `Host`, are removed; files and streams of a request are read to their end before its script is
 /// called; an answer to `HEAD`, and one with status 204 or 304, has no body; a 2xx answer is written to the file that the
 /// request names; header lines or a body above the request's limits fail with `responseTooLarge`; and progress is reported
 /// once for each body, when it is complete.
@@ -15,8 +16,8 @@ import Synchronization
 /// let proxy = APIProxy(service: service, transport: transport)
 /// ```
 public final class ScriptedTransport: HTTPTransport {
-    /// Unlimited: only the proxy's limits apply.
-    public let capacity = TransportCapacity.unlimited
+    /// How many exchanges a proxy gives to the transport at a time.
+    public let capacity: TransportCapacity
     /// A function that answers a request, called on any thread.
     ///
     /// A `TransportError` that it throws fails the exchange unchanged, `CancellationError` fails it with `cancelled`,
@@ -54,14 +55,18 @@ public final class ScriptedTransport: HTTPTransport {
     /// - Parameters:
     ///   - clock: Measures each request's `timeout`, at whose end the exchange fails with `timeout`; usually a
     ///     ``ManualClock``. Without one, the default, no exchange times out.
+    ///   - capacity: How many exchanges a proxy gives to the transport at a time; unlimited by default, so that only the limits
+    ///     of the proxy apply. `TransportCapacity()` is that of the platform's transport.
     ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads.
     ///   - fallback: Answers the requests that no script matches; ``refuse`` by default.
     public init(
         clock: (any APIClock)? = nil,
+        capacity: TransportCapacity = .unlimited,
         keepsRequests: Bool = true,
         fallback: @escaping Script = ScriptedTransport.refuse
     ) {
         self.clock = clock
+        self.capacity = capacity
         self.keepsRequests = keepsRequests
         self.fallback = fallback
     }
@@ -89,12 +94,14 @@ public final class ScriptedTransport: HTTPTransport {
 
     /// Answers a request by its script.
     ///
-    /// - Throws: The script's error, `timeout`, `cancelled` or `responseTooLarge`; `invalidRequest` when a file to send is
-    ///   missing; `storage` when a file or stream cannot be read to its end, and when the file cannot be written.
+    /// - Throws: The script's error, `timeout`, `cancelled` or `responseTooLarge`; `invalidRequest` when the request is invalid
+    ///   or a file to send is missing; `storage` when a file or stream cannot be read to its end, and when the file cannot be written.
     public func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {
+        try request.validate()
+        let request = request.asSent
         let script = Self.reading(request.body, progress, then: script(for: request))
         if keepsRequests { state.withLock { $0.sent.append(request) } }
         arrivals.add(1)
@@ -111,7 +118,12 @@ public final class ScriptedTransport: HTTPTransport {
         _ script: @escaping Script
     ) async throws(TransportError) -> HTTPResponse {
         do {
-            guard let clock, let timeout = request.timeout else { return try await script(request) }
+            guard let clock, let timeout = request.timeout else {
+                let answer = try await script(request)
+                // A transport ends with the cancellation of its task, whatever a script does.
+                try Task.checkCancellation()
+                return answer
+            }
             return try await Self.race({ try await script(request) }, timeout, clock)
         } catch {
             throw Self.failure(error)

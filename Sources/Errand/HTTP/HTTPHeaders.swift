@@ -42,7 +42,7 @@ public struct HTTPField: Sendable {
     }
 
     /// Whether the transport writes lines of this name itself: a wrong one would let the body be read as another request.
-    var isWrittenByTransport: Bool {
+    package var isWrittenByTransport: Bool {
         isNamed("Content-Length") || isNamed("Transfer-Encoding") || isNamed("Host")
     }
 }

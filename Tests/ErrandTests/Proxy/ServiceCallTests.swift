@@ -79,7 +79,7 @@ struct ServiceCallTests: SessionScene {
 
     // MARK: The answer
 
-    @Test(arguments: [200, 304, 400, 404, 500]) func `Any status is an answer`(_ status: Int) async throws {
+    @Test(arguments: [200, 302, 400, 404, 500]) func `Any status is an answer`(_ status: Int) async throws {
         let transport = ScriptedTransport { _ in .json(#"{"errcode":5,"msg":"no"}"#, status: status) }
         let answer = try await send("/a", .post, by: proxy(transport))
         #expect(answer.status == status && answer.text.contains("errcode"))

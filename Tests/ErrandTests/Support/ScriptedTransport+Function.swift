@@ -5,7 +5,10 @@ import Foundation
 
 extension ScriptedTransport {
     /// Creates a transport that answers every request with one function and records the requests.
-    convenience init(_ answer: @escaping Script = { _ in .json(#"{"errcode":200,"msg":"ok","data":[]}"#) }) {
-        self.init(fallback: answer)
+    convenience init(
+        capacity: TransportCapacity = .unlimited,
+        _ answer: @escaping Script = { _ in .json(#"{"errcode":200,"msg":"ok","data":[]}"#) }
+    ) {
+        self.init(capacity: capacity, fallback: answer)
     }
 }

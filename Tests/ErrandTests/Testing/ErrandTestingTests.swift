@@ -165,6 +165,51 @@ struct ErrandTestingTests {
         #expect(await network.ending(of: request) == nil)
     }
 
+    @Test func `A script receives what a transport would send, and an invalid request is refused`() async throws {
+        let network = ScriptedTransport { _ in .status(200) }
+        let headers: HTTPHeaders = [
+            "Host": "a.test", "Content-Length": "7", "Transfer-Encoding": "chunked", "X-A": "1",
+        ]
+        _ = try await network.send(HTTPRequest(.get, URL("http://shop.test/"), headers: headers))
+        #expect(network.requests.first?.headers.map(\.name) == ["X-A"])
+        #expect(await network.ending(of: HTTPRequest(.get, URL("ftp://shop.test/"))) == .invalidRequest)
+        #expect(network.requests.count == 1)
+    }
+
+    @Test func `A cancelled exchange has no answer, although its script returns one`() async {
+        let gate = Latch()
+        let network = ScriptedTransport { _ in
+            await gate.waitIgnoringCancellation()
+            return .status(200)
+        }
+        let ending = Task { await network.ending(of: HTTPRequest(.get, URL("http://shop.test/"))) }
+        await network.waitForRequests()
+        ending.cancel()
+        gate.open()
+        #expect(await ending.value == .cancelled)
+    }
+
+    @Test func `A proxy sends as many requests at a time as the capacity allows`() async {
+        let gate = Latch()
+        var capacity = TransportCapacity()
+        capacity.connectionsPerHost = 2
+        let network = ScriptedTransport(capacity: capacity) { _ in
+            try await gate.wait()
+            return .json(goodsJSON([]))
+        }
+        let proxy = APIProxy(fake: network)
+        let (screen, requests) = (RequestRecorder(), (0..<3).map { _ in GoodsRequest(proxy: proxy) })
+        for request in requests {
+            request.delegate = screen
+            request.loadData()
+        }
+        await network.waitForRequests(2)
+        await suspend(while: proxy.queuedCount != 1)
+        #expect(network.requests.count == 2)
+        gate.open()
+        #expect(await screen.endings(of: requests) == [.success, .success, .success])
+    }
+
     @Test func `A request is idle only after its delegate has been notified of a cancel`() async {
         let screen = RequestRecorder()
         let never = Latch()

@@ -202,12 +202,12 @@ extension HTTPBody {
         defer { buffer.deallocate() }
         var bytes: Int64 = 0
         while true {
+            guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
             let (arrivals, arrival) = AsyncStream<Void>.makeStream()
             let read = try reader.read(into: buffer, ready: { arrival.finish() })
             guard let read else {
                 // Ends also when the task is cancelled.
                 for await _ in arrivals {}
-                guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
                 continue
             }
             guard read > 0 else { break }
