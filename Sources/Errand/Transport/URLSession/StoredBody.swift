@@ -23,7 +23,8 @@ struct StoredBody: ~Copyable {
     ///
     /// - Throws: ``TransportError/Kind/storage`` when a stream failed or a file cannot be written;
     ///   ``TransportError/Kind/invalidRequest``; ``TransportError/Kind/timeout``; ``TransportError/Kind/cancelled``.
-    static func make(of request: HTTPRequest) async throws(TransportError) -> StoredBody {
+    // Not on the actor of the caller, which the copying of a file would hold up.
+    @concurrent static func make(of request: HTTPRequest) async throws(TransportError) -> StoredBody {
         // Reports what cannot be sent, before a stream is read.
         _ = try HTTPBodyReader(request.body)
         let progress = StoringProgress(ExchangeDeadlines(request))

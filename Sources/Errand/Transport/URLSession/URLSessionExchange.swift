@@ -28,7 +28,8 @@ final class URLSessionExchange: Sendable {
     private let state: Mutex<URLSessionExchangeState>
     /// Reads the request's body; `nil` when the exchange has ended.
     private let body: Mutex<HTTPBodyReader?>
-    /// Stores the answer's body; used only on the queue of the callbacks, so that nobody else waits for a disk.
+    /// Stores the answer's body; used on the queue of the callbacks, and after the end on another one, so that no other thread waits
+    /// for a disk.
     private let writer = Mutex<HTTPBodyWriter?>(nil)
 
     /// Measures the body and starts the deadlines.
@@ -110,6 +111,8 @@ final class URLSessionExchange: Sendable {
         timer.restartTimeout()
         do throws(TransportError) {
             try writer.withLock { writer throws(TransportError) in try writer?.append(data) }
+            // The time that a slow disk takes is no silence.
+            timer.restartTimeout()
             advance { $0.receive(storedBytes: data.count) }
         } catch {
             fail(error)
@@ -160,12 +163,18 @@ final class URLSessionExchange: Sendable {
         if let report { progress?(report) }
     }
 
-    /// Returns an outcome with the body of its answer, and removes what is stored of any other.
+    private func resume(_ ending: URLSessionExchangeState.Ending) {
+        let outcome = storeBody(of: ending.outcome)
+        ending.continuation?.resume(returning: outcome)
+    }
+
+    /// Returns an outcome with the body of its answer, and removes what is stored of any other; may wait for a disk.
     private func storeBody(of outcome: URLSessionExchangeState.Outcome) -> URLSessionExchangeState.Outcome {
         writer.withLock { writer in
             defer { writer = nil }
             guard case .success(var answer) = outcome else { return outcome }
             do throws(TransportError) {
+                try writer?.synchronize()
                 answer.file = try writer?.finish()
                 answer.body = writer?.body ?? Data()
                 return .success(answer)
@@ -192,8 +201,9 @@ final class URLSessionExchange: Sendable {
             // Before the caller is resumed, and not by the session: a session may keep the body of a task that was cancelled. Waits
             // until a read has ended.
             self.closeBody()
-            let outcome = self.storeBody(of: ending.outcome)
-            ending.continuation?.resume(returning: outcome)
+            guard self.request.destination != .memory else { return self.resume(ending) }
+            // The other exchanges share this queue.
+            DispatchQueue(label: "errand.file").async { self.resume(ending) }
         }
         return ending
     }
