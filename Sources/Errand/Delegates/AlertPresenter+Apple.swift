@@ -17,6 +17,7 @@ public import UIKit
     private let close: String
     private let retry: String?
     private var failures = PresentedFailures()
+    private var waitsForTransition = false
 
     /// Creates a presenter.
     ///
@@ -37,7 +38,7 @@ public import UIKit
 
     /// Shows the error, now or when the alert that is shown has been closed.
     public func presentError(_ error: APIError, of request: BaseAPIRequest) {
-        let isShown = alert?.presentingViewController != nil
+        let isShown = waitsForTransition || alert?.presentingViewController != nil
         // The app has dismissed the alert, which then calls no action.
         if !isShown { failures.removeFirst() }
         failures.add(error, of: request)
@@ -45,7 +46,17 @@ public import UIKit
     }
 
     private func showFirst() {
-        guard let text = failures.first?.text else { return }
+        guard let text = failures.first?.text, !waitsForTransition else { return }
+        // UIKit presents nothing while another view controller appears or disappears.
+        let transition = viewController.flatMap {
+            ($0.topmost.presentedViewController ?? $0.topmost).transitionCoordinator
+        }
+        waitsForTransition =
+            transition?.animate(alongsideTransition: nil) { [weak self] _ in
+                self?.waitsForTransition = false
+                self?.showFirst()
+            } ?? false
+        guard !waitsForTransition else { return }
         guard let top = viewController?.topmost, top.viewIfLoaded?.window != nil else { return failures.removeAll() }
         let alert = UIAlertController(title: title ?? text, message: title == nil ? nil : text, preferredStyle: .alert)
         alert.addAction(UIAlertAction(title: close, style: .cancel) { [weak self] _ in self?.end(loadsAgain: false) })

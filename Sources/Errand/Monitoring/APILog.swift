@@ -70,7 +70,7 @@ public final class APILog: APIMonitor {
     ///   - redactor: What is shown of queries, headers and bodies.
     ///   - write: Receives each entry, a line without line feed, or a line and indented ones for headers and bodies. Called on any
     ///     thread, for several loads at once; must not block. By default, entries are written to standard error on Linux, and on
-    ///     Apple's platforms to the unified log with subsystem `errand` and category `loads`.
+    ///     Apple's platforms to the unified log with subsystem `errand` and category `loads`, which keeps about 1 KB of an entry.
     public init(
         _ level: Level = .endings,
         showing details: Details = [],

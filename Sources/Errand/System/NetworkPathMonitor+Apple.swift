@@ -11,6 +11,11 @@ enum NetworkPathMonitor {
         let monitor = NWPathMonitor()
     }
 
+    #if os(watchOS)
+    /// Monitors nothing, so that the status remains unknown: a watch reports no path to an app that streams no audio (Technote
+    /// TN3135).
+    static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? { {} }
+    #else
     /// Monitors the default path; the first status is reported later.
     static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? {
         let path = Monitor()
@@ -18,6 +23,7 @@ enum NetworkPathMonitor {
         path.monitor.start(queue: DispatchQueue(label: "errand.reachability"))
         return { path.monitor.cancel() }
     }
+    #endif
 }
 
 extension ReachabilityStatus {
