@@ -94,6 +94,13 @@ extension PageAPIRequest: Pager {
         list.decision(for: part, isActive: proxy.isActive)
     }
 
+    func removeAllPages() {
+        list = PagedList()
+        changes.append(.reload)
+        observation.recordChange()
+        notifyObserver()
+    }
+
     func loadWillBegin(
         _ id: RequestID,
         of part: ListPart,
@@ -176,7 +183,7 @@ extension PageAPIRequest {
         notifyObserver()
     }
 
-    private func notifyObserver() {
+    fileprivate func notifyObserver() {
         while !changes.isEmpty {
             let change = changes.removeFirst()
             pageObserver?.notify(of: change, in: self)

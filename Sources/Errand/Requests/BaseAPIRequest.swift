@@ -143,7 +143,7 @@ public import Observation
     /// Sent as `Idempotency-Key`, the same for every try of one load; allows the retry policy to send a `POST` or `PATCH`
     /// again. Usually `UUID().uuidString`.
     ///
-    /// ``loadAgain()`` sends the key of the newest load again where the server may have executed that load: after a
+    /// ``BaseAPIRequest/loadAgain()`` sends the key of the newest load again where the server may have executed that load: after a
     /// `timeout`, a lost connection, a 5xx or a cancellation, but not after a success, a business code or another 4xx than
     /// 408, 409, 425 and 429. Any other load has a new key: return a stored one where even a new `loadData()` must not
     /// execute an order twice.
@@ -160,13 +160,13 @@ public import Observation
     /// Whether failed loads are shown by the ``ErrorPresenter`` of this request or of its proxy; true by default.
     open var presentsErrors: Bool { true }
 
-    /// Change the parameters of each send, after the ``APIService/paramAdapters`` of the service; none by default.
+    /// What changes the parameters of each send, after the ``APIService/paramAdapters`` of the service; none by default.
     open var paramAdapters: [any ParamAdapter] { [] }
-    /// Change each request, after the ``APIService/requestAdapters`` of the service; none by default.
+    /// What changes each request, after the ``APIService/requestAdapters`` of the service; none by default.
     open var requestAdapters: [any RequestAdapter] { [] }
-    /// Change each answer, after the ``APIService/responseAdapters`` of the service; none by default.
+    /// What changes each answer, after the ``APIService/responseAdapters`` of the service; none by default.
     open var responseAdapters: [any ResponseAdapter] { [] }
-    /// Change the data of each success, after the ``APIService/dataAdapters`` of the service; none by default.
+    /// What changes the data of each success, after the ``APIService/dataAdapters`` of the service; none by default.
     open var dataAdapters: [any DataAdapter] { [] }
 
     /// Returns the parameters to send, from those of the param source; returns them unchanged by default.
@@ -207,6 +207,16 @@ extension BaseAPIRequest {
     /// The delegate is notified after this has returned, once for each load.
     public func cancelAllRequests() {
         for id in loads { cancelRequest(id) }
+    }
+
+    /// Cancels every load, and removes the answer, the error, the progress, and the items of a list: as before the first load.
+    ///
+    /// For a search text that is empty, and for another account. The delegate is notified of the cancelled loads after this has
+    /// returned; a ``PageListObserver`` is notified of a reload.
+    public func reset() {
+        cancelAllRequests()
+        (rawResponse, error, progress, content, newestParams) = (nil, nil, nil, nil, nil)
+        pager?.removeAllPages()
     }
 
     /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.

@@ -6,6 +6,9 @@
     /// The part to load next, because of the pages received so far; `nil` for none.
     var followUp: ListPart? { get }
 
+    /// Removes all pages.
+    func removeAllPages()
+
     /// Returns the parameters of a part of the list, unless the call that loads it specifies others.
     func params(of part: ListPart) -> LoadParams
 

@@ -247,6 +247,20 @@ struct PageWindowTests {
         #expect(try await list.allItems() == Array(0..<45))
     }
 
+    @Test func `A list that is reset has no pages, and begins at its start`() async {
+        list.customLimit = 2
+        await load(3)
+        list.loadNextPage()
+        list.reset()
+        #expect(list.items.isEmpty && list.pageCount == 0 && list.response == nil)
+        #expect(!list.hasMore && !list.hasPrevious && !list.appendState.isLoading)
+        #expect(table.rows.isEmpty && table.reloads == 2)
+        #expect(await screen.ending() == .cancel)
+        #expect(list.items.isEmpty)
+        await load(1)
+        #expect(list.items == Array(0..<10) && table.rows == list.items)
+    }
+
     @Test func `Any method may be called inside an observer`() async {
         final class Restless: PageListObserver {
             var rounds = 0

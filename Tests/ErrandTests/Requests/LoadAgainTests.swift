@@ -67,6 +67,22 @@ struct LoadAgainTests {
         #expect(texts == [expected[0], expected[0], expected[1], expected[1]])
     }
 
+    @Test func `A request that is reset is as before its first load`() async {
+        let request = request()
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        request.loadData()
+        request.reset()
+        #expect(request.response == nil && request.rawResponse == nil && request.error == nil && !request.isLoading)
+        #expect(await screen.ending() == .cancel)
+        #expect(request.response == nil && request.rawResponse == nil && request.error == nil)
+        screen.params = ["category": 8]
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(request.response != nil)
+        #expect(texts.last == #"{"category":8}"#)
+    }
+
     @Test func `A load without parameters is repeated without any`() async {
         screen.params = nil
         let request = request()
