@@ -2,13 +2,16 @@ import Synchronization
 
 /// How ``APIProxy/shared`` is made; see ``APIProxy/configureShared(with:)``.
 public struct APIProxyConfiguration: Sendable {
-    /// How it connects.
+    /// How it connects; the defaults of ``TransportConfiguration`` by default.
     public var transport = TransportConfiguration()
+    /// What sends the requests instead of a ``SystemTransport`` with ``transport``, such as one of the app, or a scripted one in
+    /// previews and user interface tests; `nil` by default.
+    public var customTransport: (any HTTPTransport)?
     /// How many requests may be on the wire at a time; the capacity of the transport applies as well.
     public var queueLimits = QueueLimits()
     /// The time of deadlines, back-off and cookies; the machine's by default.
     public var clock: any APIClock = SystemClock()
-    /// Observe the loads, as ``APIProxy/monitors`` of the proxy describes; none by default.
+    /// What observes the loads, as ``APIProxy/monitors`` of the proxy describes; none by default.
     public var monitors: [any APIMonitor] = []
 
     /// Creates the default configuration.
@@ -16,7 +19,7 @@ public struct APIProxyConfiguration: Sendable {
 }
 
 extension APIProxyConfiguration: CustomReflectable {
-    /// A mirror without clock and monitors, which are objects of the app.
+    /// A mirror without clock, monitors and a custom transport, which are objects of the app.
     public var customMirror: Mirror { Mirror(self, children: ["transport": transport, "queueLimits": queueLimits]) }
 }
 
@@ -87,7 +90,11 @@ final class SharedProxyConfiguration: Sendable {
         if let error = state.withLock({ Self.obstacle(in: $0) }) { throw error }
         let transport: any HTTPTransport
         do throws(TransportError) {
-            transport = try SystemTransport(configuration.transport)
+            if let custom = configuration.customTransport {
+                transport = custom
+            } else {
+                transport = try SystemTransport(configuration.transport)
+            }
         } catch {
             throw .transport(error)
         }

@@ -62,6 +62,12 @@ struct SharedProxyTests {
     }
     #endif
 
+    @Test func `A transport of the app sends instead of the platform's`() {
+        let (configuration, network) = (SharedProxyConfiguration(), ScriptedTransport())
+        #expect(Self.problem(configuration) { $0.customTransport = network } == nil)
+        #expect(configuration.use()?.transport as? ScriptedTransport === network)
+    }
+
     @Test func `A configuration that is refused changes nothing`() {
         let configuration = SharedProxyConfiguration()
         let refused = Self.problem(configuration) { $0.transport.tls.pinnedPublicKeys["a.test"] = ["no key"] }
