@@ -18,13 +18,13 @@ public protocol PageResponse: Decodable {
 }
 
 extension PageResponse {
-    /// `nil`.
+    /// Returns `nil`: the page does not contain it.
     public var totalItems: Int? { nil }
-    /// `nil`.
+    /// Returns `nil`: the page does not contain it.
     public var totalPages: Int? { nil }
-    /// `nil`.
+    /// Returns `nil`: the page does not contain it.
     public var nextCursor: String? { nil }
-    /// `nil`.
+    /// Returns `nil`: the page does not contain it.
     public var previousCursor: String? { nil }
 }
 

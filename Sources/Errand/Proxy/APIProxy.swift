@@ -27,13 +27,13 @@ public final class APIProxy: Sendable {
     /// Creates a proxy, for tests or for a part of an app that shares nothing with the rest.
     ///
     /// - Parameters:
-    ///   - service: The default service.
+    ///   - service: The default service; none by default.
     ///   - transport: The transport; a ``SystemTransport`` by default.
     ///   - cookies: The cookie jar; without one, cookies live as long as the proxy. See ``switchAccount(of:to:)``.
-    ///   - queueLimits: How many requests may be on the wire at a time.
+    ///   - queueLimits: How many requests may be on the wire at a time; 64 for each host by default.
     ///   - reachability: The state of the network path; the system's by default.
     ///   - clock: The time of deadlines, back-off and cookies; the machine's by default.
-    ///   - monitors: Observe the loads; see ``monitors``.
+    ///   - monitors: What observes the loads; nothing by default. See ``monitors``.
     public init(
         service: APIService? = nil,
         transport: (any HTTPTransport)? = nil,
@@ -60,13 +60,13 @@ public final class APIProxy: Sendable {
 
     deinit { context.endings.finish() }
 
-    /// The service of requests that name none.
+    /// The service of requests that name none; without one, the default, their loads fail with `invalidRequest`.
     public var defaultService: APIService? {
         get { state.withLock(\.service) }
         set { state.take { exchange(&$0.service, with: newValue) } }
     }
 
-    /// Observe all loads and plain calls that begin from now on, before the ``APIService/monitors`` of their services; none by
+    /// What observes all loads and plain calls that begin from now on, before the ``APIService/monitors`` of their services; none by
     /// default.
     ///
     /// Retained. Each load has the monitors that are set when it begins.
@@ -165,6 +165,9 @@ public final class APIProxy: Sendable {
     /// for a relogin. A relogin that runs is cancelled and its outcome is ignored, and ``ReloginHandler/sessionDidExpire(_:)`` is not
     /// called for it. The cookies are cleared, also in their file, and a late answer restores none. Loads that
     /// begin afterwards are part of the next session.
+    ///
+    /// Requests keep their answers; ``BaseAPIRequest/reset()`` removes them. The cookies of the proxy are cleared for all services
+    /// that have no jar of their own.
     ///
     /// Calls of ``send(_:progress:)`` are part of no session and continue. Blocks as ``CookieJar/clear()`` does, after all
     /// loads have ended.

@@ -59,9 +59,10 @@ extension APIManager {
     ///
     /// All hooks are asked as by ``loadData()``, ``BaseAPIRequest/reformParams(_:)`` with these parameters first; parts come
     /// from ``BaseAPIRequest/appendParts(to:)`` alone. The same parameters are sent again by a retry and after a relogin. On
-    /// a ``PageAPIRequest`` this is ``APIManager/reload(params:indicator:message:)``.
+    /// a ``PageAPIRequest`` with the default ``BaseAPIRequest/restartPolicy`` this is
+    /// ``APIManager/reload(params:indicator:message:)``, which cancels what loads whatever the policy is.
     ///
-    /// Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the parameters are ignored.
+    /// Where the policy is `.ignoreNew` and a load runs, the parameters are ignored.
     ///
     /// - Parameters:
     ///   - params: The parameters; `nil` sends none.

@@ -143,13 +143,13 @@ public struct APIRequestOptions: Sendable {
     public var reportsProgress: Bool
     /// Whether failed loads are shown by an ``ErrorPresenter``; true by default.
     public var presentsErrors: Bool
-    /// Change the parameters of each send, after those of the service; none by default.
+    /// What changes the parameters of each send, after those of the service; none by default.
     public var paramAdapters: [any ParamAdapter]
-    /// Change each request, after those of the service; none by default.
+    /// What changes each request, after those of the service; none by default.
     public var requestAdapters: [any RequestAdapter]
-    /// Change each answer, after those of the service; none by default.
+    /// What changes each answer, after those of the service; none by default.
     public var responseAdapters: [any ResponseAdapter]
-    /// Change the data of each success, after those of the service; none by default.
+    /// What changes the data of each success, after those of the service; none by default.
     public var dataAdapters: [any DataAdapter]
 
     /// Creates options; each is the default unless given.

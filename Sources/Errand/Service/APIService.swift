@@ -99,7 +99,7 @@ public struct APIService: Sendable {
         get { contents.adapters }
         set { contents.adapters = newValue }
     }
-    /// Observe the loads and plain calls of this service, after the ``APIProxy/monitors`` of the proxy; none by default.
+    /// What observes the loads and plain calls of this service, after the ``APIProxy/monitors`` of the proxy; none by default.
     ///
     /// Retained. Each load has the monitors that are set when it begins.
     public var monitors: [any APIMonitor] {
@@ -144,7 +144,7 @@ public struct APIService: Sendable {
         get { contents.cookies }
         set { contents.cookies = newValue }
     }
-    /// How large an answer may be.
+    /// How large an answer may be; a body of 32 MiB in memory, and header lines of 256 KiB, by default.
     public var limits: HTTPLimits {
         get { contents.limits }
         set { contents.limits = newValue }
@@ -156,7 +156,7 @@ public struct APIService: Sendable {
         get { contents.redirectPolicy }
         set { contents.redirectPolicy = newValue }
     }
-    /// The texts of errors.
+    /// The texts of errors; English ones by default.
     public var errorMessages: ErrorMessages {
         get { contents.errorMessages }
         set { contents.errorMessages = newValue }

@@ -50,7 +50,7 @@ public import Foundation
 }
 
 extension ReloginHandler {
-    /// Never.
+    /// Returns `nil`: the login is not renewed before it expires.
     public var loginRenewalDate: Date? { nil }
 
     /// Does nothing.

@@ -11,6 +11,7 @@ public var EINTR: Int32 { 4 }
 public var EACCES: Int32 { 13 }
 public var EEXIST: Int32 { 17 }
 public var ENOTDIR: Int32 { 20 }
+public var EISDIR: Int32 { 21 }
 public var EINVAL: Int32 { 22 }
 public var ENFILE: Int32 { 23 }
 public var EMFILE: Int32 { 24 }

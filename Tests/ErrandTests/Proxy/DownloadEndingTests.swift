@@ -218,12 +218,14 @@ struct DownloadEndingTests {
     @Test func `A target that is a folder is kept, and the load fails`() async throws {
         let target = folder.url.appending(path: "full")
         try FileManager.default.createDirectory(at: target.appending(path: "x"), withIntermediateDirectories: true)
-        let request = request(ScriptedTransport { _ in .text("new") })
+        let transport = ScriptedTransport { _ in .text("new") }
+        let request = request(transport)
         request.target = .file(target)
         let screen = Screen()
         request.delegate = screen
         request.loadData()
         #expect(await screen.ending() == .failure(.storage))
+        #expect(transport.requests.isEmpty)
         #expect(request.error?.reason == "full cannot be written (rename: Is a directory)")
         #expect(request.rawResponse?.file == nil)
         #expect(try folder.names == ["cookies.txt", "full"])

@@ -51,9 +51,9 @@ public protocol PageStrategy: Sendable {
 }
 
 extension PageStrategy {
-    /// `nil`.
+    /// Returns `nil`: positions do not count items.
     public func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? { nil }
-    /// None.
+    /// Returns no origin but that of the service.
     public var allowedOrigins: [URL] { [] }
     /// Returns `.more`.
     public func expectation(after page: PageInfo) -> PageExpectation { .more }

@@ -21,7 +21,7 @@ struct AdapterLists: Sendable {
 }
 
 extension APIService {
-    /// Change the parameters of each send, in this order, before those of the request; none by default.
+    /// What changes the parameters of each send, in this order, before those of the request; none by default.
     ///
     /// Called with the merged parameters: ``commonParams``, those of the load, and those that a list adds for a page. A `{name}`
     /// of the path is filled from what they leave. Called neither for ``APIProxy/send(_:to:progress:)`` nor for a link from the
@@ -36,7 +36,7 @@ extension APIService {
         set { adapters.params = newValue }
     }
 
-    /// Change each request last of all, in this order, before those of the request, for instance to sign it; none by default.
+    /// What changes each request last of all, in this order, before those of the request, for instance to sign it; none by default.
     ///
     /// ```swift
     /// service.requestAdapters = [.adapting { request, context in request.headers["X-Attempt"] = "\(context.attempt)" }]
@@ -52,7 +52,7 @@ extension APIService {
         set { adapters.request = newValue }
     }
 
-    /// Change each answer, in this order, before those of the request, for instance to verify and decrypt it; none by default.
+    /// What changes each answer, in this order, before those of the request, for instance to verify and decrypt it; none by default.
     ///
     /// Called after redirects, for an answer with any status, before it decides about a relogin or a retry, and before the
     /// envelope is read. An answer that is stored in a file has its ``APIResponse/file``, and no body. Loads that share an
@@ -64,7 +64,7 @@ extension APIService {
         set { adapters.response = newValue }
     }
 
-    /// Change the JSON under the envelope before it is decoded, in this order, before those of the request; none by default.
+    /// What changes the JSON under the envelope before it is decoded, in this order, before those of the request; none by default.
     ///
     /// Called for successes of which something is decoded: not for `Data`, `Void`, a ``DownloadedFile``, a `String` outside of an
     /// envelope, an answer without content, nor for ``APIProxy/send(_:to:progress:)``; for an app's ``ResponseSerializer`` if the
