@@ -3,20 +3,38 @@ enum LoadParams: Sendable {
     /// The param source, which is asked once for each load.
     case paramSource
     /// The call that begins the load; the param source is not asked.
-    /// With a key that is not `nil`, ``BaseAPIRequest/idempotencyKey`` is not asked either.
-    case given(APIParams?, parts: [MultipartForm.Part] = [], idempotencyKey: String? = nil)
+    case given(APIParams?, extras: Boxed<Extras>? = nil)
+
+    /// What few loads have.
+    struct Extras {
+        var parts: [MultipartForm.Part] = []
+        /// Precedes ``BaseAPIRequest/idempotencyKey``.
+        var idempotencyKey: String?
+    }
 }
 
 /// What ``BaseAPIRequest/loadAgain()`` sends again.
 struct NewestParams {
     let id: RequestID
-    var params: APIParams?
-    var parts: [MultipartForm.Part] = []
-    var idempotencyKey: String?
+    let params: APIParams?
+    private(set) var extras: Boxed<LoadParams.Extras>?
+
+    init(id: RequestID, params: APIParams?) {
+        (self.id, self.params) = (id, params)
+    }
+
+    /// Changes what few loads have.
+    mutating func set<Value>(_ member: WritableKeyPath<LoadParams.Extras, Value>, _ value: Value) {
+        var extras = extras?.wrappedValue ?? LoadParams.Extras()
+        extras[keyPath: member] = value
+        self.extras = Boxed(wrappedValue: extras)
+    }
 
     /// The same for another load, with the key of this one unless that is spent.
     func again(isKeySpent: Bool) -> LoadParams {
-        .given(params, parts: parts, idempotencyKey: isKeySpent ? nil : idempotencyKey)
+        guard isKeySpent, var extras = extras?.wrappedValue else { return .given(params, extras: extras) }
+        extras.idempotencyKey = nil
+        return .given(params, extras: Boxed(wrappedValue: extras))
     }
 }
 
@@ -32,7 +50,7 @@ extension BaseAPIRequest {
         let params: APIParams? =
             switch source {
             case .paramSource: paramSource?.params(for: self)
-            case .given(let params, _, _): params
+            case .given(let params, _): params
             }
         // The param source may have begun a load, which is newer.
         if newestParams.map({ $0.id < id }) != false { newestParams = NewestParams(id: id, params: params) }
@@ -44,17 +62,18 @@ extension BaseAPIRequest {
         let count = form.parts.count
         switch source {
         case .paramSource: paramSource?.appendParts(to: &form, for: self)
-        case .given(_, let parts, _): form.parts += parts
+        case .given(_, let extras): form.parts += extras?.wrappedValue.parts ?? []
         }
-        if newestParams?.id == id { newestParams?.parts = Array(form.parts.dropFirst(count)) }
+        guard form.parts.count > count, newestParams?.id == id else { return }
+        newestParams?.set(\.parts, Array(form.parts.dropFirst(count)))
     }
 
     /// Returns the key of a load, and keeps it for ``loadAgain()``.
     func idempotencyKey(from source: LoadParams, of id: RequestID) -> String? {
         var key: String?
-        if case .given(_, _, let given) = source { key = given }
+        if case .given(_, let extras?) = source { key = extras.wrappedValue.idempotencyKey }
         key = key ?? idempotencyKey
-        if newestParams?.id == id { newestParams?.idempotencyKey = key }
+        if key != nil, newestParams?.id == id { newestParams?.set(\.idempotencyKey, key) }
         return key
     }
 }
