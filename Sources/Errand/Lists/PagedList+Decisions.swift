@@ -47,6 +47,7 @@ extension PagedList {
         if page.part == .remaining { page.part = .all }
         page.position = position(of: page.part) ?? page.position
         page.isOutdated = false
+        page.repeatCount += 1
         return page
     }
 

@@ -10,6 +10,8 @@ struct PagedList<Item> {
     /// The part to load next, because of the pages received so far.
     private(set) var followUp: ListPart?
     private(set) var pending: PendingPage?
+    // The repeats of the part that follows up.
+    private var repeatCount = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
     private(set) var loadedParams = LoadParams.paramSource
     private(set) var reloadParams = LoadParams.paramSource
@@ -35,10 +37,11 @@ struct PagedList<Item> {
         if let pending, pending.id > id { return position }
         abandonPending()
         edits.begin(isFollowUp: followUp == part)
+        if followUp != part { repeatCount = 0 }
         if let followUp { setState(of: followUp, to: .idle) }
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
-        pending = PendingPage(id: id, part: part, position: position, params: params)
+        pending = PendingPage(id: id, part: part, position: position, params: params, repeatCount: repeatCount)
         if part == .first { reloadParams = params }
         setState(of: part, to: .loading)
         if part == .first || part == .all { refreshesAll = part == .all }
@@ -86,7 +89,7 @@ struct PagedList<Item> {
     ) -> ListChange? where Page.Item == Item {
         guard let received = pending, received.id == id else { return nil }
         pending = nil
-        guard !received.isOutdated else { return requestAgain(received.part) }
+        guard !received.isOutdated else { return requestAgain(received) }
         let info = PageInfo(page, at: received.position, in: response)
         defer { info.json.discard() }
         // A page that is added has those of the list already.
@@ -108,7 +111,7 @@ struct PagedList<Item> {
     mutating func end(of id: RequestID, rules: ListRules<Item>) -> ListChange? {
         guard let ended = pending, ended.id == id else { return nil }
         pending = nil
-        guard !ended.isOutdated else { return requestAgain(ended.part) }
+        guard !ended.isOutdated else { return requestAgain(ended) }
         guard ended.part != .remaining else {
             if edits.keepsNext(applyingTo: &staged, rules) { staged.end() }
             return replaceByStaged()
@@ -139,7 +142,14 @@ extension PagedList {
     }
 
     /// Loads a part again that was outdated when its load could no longer be continued.
-    private mutating func requestAgain(_ part: ListPart) -> ListChange? {
+    private mutating func requestAgain(_ page: PendingPage) -> ListChange? {
+        let part = page.part
+        guard page.allowsRepeat else {
+            let error = APIError(.invalidAnswer, reason: "the list is edited more often than the server answers")
+            setState(of: part, to: .failed(error))
+            return .failure(error)
+        }
+        repeatCount = page.repeatCount + 1
         staged = LoadedPages()
         if part.isRefresh { edits.repeatRefresh() }
         setState(of: part, to: .idle)

@@ -243,6 +243,42 @@ struct ListEditTests {
         }
     }
 
+    @Test func `The next page of a list that is edited more often than the server answers fails in the end`() async throws {
+        use(.offset)
+        list.identifies = false
+        await load(1)
+        server.onAnswer = { [server, list] in
+            guard server.queries.count < 40 else { return }
+            try list.insert(server.insert(at: 0), at: 0)
+        }
+        list.loadNextPage()
+        await list.settle()
+        #expect(server.queries.count == 12, "the first page, the second one, and its repeats")
+        #expect(list.appendState.error?.type == .invalidAnswer)
+        server.onAnswer = {}
+        list.retry()
+        await list.settle()
+        #expect(list.items == Array(server.entries.prefix(list.items.count)))
+        #expect(list.appendState.error == nil)
+    }
+
+    @Test func `An edit in the validator of each page does not load it for ever`() async {
+        use(.offset)
+        list.identifies = false
+        await load(1)
+        let validator = ValidatorSpy()
+        validator.acceptsContent = { [server, list] _ in
+            guard server.queries.count < 40 else { return true }
+            return (try? list.insert(server.insert(at: 0), at: 0)) != nil
+        }
+        list.validator = validator
+        list.loadNextPage()
+        await list.settle()
+        #expect(server.queries.count == 12)
+        #expect(list.appendState.error?.type == .invalidAnswer)
+        withExtendedLifetime(validator) {}
+    }
+
     @Test func `An edit between two loads of a refresh of all pages begins the refresh again`() async throws {
         await load(2)
         var hasEdited = false
