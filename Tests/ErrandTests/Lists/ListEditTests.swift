@@ -243,7 +243,7 @@ struct ListEditTests {
         }
     }
 
-    @Test func `The next page of a list that is edited more often than the server answers fails in the end`() async throws {
+    @Test func `The next page of a list that is edited more often than it is answered fails in the end`() async throws {
         use(.offset)
         list.identifies = false
         await load(1)
