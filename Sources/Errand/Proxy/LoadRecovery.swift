@@ -17,12 +17,16 @@ final class LoadRecovery<Value: Sendable> {
     func recover(from error: APIError, in generation: Int) async throws(APIError) {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         if let requested = error.underlying as? RequestedRetry { return try await sendAgain(requested.retry, error) }
-        if error.type == .loginExpired, call.renewsLogin, !hasBeenReplayed, isAnswerOfService(error) {
+        if error.type == .loginExpired, call.renewsLogin, !hasBeenReplayed, isAnswerOfService(error),
+            mayReplay(after: error)
+        {
             hasBeenReplayed = true
             return try await renewLogin(after: generation, error)
         }
         let policy = call.retryPolicy
-        if policy.waitsForConnectivity, error.type == .noNetwork, context.reachability.status == .unreachable {
+        let isUnreachable = context.reachability.status == .unreachable
+        // An error with an answer is one of an adapter or of the app: the request was sent.
+        if policy.waitsForConnectivity, error.type == .noNetwork, error.response == nil, isUnreachable {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
         try await backOff(after: error, policy)
@@ -30,8 +34,13 @@ final class LoadRecovery<Value: Sendable> {
 
     /// Returns whether the answer is from the service's own origin: a relogin does not help at another one.
     private func isAnswerOfService(_ error: APIError) -> Bool {
-        guard call.draft.followsLink, let response = error.response else { return true }
+        guard let response = error.response else { return true }
         return response.url.hasSameOrigin(as: call.service.baseURL)
+    }
+
+    /// Returns whether the whole load may be sent again: before a redirect, the server may have executed it.
+    private func mayReplay(after error: APIError) -> Bool {
+        error.response?.redirects.isEmpty != false || call.draft.isRepeatable
     }
 
     private func renewLogin(after generation: Int, _ refusal: APIError) async throws(APIError) {

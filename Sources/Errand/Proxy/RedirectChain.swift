@@ -86,8 +86,13 @@ struct RedirectChain {
 extension TransportError {
     /// This error when a server has had the request before, so that it is no longer true that nothing was sent.
     fileprivate var afterRedirect: TransportError {
-        guard [.noNetwork, .hostNotFound, .cannotConnect].contains(kind) else { return self }
-        return having(.connectionLost, "after a redirect: \(reason)")
+        let reason = "after a redirect: \(reason)"
+        return switch kind {
+        case .noNetwork, .hostNotFound, .cannotConnect: having(.connectionLost, reason)
+        // Of a file that has changed since it was sent first, or of what the server has named.
+        case .invalidRequest: having(underlying is SystemError ? .storage : .badResponse, reason)
+        default: self
+        }
     }
 }
 

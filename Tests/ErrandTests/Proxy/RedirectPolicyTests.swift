@@ -27,6 +27,29 @@ struct RedirectPolicyTests {
         return try await APIProxy(transport: network).send(request)
     }
 
+    @Test func `A file that is missing after a redirect is no request of which nothing was sent`() async throws {
+        let file = try TemporaryFolder()
+        try Data("x".utf8).write(to: file.file)
+        let transport = ScriptedTransport { request in
+            guard request.url.path == "/1" else { return .status(204) }
+            try FileManager.default.removeItem(at: file.file)
+            return .status(307, headers: ["Location": "/2"])
+        }
+        let request = HTTPRequest(.put, URL("http://shop.test/1"), body: .file(file.file))
+        let error = await #expect(throws: APIError.self) { try await APIProxy(transport: transport).send(request) }
+        #expect(error?.type == .storage)
+        #expect(error?.reason?.hasPrefix("after a redirect: cookies.txt cannot be read") == true)
+    }
+
+    @Test func `A body from a URL that is no file URL is refused`() async throws {
+        let file = try TemporaryFolder()
+        try Data("x".utf8).write(to: file.file)
+        let transport = ScriptedTransport { _ in .status(204) }
+        let request = HTTPRequest(.put, URL("http://shop.test/"), body: .file(URL("http://cdn.test\(file.file.path)")))
+        let error = await #expect(throws: APIError.self) { try await APIProxy(transport: transport).send(request) }
+        #expect(error?.type == .invalidRequest)
+    }
+
     @Test func `A redirect that is refused is the answer`() async throws {
         let response = try await response(.refuse)
         #expect(response.status == 302)

@@ -29,6 +29,37 @@ struct ReloginTests {
         ScriptedTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : refusal.response }
     }
 
+    @Test func `A POST that was executed before a redirect is not sent again after a relogin`() async {
+        let transport = ScriptedTransport { request in
+            request.method == .post ? .status(303, headers: ["Location": "/orders/7"]) : .status(401)
+        }
+        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy(transport))
+        request.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(transport.requests.map(\.method) == [.post, .get])
+        #expect(account.logins == 0)
+        request.customIdempotencyKey = { "key" }
+        request.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(transport.requests.map(\.method) == [.post, .get, .post, .get, .post, .get])
+        #expect(account.logins == 1)
+    }
+
+    @Test func `A 401 of another origin, to which a redirect leads, does not renew the login`() async {
+        let transport = ScriptedTransport { request in
+            guard request.url.host == "shop.test" else { return .status(401) }
+            return .status(302, headers: ["Location": "http://cdn.test/a"])
+        }
+        let request = GoodsRequest(delegate: screen, proxy: proxy(transport))
+        request.method = .get
+        for _ in 0..<7 {
+            request.loadData()
+            #expect(await screen.ending() == .failure(.loginExpired))
+        }
+        #expect(account.logins == 0 && account.expiries == 0)
+        #expect(transport.requests.count == 14)
+    }
+
     @Test(.fault(46), arguments: LoginExpiryFormat.allCases)
     func `Many expired loads share one relogin, and each is sent once more`(_ refusal: LoginExpiryFormat) async {
         let transport = transport(refusal)

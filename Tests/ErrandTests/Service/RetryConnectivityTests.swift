@@ -31,6 +31,16 @@ struct RetryConnectivityTests {
         }
     }
 
+    @Test func `A load that was answered does not wait for a network`() async {
+        let network = Reachability(status: .unreachable)
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let request = waitingRequest(network, transport)
+        request.proxy.defaultService?.responseAdapters = [.adapting { _, _ in throw APIError(.noNetwork) }]
+        request.loadData()
+        #expect(await screen.ending() == .failure(.noNetwork))
+        #expect(transport.requests.count == 1)
+    }
+
     @Test(arguments: [TransportError.Kind.noNetwork, .hostNotFound])
     func `A load without a network is sent again when there is one`(_ kind: TransportError.Kind) async {
         let (network, isThere) = (Reachability(status: .unreachable), Counter())

@@ -171,6 +171,9 @@ struct HTTPBodyReader: ~Copyable {
     }
 
     private static func length(of url: URL) throws(TransportError) -> Int64 {
+        guard url.isFileURL else {
+            throw TransportError(.invalidRequest, "a file to send is not a file URL")
+        }
         var status = stat()
         guard stat(url.path, &status) == 0, access(url.path, R_OK) == 0 else {
             let error = SystemError.last("open")
