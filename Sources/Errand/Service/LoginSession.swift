@@ -163,7 +163,8 @@ final class LoginSession: Sendable {
         guard let error = error as? APIError, error.isWithoutVerdict else {
             return APIError(.loginExpired, messages: service.errorMessages, underlying: error)
         }
-        let reason = "the login could not be renewed: \(error.reason ?? error.message)"
+        // Not the message, which may be a text of the server.
+        let reason = "the login could not be renewed" + (error.reason.map { ": \($0)" } ?? "")
         return APIError(error.type, messages: service.errorMessages, reason: reason, underlying: error)
     }
 

@@ -138,6 +138,26 @@ struct RetryTests {
         #expect(Set(keys[2...]).count == 5, "a refusal, a success, and a new load")
     }
 
+    @Test func `A retry button sends the key again when a later try could not be made`() async {
+        struct NoToken: Error {}
+        let (tries, keys) = (Counter(), Counter())
+        let transport = ScriptedTransport { _ in
+            guard tries.next() > 1 else { throw TransportError(.connectionLost, "lost") }
+            return .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport) { $0.baseDelay = .zero }
+        proxy.defaultService?.requestAdapters = [
+            .adapting { _, context in if context.attempt == 2 { throw NoToken() } }
+        ]
+        let request = request(proxy, .post)
+        request.customIdempotencyKey = { "key \(keys.next())" }
+        request.loadData()
+        #expect(await screen.ending() == .failure(.invalidRequest))
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.map { $0.headers["Idempotency-Key"] } == ["key 1", "key 1"])
+    }
+
     @Test func `A retry button sends the key of a cancelled load again`() async {
         let latch = Latch()
         let transport = ScriptedTransport { _ in

@@ -150,6 +150,14 @@ struct SessionTests: SessionScene {
         #expect(proxy.activeRequests.isEmpty)
     }
 
+    @Test func `The reason of a renewal that failed quotes no text of the login server`() async {
+        let proxy = proxy { .json(#"{"errcode":5,"msg":"s3cret"}"#, status: 503) }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.http))
+        #expect(request.error.map { "\($0)".contains("s3cret") } == false)
+        #expect(request.error?.reason == "the login could not be renewed")
+    }
+
     @Test func `A login server that cannot be reached never ends the session, however often it is asked`() async {
         let returns = Counter()
         let proxy = proxy {
