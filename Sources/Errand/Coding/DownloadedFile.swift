@@ -18,6 +18,8 @@ public struct DownloadedFile: Sendable, Hashable {
 extension ResponseSerializer<DownloadedFile> {
     /// The file that ``BaseAPIRequest/destination`` names, or else a new one in the temporary folder.
     ///
+    /// A 204 has no content for a file: the load fails with `decoding`, and an existing file does not change.
+    ///
     /// With ``BaseAPIRequest/acceptedStatuses`` the body of such an answer is stored in the file as well. An accepted 304 does
     /// not change the file that ``BaseAPIRequest/destination`` names, which is the value; without that file the load fails with
     /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx answer only, and fails with `decoding` for
@@ -25,7 +27,8 @@ extension ResponseSerializer<DownloadedFile> {
     public static var file: Self {
         Self(from: .file, decoding: .none) { response, service in
             try service.checkEnvelope(of: &response)
-            guard let url = response.file else {
+            // A 204 has no content, and its empty file is to replace no older one.
+            guard let url = response.file, response.status != 204 else {
                 let reason = "the answer with status \(response.status) is not in a file"
                 throw APIError(.decoding, messages: service.errorMessages, reason: reason)
             }

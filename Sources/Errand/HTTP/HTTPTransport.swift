@@ -16,7 +16,8 @@ public protocol HTTPTransport: Sendable {
     ///
     /// - Parameters:
     ///   - request: A request that has passed ``HTTPRequest/validate()``.
-    ///   - progress: Called on any thread, in order, while bytes are transferred; never after `send` has returned.
+    ///   - progress: Called on any thread, in order, while bytes are transferred; never after `send` has returned, nor for the
+    ///     body of a redirect that ``HTTPRequest/redirectPolicy`` allows to follow.
     /// - Returns: The final (not 1xx) answer, whatever its status.
     /// - Throws: ``TransportError`` when there is no complete answer.
     func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(TransportError) -> HTTPResponse

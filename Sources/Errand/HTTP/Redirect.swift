@@ -1,6 +1,11 @@
 import Foundation
 
 extension HTTPRequest {
+    /// Returns whether an answer with `status` is a redirect that may be followed, whose body is not that of the final answer.
+    package func mayFollow(_ status: Int) -> Bool {
+        redirectPolicy.isFollowing && [301, 302, 303, 307, 308].contains(status)
+    }
+
     /// Returns the request that `response` redirects this one to; `nil` when it is not a redirect, or the policy does not
     /// follow it.
     ///
@@ -16,8 +21,7 @@ extension HTTPRequest {
     }
 
     private func target(of response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
-        guard redirectPolicy.isFollowing, [301, 302, 303, 307, 308].contains(response.status),
-            let location = response.headers.fields(named: "Location").first
+        guard mayFollow(response.status), let location = response.headers.fields(named: "Location").first
         else { return nil }
         var next = self
         next.url = try target(of: location)

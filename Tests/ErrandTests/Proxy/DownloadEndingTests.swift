@@ -215,6 +215,17 @@ struct DownloadEndingTests {
         #expect(transport.requests.isEmpty)
     }
 
+    @Test func `An answer without content replaces no file, and an empty one does`() async throws {
+        let error = await #expect(throws: APIError.self) {
+            try await request(ScriptedTransport { _ in .status(204) }).value()
+        }
+        #expect(error?.type == .decoding)
+        #expect(try String(contentsOf: folder.file, encoding: .utf8) == "old")
+        #expect(try folder.names == ["cookies.txt"])
+        _ = try await request(ScriptedTransport { _ in .status(200) }).value()
+        #expect(try Data(contentsOf: folder.file).isEmpty)
+    }
+
     @Test func `A target that is a folder is kept, and the load fails`() async throws {
         let target = folder.url.appending(path: "full")
         try FileManager.default.createDirectory(at: target.appending(path: "x"), withIntermediateDirectories: true)

@@ -1,6 +1,7 @@
 import ErrandTesting
 import FixtureServer
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -63,6 +64,22 @@ struct LiveExchangeTests {
         let last = try #require(server.requests.last)
         #expect(last.method == (status == 303 ? "GET" : "POST"))
         #expect(last.text == (status == 303 ? "" : "payload"))
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `The body of a redirect is no progress of the answer`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { request in
+            guard request.path == "/1" else { return .text("0123456789") }
+            return .text("moved", status: 302, headers: ["Location": "/2"])
+        }
+        let counts = Mutex<[Int64]>([])
+        let request = HTTPRequest(.get, server.url("/1"))
+        let response = try await proxy(kind, server).send(request) { report in
+            counts.withLock { $0.append(report.completedBytes) }
+        }
+        #expect(response.redirects.count == 1)
+        #expect(counts.withLock(\.self).last == 10)
+        #expect(counts.withLock(\.self).allSatisfy { $0 <= 10 } && !counts.withLock(\.self).contains(5))
     }
 
     @Test(.fault(14), arguments: TransportKind.allCases)

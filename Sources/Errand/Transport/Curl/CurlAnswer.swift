@@ -71,7 +71,9 @@ struct CurlAnswer: ~Copyable {
     ) throws(TransportError) -> Bool {
         try begin()
         let isDecoded = try decode(bytes, within: &budget)
-        progress?(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: layout.decodedLength))
+        if let progress, !request.mayFollow(block.status) {
+            progress(TransferProgress(.download, completedBytes: decodedBytes, totalBytes: layout.decodedLength))
+        }
         return isDecoded
     }
 

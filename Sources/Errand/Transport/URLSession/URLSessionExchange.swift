@@ -113,7 +113,7 @@ final class URLSessionExchange: Sendable {
             try writer.withLock { writer throws(TransportError) in try writer?.append(data) }
             // The time that a slow disk takes is no silence.
             timer.restartTimeout()
-            advance { $0.receive(storedBytes: data.count) }
+            advance { [request] in $0.receive(storedBytes: data.count, for: request) }
         } catch {
             fail(error)
         }

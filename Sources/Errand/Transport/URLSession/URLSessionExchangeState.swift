@@ -108,9 +108,10 @@ struct URLSessionExchangeState: ~Copyable {
     }
 
     /// Receives the number of decoded bytes of the answer's body that are stored, and returns the progress.
-    mutating func receive(storedBytes: Int) -> TransferProgress? {
+    mutating func receive(storedBytes: Int, for request: HTTPRequest) -> TransferProgress? {
         guard phase == .receiving else { return nil }
         receivedBytes += Int64(storedBytes)
+        guard !request.mayFollow(head.status) else { return nil }
         return TransferProgress(.download, completedBytes: receivedBytes, totalBytes: expectedBytes)
     }
 

@@ -97,7 +97,7 @@ struct URLSessionExchangeStateTests {
         let request = HTTPRequest(.get, URL("http://a.example/"))
         var state = URLSessionExchangeState(request, ExchangeClock())
         #expect(try state.receive(status: 200, headers: ["Content-Length": "3"], for: request) == 3)
-        #expect(state.receive(storedBytes: 3)?.completedBytes == 3)
+        #expect(state.receive(storedBytes: 3, for: request)?.completedBytes == 3)
         let error = #expect(throws: TransportError.self) {
             _ = try state.receive(status: 200, headers: ["Content-Length": "4"], for: request)
         }
