@@ -87,6 +87,8 @@ where Page.Item: Sendable {
 extension PageAPIRequest: Pager {
     var failedPart: ListPart? { list.failedPart }
     var followUp: ListPart? { list.followUp }
+    var hasPages: Bool { list.loaded.pageCount > 0 }
+    var newestPage: RequestID? { list.newestPage }
 
     func params(of part: ListPart) -> LoadParams { list.params(of: part) }
 
@@ -136,6 +138,8 @@ extension PageAPIRequest: Pager {
         page.sendAgain?(addition)
         return true
     }
+
+    func refusal(of id: RequestID) -> APIError? { list.refusal(of: id) }
 
     func endsList(with error: APIError, of id: RequestID) -> Bool { list.ends(with: error, of: id) }
 

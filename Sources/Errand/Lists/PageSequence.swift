@@ -54,12 +54,16 @@ extension APIManager where Self: PagedManager {
     fileprivate func nextPage(isFirst: Bool) async throws(APIError) -> [Item]? {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         if isFirst { cancelAllRequests() }
-        guard isFirst || !refreshState.isLoading && !prependState.isLoading else { throw Self.interrupted }
-        guard let id = isFirst ? begin(receiver: .caller) : load(.next, receiver: .caller) else {
-            return nil
+        let mayContinue = pager?.hasPages == true && !refreshState.isLoading && !prependState.isLoading
+        guard isFirst || mayContinue else { throw Self.interrupted }
+        var next = isFirst ? begin(receiver: .caller) : load(.next, receiver: .caller)
+        while let id = next, pager?.newestPage != id {
+            _ = try await ending(of: id).get()
+            guard newestEnding == id else { throw Self.interrupted }
+            // A page that an edit has outdated is requested again by another load.
+            next = pager?.newestPage == id ? id : load(.next, receiver: .caller)
         }
-        _ = try await ending(of: id).get()
-        guard newestEnding == id else { throw Self.interrupted }
+        guard next != nil else { return nil }
         // The list has ended with the page before.
         guard !insertedRows.isEmpty || hasMore else { return nil }
         return Array(items[insertedRows])

@@ -51,6 +51,12 @@ extension PagedList {
         return page
     }
 
+    /// Returns why a page that has been received cannot be accepted.
+    func refusal(of id: RequestID) -> APIError? {
+        guard let pending, pending.id == id, pending.isOutdated, !pending.allowsRepeat else { return nil }
+        return APIError(.invalidAnswer, reason: "the list is edited more often than the server answers")
+    }
+
     func position(of part: ListPart) -> PagePosition? {
         switch part {
         case .first: nil

@@ -10,6 +10,7 @@ struct PagedList<Item> {
     /// The part to load next, because of the pages received so far.
     private(set) var followUp: ListPart?
     private(set) var pending: PendingPage?
+    private(set) var newestPage: RequestID?
     // The repeats of the part that follows up.
     private var repeatCount = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
@@ -90,6 +91,7 @@ struct PagedList<Item> {
         guard let received = pending, received.id == id else { return nil }
         pending = nil
         guard !received.isOutdated else { return requestAgain(received) }
+        newestPage = id
         let info = PageInfo(page, at: received.position, in: response)
         defer { info.json.discard() }
         // A page that is added has those of the list already.
@@ -112,6 +114,7 @@ struct PagedList<Item> {
         guard let ended = pending, ended.id == id else { return nil }
         pending = nil
         guard !ended.isOutdated else { return requestAgain(ended) }
+        newestPage = id
         guard ended.part != .remaining else {
             if edits.keepsNext(applyingTo: &staged, rules) { staged.end() }
             return replaceByStaged()
@@ -144,11 +147,6 @@ extension PagedList {
     /// Loads a part again that was outdated when its load could no longer be continued.
     private mutating func requestAgain(_ page: PendingPage) -> ListChange? {
         let part = page.part
-        guard page.allowsRepeat else {
-            let error = APIError(.invalidAnswer, reason: "the list is edited more often than the server answers")
-            setState(of: part, to: .failed(error))
-            return .failure(error)
-        }
         repeatCount = page.repeatCount + 1
         staged = LoadedPages()
         if part.isRefresh { edits.repeatRefresh() }

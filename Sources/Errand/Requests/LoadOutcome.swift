@@ -6,8 +6,8 @@ extension APIManager {
         messages: ErrorMessages?
     ) -> Result<any Sendable, APIError> {
         let outcome = validate(result, messages: messages).map { $0 as any Sendable }
-        guard let error = outcome.error, pager?.endsList(with: error, of: id) == true else { return outcome }
-        return .success(EndOfList(error: error))
+        guard let error = outcome.error else { return pager?.refusal(of: id).map { .failure($0) } ?? outcome }
+        return pager?.endsList(with: error, of: id) == true ? .success(EndOfList(error: error)) : outcome
     }
 
     /// Passes an answer to the interceptor, the validator and ``APIManager/reformData(_:)``.

@@ -3,6 +3,12 @@
     /// The part to load again after a failure; `nil` when nothing has failed.
     var failedPart: ListPart? { get }
 
+    /// Whether there are loaded pages.
+    var hasPages: Bool { get }
+
+    /// The load of the page that the list has accepted last.
+    var newestPage: RequestID? { get }
+
     /// The part to load next, because of the pages received so far; `nil` for none.
     var followUp: ListPart? { get }
 
@@ -33,6 +39,9 @@
     ///
     /// - Returns: Whether it does; the load has not ended then.
     func sendsAgain(_ id: RequestID, after error: APIError?) -> Bool
+
+    /// Returns why the page of a load cannot be accepted, although it has been received: edits have outdated it too often.
+    func refusal(of id: RequestID) -> APIError?
 
     /// Returns whether the list ends, instead of failing, with this error of a load.
     func endsList(with error: APIError, of id: RequestID) -> Bool

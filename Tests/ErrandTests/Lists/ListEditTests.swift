@@ -255,6 +255,7 @@ struct ListEditTests {
         await list.settle()
         #expect(server.queries.count == 12, "the first page, the second one, and its repeats")
         #expect(list.appendState.error?.type == .invalidAnswer)
+        #expect(screen.events.last == .failure(.invalidAnswer))
         server.onAnswer = {}
         list.retry()
         await list.settle()
@@ -276,6 +277,20 @@ struct ListEditTests {
         await list.settle()
         #expect(server.queries.count == 12)
         #expect(list.appendState.error?.type == .invalidAnswer)
+        #expect(screen.events.last == .failure(.invalidAnswer))
+        withExtendedLifetime(validator) {}
+    }
+
+    @Test func `All items are loaded once, although an edit in a validator outdates a page`() async throws {
+        use(.offset)
+        let validator = ValidatorSpy()
+        validator.acceptsContent = { [server, list] _ in
+            guard server.queries.count == 2 else { return true }
+            return (try? list.insert(server.insert(at: 0), at: 0)) != nil
+        }
+        list.validator = validator
+        #expect(try await Set(list.allItems().map(\.id)).count == 10)
+        #expect(list.items == server.entries)
         withExtendedLifetime(validator) {}
     }
 

@@ -75,6 +75,14 @@ struct PageSequenceTests {
         #expect(server.queries.count == 2)
     }
 
+    @Test func `An iteration does not continue with a list that has been reset`() async throws {
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        list.reset()
+        let error = await #expect(throws: APIError.self) { try await pages.next() }
+        #expect(error?.type == .cancelled)
+    }
+
     @Test func `A row that appears during an async call does not pass its ending to the delegate`() async throws {
         let presenter = PresenterSpy()
         list.errorPresenter = presenter

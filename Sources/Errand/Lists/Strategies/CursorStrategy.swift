@@ -88,8 +88,8 @@ extension CursorStrategy {
 
         /// Creates a source from a function.
         ///
-        /// - Parameter read: Returns the cursor, or `nil` at the end of the list; what it throws is the error of the next load.
-        ///   Called once for each page, on the main actor.
+        /// - Parameter read: Returns the cursor, or `nil` at the end of the list; what it throws for the
+        ///   next page is the error of the next load. Called once for each page, on the main actor.
         public init(_ read: @escaping @Sendable (PageInfo) throws(PageStrategyError) -> String?) {
             self.read = read
         }
