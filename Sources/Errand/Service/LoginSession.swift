@@ -59,7 +59,8 @@ final class LoginSession: Sendable {
                 if state.generation == generation { state.requireRun() }
                 return (nil, nil)
             }
-            guard state.generation == generation else { return (nil, state.outcome) }
+            // A relogin that the server has neither granted nor refused says nothing about a load that was not waiting for it.
+            guard state.generation == generation || state.hasNoVerdict else { return (nil, state.outcome) }
             return (state.open(), nil)
         }
         if let outcome { return try outcome.get() }
@@ -183,7 +184,7 @@ final class LoginSession: Sendable {
 
     private func tooManyLogins(_ service: APIService) -> APIError {
         // Loads that are refused while the login server cannot be reached are no reason to end the session.
-        if let error = state.withLock(\.outcome).error, error.type != .loginExpired { return error }
+        if let error = state.withLock({ $0.hasNoVerdict ? $0.outcome.error : nil }) { return error }
         let limit = "\(LoginState.maxStarts) logins in \(LoginState.startWindow.components.seconds) s"
         return APIError(.loginExpired, messages: service.errorMessages, reason: "\(limit) did not help")
     }

@@ -37,6 +37,9 @@ struct LoginState {
 
     var isRunning: Bool { run != nil }
 
+    /// Whether the server has neither granted nor refused the last login.
+    var hasNoVerdict: Bool { outcome.error.map { $0.type != .loginExpired } ?? false }
+
     /// Begins a relogin and returns its number.
     mutating func open(earlyStart: Date? = nil) -> Int {
         lastRun += 1
@@ -125,7 +128,11 @@ struct LoginState {
         guard isCurrent(number), run?.hasOutcome == false else { return nil }
         run?.hasOutcome = true
         generation += 1
-        if case .success = outcome { hasSessionExpired = false }
+        if case .success = outcome {
+            hasSessionExpired = false
+            // The starts before it did not reach the server.
+            if hasNoVerdict { recentStarts = [] }
+        }
         return exchange(&self.outcome, with: outcome)
     }
 }

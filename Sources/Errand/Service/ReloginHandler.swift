@@ -27,7 +27,8 @@ public import Foundation
     /// An error ends the session: every waiting load fails with `loginExpired`, whose underlying error it is. But a login
     /// server that cannot be reached has refused nothing: an ``APIError`` with the type `noNetwork`, `timeout` or
     /// `transport`, or with a status 5xx or 429, fails the waiting loads with that type, and the next load that is refused
-    /// calls this again. To keep the session after an error of another library, throw such an `APIError`.
+    /// calls this again. A login that passes ``APIService/reloginTimeout`` ends the session: give its request a shorter
+    /// ``BaseAPIRequest/timeout`` where a silent server is not to. To keep the session after an error of another library, throw such an `APIError`.
     func relogin() async throws
 
     /// The date from which the login is renewed before a request is sent, usually a little before it expires; `nil`, the

@@ -150,6 +150,32 @@ struct SessionTests: SessionScene {
         #expect(proxy.activeRequests.isEmpty)
     }
 
+    @Test func `A load that did not wait for an unreachable login server asks it again`() async {
+        let (late, tries) = (Latch(), Counter())
+        let transport = ScriptedTransport { request in
+            if request.url.path.hasSuffix("login") {
+                guard tries.next() > 1 else { throw TransportError(.noNetwork, "no route") }
+                return .json(goodsJSON([]))
+            }
+            if request.url.path.hasSuffix("late"), request.headers["X-Token"] == "t0" { try await late.wait() }
+            return request.headers["X-Token"] == "t0" ? .status(401) : .json(goodsJSON([]))
+        }
+        let proxy = proxy(transport)
+        account.login = { [proxy] in
+            let login = GoodsRequest(proxy: proxy)
+            (login.path, login.customLogin, login.customRetryPolicy) = ("/login", true, RetryPolicy.never)
+            _ = try await login.value()
+        }
+        let requests = [load(proxy, "/late")]
+        await transport.waitForRequests()
+        let early = load(proxy)
+        #expect(await screen.ending() == .failure(.noNetwork))
+        late.open()
+        #expect(await screen.ending() == .success)
+        #expect(account.logins == 2 && account.expiries == 0)
+        withExtendedLifetime((requests, early)) {}
+    }
+
     @Test func `The reason of a renewal that failed quotes no text of the login server`() async {
         let proxy = proxy { .json(#"{"errcode":5,"msg":"s3cret"}"#, status: 503) }
         let request = load(proxy)
