@@ -44,7 +44,9 @@ extension HTTPResponse {
         } else if answer.body.count > request.limits.bodyBytes {
             throw TransportError(.responseTooLarge, "the body is larger than \(request.limits.bodyBytes) bytes")
         }
-        if bytes > 0 { progress?(TransferProgress(.download, completedBytes: bytes, totalBytes: bytes)) }
+        if bytes > 0, !request.mayFollow(status) {
+            progress?(TransferProgress(.download, completedBytes: bytes, totalBytes: bytes))
+        }
         return answer
     }
 

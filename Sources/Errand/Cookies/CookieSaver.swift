@@ -74,7 +74,11 @@ final class CookieSaver: Sendable {
     /// What has changed meanwhile is kept. The interval grows to five minutes.
     private func readLater(after interval: Duration) {
         queue.asyncAfter(deadline: .now() + interval / .seconds(1)) { [weak self] in
-            guard let self, case .failure(let error)? = save(.repair), error.kind == .cannotRead else { return }
+            guard let self else { return }
+            let result = save(.repair)
+            // Not on this queue, as for a scheduled save.
+            DispatchQueue.global(qos: .utility).async { self.errorReporter.report() }
+            guard case .failure? = result else { return }
             readLater(after: min(interval * 2, .seconds(300)))
         }
     }

@@ -3,13 +3,9 @@ public import UIKit
 
 /// Shows the errors of failed loads as alerts over a view controller, one at a time.
 ///
-/// Untested.
-///
-/// Keep it in a property, because a request and a proxy do not retain their ``ErrorPresenter``. It does not retain the view
-/// controller, nor the requests.
-///
-/// Loads that fail with the same ``APIError/message`` share an alert; other messages follow when it has been closed. While the
-/// view controller is in no window nothing is shown.
+/// Untested. Keep it in a property, because a request and a proxy do not retain their ``ErrorPresenter``. It does not retain
+/// the view controller, nor the requests. Loads that fail with the same ``APIError/message`` share an alert; other messages
+/// follow when it has been closed. While the view controller is in no window nothing is shown.
 @MainActor public final class AlertPresenter: ErrorPresenter {
     private weak var viewController: UIViewController?
     private weak var alert: UIAlertController?
@@ -48,15 +44,12 @@ public import UIKit
     private func showFirst() {
         guard let text = failures.first?.text, !waitsForTransition else { return }
         // UIKit presents nothing while another view controller appears or disappears.
-        let transition = viewController.flatMap {
-            ($0.topmost.presentedViewController ?? $0.topmost).transitionCoordinator
+        if let transition = viewController?.topmostTransition {
+            waitsForTransition = true
+            let willEnd = transition.animate(alongsideTransition: nil) { [weak self] _ in self?.transitionDidEnd() }
+            guard !willEnd else { return }
+            waitsForTransition = false
         }
-        waitsForTransition =
-            transition?.animate(alongsideTransition: nil) { [weak self] _ in
-                self?.waitsForTransition = false
-                self?.showFirst()
-            } ?? false
-        guard !waitsForTransition else { return }
         guard let top = viewController?.topmost, top.viewIfLoaded?.window != nil else { return failures.removeAll() }
         let alert = UIAlertController(title: title ?? text, message: title == nil ? nil : text, preferredStyle: .alert)
         alert.addAction(UIAlertAction(title: close, style: .cancel) { [weak self] _ in self?.end(loadsAgain: false) })
@@ -69,6 +62,12 @@ public import UIKit
         top.present(alert, animated: true)
     }
 
+    private func transitionDidEnd() {
+        guard waitsForTransition else { return }
+        waitsForTransition = false
+        showFirst()
+    }
+
     private func end(loadsAgain: Bool) {
         let requests = failures.removeFirst()
         if loadsAgain { for request in requests { request.loadAgain() } }
@@ -79,9 +78,12 @@ public import UIKit
 extension UIViewController {
     /// The view controller that is presented last, starting at this one.
     fileprivate var topmost: UIViewController {
-        var top = self
-        while let next = top.presentedViewController, !next.isBeingDismissed { top = next }
-        return top
+        guard let next = presentedViewController, !next.isBeingDismissed else { return self }
+        return next.topmost
+    }
+
+    fileprivate var topmostTransition: (any UIViewControllerTransitionCoordinator)? {
+        (topmost.presentedViewController ?? topmost).transitionCoordinator
     }
 }
 #endif

@@ -42,7 +42,7 @@ final class StagedFile: Sendable {
             guard case .new = state else { return (false, nil) }
             // Found before the transfer, and not by the move at its end.
             var status = stat()
-            if stat(target.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            if lstat(target.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
                 return (false, SystemError(call: "rename", number: EISDIR))
             }
             guard mkdir(folder, 0o700) == 0 else { return (false, .last("mkdir")) }

@@ -74,7 +74,7 @@ public final class Reachability: Sendable {
     ///
     /// On Linux, the kernel reports changes by netlink; where that is not permitted, the status is
     /// ``ReachabilityStatus/unknown``, and each use tries to start the monitoring again. On Apple's platforms, it is the path
-    /// of the Network framework.
+    /// of the Network framework; on watchOS, which reports none to most apps, ``ReachabilityStatus/unknown``.
     public static let system = Reachability(watching: NetworkPathMonitor.start)
 
     private let state: Mutex<State>

@@ -15,8 +15,8 @@ struct URLSessionQueues: Sendable {
 
 /// One request that is sent through a `URLSession`.
 ///
-/// Cancellation and deadlines may end it on any thread; only the first end counts. The caller is resumed on the queue of the
-/// session's callbacks, so no progress is reported after that. The task is cancelled on the queue on which it was started.
+/// Cancellation and deadlines may end it on any thread; only the first end counts. The caller is resumed after the callbacks
+/// of the session, so no progress is reported after that. The task is cancelled on the queue on which it was started.
 final class URLSessionExchange: Sendable {
     let request: HTTPRequest
     /// The length of the request's body, measured once.
@@ -111,7 +111,7 @@ final class URLSessionExchange: Sendable {
         timer.restartTimeout()
         do throws(TransportError) {
             try writer.withLock { writer throws(TransportError) in try writer?.append(data) }
-            // The time that a slow disk takes is no silence.
+            // A slow disk is no silence, unless one write takes longer than the timeout.
             timer.restartTimeout()
             advance { [request] in $0.receive(storedBytes: data.count, for: request) }
         } catch {
