@@ -88,7 +88,7 @@ extension PageAPIRequest: Pager {
     var failedPart: ListPart? { list.failedPart }
     var followUp: ListPart? { list.followUp }
     var hasPages: Bool { list.loaded.pageCount > 0 }
-    var newestPage: RequestID? { list.newestPage }
+    var lastPage: RequestID? { list.lastPage }
 
     func params(of part: ListPart) -> LoadParams { list.params(of: part) }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The pages of a list one by one, for scripts: each page is requested when the iteration reaches it.
 ///
 /// ``APIManager/pages`` returns one. An iteration starts with a reload of the list; each element contains the items that a
@@ -19,7 +21,7 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
     /// An iteration over the pages.
     public struct Iterator: AsyncIteratorProtocol {
         let list: List
-        private var hasBegun = false
+        private var position = IterationPosition.beginning
 
         init(list: List) {
             self.list = list
@@ -27,11 +29,13 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
 
         /// Returns the next page's items; `nil` after the last page.
         ///
-        /// - Throws: Why the page could not be loaded.
+        /// - Throws: Why the page could not be loaded; `cancelled` if another load has changed the pages of the list since the
+        ///   page before, after which the next call returns the page after those that are loaded.
         public mutating func next() async throws(APIError) -> [List.Item]? {
-            let page = try await list.nextPage(isFirst: !hasBegun)
-            hasBegun = true
-            return page
+            guard !Task.isCancelled else { throw APIError(.cancelled) }
+            let step = await list.nextPage(position)
+            position = step.position
+            return try step.page.get()
         }
     }
 }
@@ -51,25 +55,125 @@ extension APIManager where Self: PagedManager {
         return all
     }
 
-    fileprivate func nextPage(isFirst: Bool) async throws(APIError) -> [Item]? {
-        guard !Task.isCancelled else { throw APIError(.cancelled) }
-        if isFirst { cancelAllRequests() }
-        let mayContinue = pager?.hasPages == true && !refreshState.isLoading && !prependState.isLoading
-        guard isFirst || mayContinue else { throw Self.interrupted }
-        var next = isFirst ? begin(receiver: .caller) : load(.next, receiver: .caller)
-        while let id = next, pager?.newestPage != id {
-            _ = try await ending(of: id).get()
-            guard newestEnding == id else { throw Self.interrupted }
-            // A page that an edit has outdated is requested again by another load.
-            next = pager?.newestPage == id ? id : load(.next, receiver: .caller)
+    fileprivate func nextPage(_ position: IterationPosition) async -> IterationStep<Item> {
+        let first = beginPage(position)
+        guard case .load(let id) = first else { return IterationStep(first, position) }
+        let current = CancellableLoad(id)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                receivePage(of: id, position, current) { waiter.resume(returning: $0) }
+            }
+        } onCancel: { [proxy] in
+            current.cancel(in: proxy)
         }
-        guard next != nil else { return nil }
-        // The list has ended with the page before.
-        guard !insertedRows.isEmpty || hasMore else { return nil }
-        return Array(items[insertedRows])
     }
 
-    private static var interrupted: APIError {
-        APIError(.cancelled, reason: "another load of this list has interrupted the iteration")
+    /// Begins the load of the page after a position, or joins the one that runs; `isFollowUp` is true where a load of that page
+    /// has ended without it.
+    private func beginPage(_ position: IterationPosition, isFollowUp: Bool = false) -> BegunPage {
+        switch position {
+        case .beginning where !isFollowUp:
+            cancelAllRequests()
+            return .load(begin(receiver: .caller))
+        case .beginning: guard refreshState.isLoading else { return .interrupted }
+        case .page(let id) where id != pager?.lastPage: return .interrupted
+        case .page, .interrupted:
+            let mayContinue = pager?.hasPages == true && !refreshState.isLoading && !prependState.isLoading
+            guard mayContinue else { return .interrupted }
+        }
+        return load(.next, receiver: .caller).map { .load($0) } ?? .end
+    }
+
+    /// Calls `ended` with the page of a load.
+    ///
+    /// Waits inside its ending for the load that follows up, which could otherwise end before the iteration continues.
+    private func receivePage(
+        of id: RequestID,
+        _ position: IterationPosition,
+        _ current: CancellableLoad,
+        _ ended: @escaping @MainActor (IterationStep<Item>) -> Void
+    ) {
+        wait(for: id) { [self] result in
+            if let error = result.error { return ended(IterationStep(position, .failure(error))) }
+            let isAdded = pager?.lastPage == id
+            if isAdded, !insertedRows.isEmpty || !appendState.isLoading {
+                let rows = Array(items[insertedRows])
+                return ended(IterationStep(.page(id), .success(rows.isEmpty && !hasMore ? nil : rows)))
+            }
+            // An edit has outdated the page, or a row that appeared has requested it, and it is empty.
+            let position = isAdded ? .page(id) : position
+            let next = beginPage(position, isFollowUp: true)
+            guard case .load(let followUp) = next else { return ended(IterationStep(next, position)) }
+            current.replace(by: followUp, in: proxy)
+            receivePage(of: followUp, position, current, ended)
+        }
+    }
+}
+
+/// Where an iteration is in its list.
+private enum IterationPosition {
+    /// Before the first page.
+    case beginning
+    /// After the page of this load.
+    case page(RequestID)
+    /// After the pages that are loaded, whichever they are.
+    case interrupted
+}
+
+/// A step of an iteration.
+private struct IterationStep<Item: Sendable>: Sendable {
+    /// Where the iteration is after the step.
+    let position: IterationPosition
+    /// The items of a page; `nil` at the end of the list.
+    let page: Result<[Item]?, APIError>
+
+    init(_ position: IterationPosition, _ page: Result<[Item]?, APIError>) {
+        self.position = position
+        self.page = page
+    }
+
+    /// Creates the step of a page for which there is no load.
+    init(_ page: BegunPage, _ position: IterationPosition) {
+        guard case .interrupted = page else {
+            self.init(position, .success(nil))
+            return
+        }
+        let error = APIError(.cancelled, reason: "another load of this list has interrupted the iteration")
+        self.init(.interrupted, .failure(error))
+    }
+}
+
+/// What loads the next page of an iteration.
+private enum BegunPage {
+    /// This load.
+    case load(RequestID)
+    /// Nothing: the list has ended.
+    case end
+    /// Nothing: another load has changed the pages that the iteration has returned.
+    case interrupted
+}
+
+/// The load for which an iteration waits, which may be replaced by another while the task is cancelled.
+private final class CancellableLoad: Sendable {
+    private let state: Mutex<(id: RequestID, isCancelled: Bool)>
+
+    init(_ id: RequestID) {
+        state = Mutex((id, false))
+    }
+
+    func replace(by id: RequestID, in proxy: APIProxy) {
+        let isCancelled = state.withLock {
+            $0.id = id
+            return $0.isCancelled
+        }
+        if isCancelled { proxy.cancelRequest(id) }
+    }
+
+    func cancel(in proxy: APIProxy) {
+        let id = state.withLock {
+            $0.isCancelled = true
+            return $0.id
+        }
+        proxy.cancelRequest(id)
     }
 }

@@ -10,7 +10,8 @@ struct PagedList<Item> {
     /// The part to load next, because of the pages received so far.
     private(set) var followUp: ListPart?
     private(set) var pending: PendingPage?
-    private(set) var newestPage: RequestID?
+    /// The load that has added the last page; `nil` after a refresh of all pages.
+    private(set) var lastPage: RequestID?
     // The repeats of the part that follows up.
     private var repeatCount = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
@@ -91,7 +92,7 @@ struct PagedList<Item> {
         guard let received = pending, received.id == id else { return nil }
         pending = nil
         guard !received.isOutdated else { return requestAgain(received) }
-        newestPage = id
+        if [.first, .next, .prefetch].contains(received.part) { lastPage = id }
         let info = PageInfo(page, at: received.position, in: response)
         defer { info.json.discard() }
         // A page that is added has those of the list already.
@@ -114,7 +115,7 @@ struct PagedList<Item> {
         guard let ended = pending, ended.id == id else { return nil }
         pending = nil
         guard !ended.isOutdated else { return requestAgain(ended) }
-        newestPage = id
+        lastPage = id
         guard ended.part != .remaining else {
             if edits.keepsNext(applyingTo: &staged, rules) { staged.end() }
             return replaceByStaged()
@@ -193,6 +194,7 @@ extension PagedList {
 
     private mutating func replaceByStaged() -> ListChange {
         loaded = staged
+        lastPage = nil
         staged = LoadedPages()
         resetStates()
         return .reload
@@ -213,6 +215,7 @@ extension PagedList {
         }
         let count = loaded.insertedRows.count
         let dropped = loaded.dropLastPages(rules)
+        if !dropped.isEmpty { lastPage = nil }
         prependState = loaded.previous == nil ? .end : .idle
         if appendState.isEnd, loaded.next != nil { appendState = .idle }
         let removed = dropped.lowerBound - count..<dropped.upperBound - count

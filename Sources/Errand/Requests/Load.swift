@@ -97,6 +97,8 @@ import Foundation
         var response = (try? result.get().response) ?? result.error?.response
         var outcome = manager?.outcome(of: result, id, messages: messages) ?? result.map { $0.value as any Sendable }
         outcome = outcome.mapError { $0.of(method, path: path) }
+        // The validator or reformData may have edited the list.
+        if manager?.pager?.sendsAgain(id, after: outcome.error) == true { return }
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard let load = proxy.context.loads.claim(id) else { return }

@@ -6,8 +6,8 @@
     /// Whether there are loaded pages.
     var hasPages: Bool { get }
 
-    /// The load of the page that the list has accepted last.
-    var newestPage: RequestID? { get }
+    /// The load that has added the last page of the list; `nil` when that is unknown.
+    var lastPage: RequestID? { get }
 
     /// The part to load next, because of the pages received so far; `nil` for none.
     var followUp: ListPart? { get }

@@ -289,8 +289,9 @@ struct ListEditTests {
             return (try? list.insert(server.insert(at: 0), at: 0)) != nil
         }
         list.validator = validator
-        #expect(try await Set(list.allItems().map(\.id)).count == 10)
+        #expect(try await list.allItems() == server.entries.filter { $0.id != 11 })
         #expect(list.items == server.entries)
+        #expect(screen.events.isEmpty)
         withExtendedLifetime(validator) {}
     }
 
@@ -344,22 +345,32 @@ struct ListEditTests {
         #expect(list.items == server.entries)
     }
 
-    @Test func `An edit inside the validator makes the page load again`() async throws {
+    @Test(arguments: [true, false])
+    func `An edit inside the validator requests the page again, inside willEnd loads it again`(_ isInside: Bool) async {
         use(.offset)
         list.identifies = false
         await load(1)
-        let validator = ValidatorSpy()
+        let (validator, interceptor) = (ValidatorSpy(), InterceptorSpy())
         var isFirst = true
-        validator.acceptsContent = { [list, server] _ in
-            guard isFirst else { return true }
+        let edit = { [list, server] in
+            guard isFirst else { return }
             isFirst = false
             server.entries.removeFirst()
-            return (try? list.remove(at: 0)) != nil
+            _ = try? list.remove(at: 0)
         }
-        list.validator = validator
+        validator.acceptsContent = { _ in
+            if isInside { edit() }
+            return true
+        }
+        interceptor.onCall = { _, call in
+            if case .willEnd = call, !isInside { edit() }
+        }
+        (list.validator, list.interceptor) = (validator, interceptor)
         list.loadNextPage()
-        #expect(await screen.endings(2) == [.success, .success])
-        list.validator = nil
+        #expect(await screen.endings(isInside ? 1 : 2).allSatisfy { $0 == .success })
+        await list.settle()
+        #expect(server.queries == ["limit=3&offset=0", "limit=3&offset=3", "limit=3&offset=2"])
+        (list.validator, list.interceptor) = (nil, nil)
         await loadRest()
         #expect(list.items == server.entries)
     }

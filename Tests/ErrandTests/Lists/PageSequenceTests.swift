@@ -1,4 +1,5 @@
 import ErrandTesting
+import Foundation
 import Testing
 
 @testable import Errand
@@ -64,6 +65,91 @@ struct PageSequenceTests {
         #expect(error?.reason?.contains("another load") == true)
         await list.waitUntilIdle()
         #expect(try await pages.next() == Array(10..<20))
+    }
+
+    @Test func `A page that another load has added interrupts the iteration once`() async throws {
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        let error = await #expect(throws: APIError.self) { try await pages.next() }
+        #expect(error?.type == .cancelled)
+        #expect(try await pages.next() == Array(20..<30))
+    }
+
+    @Test func `A previous page does not interrupt the iteration`() async throws {
+        let list = PageWindowTests.Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
+        list.customStrategy = .offset(limit: 10, startOffset: 10)
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(10..<20))
+        list.loadPreviousPage()
+        #expect(await screen.ending() == .success)
+        #expect(try await pages.next() == Array(20..<30))
+        #expect(list.items == Array(0..<30))
+    }
+
+    @Test func `The iteration waits for the page after one without new items that a row has requested`() async throws {
+        let list = PageWindowTests.Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        for number in (-10..<0).reversed() { server.insertAtStart(number) }
+        list.itemAppeared(at: 9)
+        #expect(try await pages.next() == Array(10..<20))
+        #expect(server.queries.count == 3)
+    }
+
+    @Test func `A load that follows up may end before the iteration continues`() async throws {
+        let list = PageWindowTests.Numbers(proxy: APIProxy(fake: server.transport))
+        list.identifies = false
+        let interceptor = InterceptorSpy()
+        list.interceptor = interceptor
+        var (endings, followUps) = (0, 0)
+        interceptor.onCall = { [server] _, call in
+            switch call {
+            case .willEnd:
+                endings += 1
+                guard endings == 2 else { return }
+                // The page that is received begins elsewhere now, and is requested again.
+                _ = try? list.insert(-1, at: 0)
+                server.insertAtStart(-1)
+            case .didEnd where endings == 2:
+                followUps = list.loads.count
+                // The main actor is busy until the next load has been answered.
+                while list.proxy.context.delivery.count == 0 { usleep(100) }
+            default: break
+            }
+        }
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        #expect(try await pages.next() == Array(10..<20))
+        #expect(followUps == 1)
+        #expect(server.queries == ["limit=10&offset=0", "limit=10&offset=10", "limit=10&offset=11"])
+        #expect(try await pages.next() == Array(20..<30))
+    }
+
+    @Test func `Cancelling the task cancels a load that follows up`() async throws {
+        let latch = Latch()
+        let (sent, news) = AsyncStream.makeStream(of: Void.self)
+        let transport = ScriptedTransport { [server] request async throws(TransportError) in
+            if server.queries.count == 2 {
+                news.yield()
+                try await latch.wait()
+            }
+            return server.answer(request)
+        }
+        let list = PageWindowTests.Numbers(proxy: APIProxy(fake: transport))
+        list.identifies = false
+        let interceptor = InterceptorSpy()
+        list.interceptor = interceptor
+        interceptor.onCall = { [server] _, call in
+            guard server.queries.count == 2, case .willEnd("success") = call else { return }
+            _ = try? list.insert(-1, at: 0)
+        }
+        let task = Task { try await list.allItems() }
+        for await _ in sent { break }
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(list.proxy.activeRequests.isEmpty && !list.isLoading)
     }
 
     @Test func `A delegate that joins the load of an iteration is notified`() async throws {

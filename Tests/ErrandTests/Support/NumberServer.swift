@@ -28,7 +28,7 @@ final class NumberServer: Sendable {
     /// Inserts an item at the start, so that all others move by one.
     func insertAtStart(_ number: Int = 0) { state.withLock { $0.numbers.insert(number, at: 0) } }
 
-    private func answer(_ request: HTTPRequest) -> HTTPResponse {
+    func answer(_ request: HTTPRequest) -> HTTPResponse {
         state.withLock { state in
             state.queries.append(request.url.query ?? "")
             if let failing = state.failing, failing.isEmpty || request.url.query?.contains(failing) == true {
