@@ -1,18 +1,38 @@
 public import Foundation
 
 /// A file as a request's ``APIManager/Response``.
-public struct DownloadedFile: Sendable, Hashable {
+public struct DownloadedFile: Sendable {
+    private let location: FileLocation
+
     /// The complete file that ``BaseAPIRequest/destination`` names; by default a new file in the temporary folder, which the
     /// app moves or removes.
     ///
     /// Until the load has ended it is a temporary file in the same folder, which a validator and
-    /// ``APIManager/reformData(_:)`` can read.
-    public let url: URL
+    /// ``APIManager/reformData(_:)`` can read. A success moves the file, and this names it where it is then, also in a value that
+    /// ``ResponseSerializer/map(_:)`` has made of it.
+    public var url: URL { location.url }
 
     /// Creates an answer, for example in a test.
     public init(url: URL) {
-        self.url = url
+        self.init(FileLocation(url))
     }
+
+    fileprivate init(_ location: FileLocation) {
+        self.location = location
+    }
+}
+
+extension DownloadedFile: Hashable {
+    /// Whether both name the same URL.
+    public static func == (lhs: DownloadedFile, rhs: DownloadedFile) -> Bool { lhs.url == rhs.url }
+
+    /// Hashes the URL.
+    public func hash(into hasher: inout Hasher) { hasher.combine(url) }
+}
+
+extension DownloadedFile: CustomReflectable {
+    /// The URL alone.
+    public var customMirror: Mirror { Mirror(self, children: ["url": url]) }
 }
 
 extension ResponseSerializer<DownloadedFile> {
@@ -28,11 +48,11 @@ extension ResponseSerializer<DownloadedFile> {
         Self(from: .file, decoding: .none) { response, service in
             try service.checkEnvelope(of: &response)
             // A 204 has no content, and its empty file is to replace no older one.
-            guard let url = response.file, response.status != 204 else {
+            guard let location = response.fileLocation, response.status != 204 else {
                 let reason = "the answer with status \(response.status) is not in a file"
                 throw APIError(.decoding, messages: service.errorMessages, reason: reason)
             }
-            return DownloadedFile(url: url)
+            return DownloadedFile(location)
         }
     }
 }

@@ -55,7 +55,7 @@ final class Exchange: Sendable {
         var request = request
         request.destination = .file(file.url)
         let response = try await answer(to: request, progress)
-        guard response.file != file.url else { return response }
+        guard response.file != file.url else { return response.having(file: file.location) }
         // The answer is in memory: its status is not 2xx.
         if statuses.contains(response.status), response.status != 304 { return try store(response, in: file) }
         if let id { context.loads.discardFile(of: id) }
@@ -65,7 +65,7 @@ final class Exchange: Sendable {
     private func store(_ response: APIResponse, in file: StagedFile) throws(APIError) -> APIResponse {
         do throws(TransportError) {
             try file.write(response.body)
-            return response.having(file: file.url)
+            return response.having(file: file.location)
         } catch {
             throw APIError(error, messages: messages)
         }
@@ -105,6 +105,6 @@ final class Exchange: Sendable {
 extension APIResponse {
     /// This 304 with the existing file, which is what it describes (RFC 9110 section 15.4.5), if there is one.
     fileprivate func unmodified(_ file: URL) -> APIResponse {
-        FileManager.default.fileExists(atPath: file.path) ? having(file: file) : self
+        FileManager.default.fileExists(atPath: file.path) ? having(file: FileLocation(file)) : self
     }
 }

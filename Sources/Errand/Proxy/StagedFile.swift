@@ -14,6 +14,8 @@ final class StagedFile: Sendable {
     let target: URL
     /// Where the transport writes it; it has the target's name, so that errors name the target.
     let url: URL
+    /// Where it is now, for the values that name it.
+    let location: FileLocation
     private let folder: String
     // Held while the folder is made or removed, so that it is never made once it was removed.
     private let state = Mutex(State.new)
@@ -31,6 +33,7 @@ final class StagedFile: Sendable {
         self.target = target
         self.folder = folder.path
         url = folder.appendingPathComponent(name, isDirectory: false)
+        location = FileLocation(url)
     }
 
     /// Makes the folder, unless it was removed already.
@@ -78,6 +81,7 @@ final class StagedFile: Sendable {
             }
         }
         if let error { throw TransportError(cannotWrite: target, error) }
+        location.move(to: target)
     }
 
     /// Removes the folder and all that is in it.
@@ -116,20 +120,10 @@ extension StagedFile {
         do throws(APIError) {
             let value = try ending.get()
             do throws(TransportError) { try commit() } catch { throw APIError(error, messages: messages) }
-            return .success(moved(value))
+            return .success(value)
         } catch {
             remove()
             return .failure(error.withoutFile)
-        }
-    }
-
-    /// A value that names the staged file, changed to name its target.
-    func moved<Value>(_ value: Value) -> Value {
-        switch value {
-        case let file as DownloadedFile where file.url == url: DownloadedFile(url: target) as? Value ?? value
-        case let response as APIResponse where response.file == url:
-            response.having(file: target) as? Value ?? value
-        default: value
         }
     }
 }

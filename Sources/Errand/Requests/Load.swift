@@ -104,7 +104,7 @@ import Foundation
         guard let load = proxy.context.loads.claim(id) else { return }
         if let file = load.file {
             outcome = file.end(with: outcome, messages: messages).mapError { $0.of(method, path: path) }
-            response = outcome.error == nil ? response.map(file.moved) : response?.withoutFile
+            if outcome.error != nil { response = response?.withoutFile }
         }
         trace?.end(outcome.ending, response: response)
         publish(outcome.ending)

@@ -7,7 +7,7 @@ public struct APIResponse: Sendable {
         var status: Int
         var headers: HTTPHeaders
         var body: Data
-        let file: URL?
+        var file: FileLocation?
         let redirects: [URL]
         let duration: Duration
         var timings: ExchangeTimings?
@@ -37,7 +37,9 @@ public struct APIResponse: Sendable {
     /// The file with the body, if the answer is stored in one; see ``BaseAPIRequest/destination``.
     ///
     /// A temporary file in the same folder until the load succeeds, which then replaces the named one.
-    public var file: URL? { contents.file }
+    public var file: URL? { contents.file?.url }
+    /// The location of ``file``, for a value that names it.
+    var fileLocation: FileLocation? { contents.file }
     /// The URLs that redirected, in their order.
     public var redirects: [URL] { contents.redirects }
     /// The time from sending to the last byte of the answer, redirects included.
@@ -66,7 +68,7 @@ public struct APIResponse: Sendable {
             status: response.status,
             headers: response.headers,
             body: response.body,
-            file: response.file,
+            file: response.file.map(FileLocation.init),
             redirects: redirects,
             duration: duration,
             timings: response.timings
@@ -93,11 +95,10 @@ public struct APIResponse: Sendable {
     }
 
     /// This answer with its body elsewhere.
-    func having(body: Data = Data(), file: URL? = nil) -> APIResponse {
-        var answer = HTTPResponse(status: status, headers: headers, body: body, file: file)
-        answer.timings = timings
-        let response = APIResponse(answer, url: url, redirects: redirects, duration: duration)
-        return response.having(contents.statement)
+    func having(body: Data = Data(), file: FileLocation? = nil) -> APIResponse {
+        var response = self
+        (response.contents.body, response.contents.file) = (body, file)
+        return response
     }
 
     /// The body decoded as UTF-8, with U+FFFD for invalid bytes.

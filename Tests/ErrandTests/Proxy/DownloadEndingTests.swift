@@ -157,6 +157,23 @@ struct DownloadEndingTests {
         #expect(request.rawResponse?.file == folder.file)
     }
 
+    @Test func `Values of the app that contain the file name the target`() async throws {
+        struct Asset: Sendable {
+            let file: DownloadedFile
+            let type: String?
+        }
+        let answer = HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: Data("new".utf8))
+        let proxy = APIProxy(fake: ScriptedTransport { _ in answer })
+        let type = ResponseSerializer { response, _ in response.headers["Content-Type"] }
+        let assets = ResponseSerializer.file.combined(with: type).map { Asset(file: $0, type: $1) }
+        let request = APIRequest("/a", responseSerializer: assets, destination: .file(folder.file), proxy: proxy)
+        let asset = try await request.value()
+        #expect(asset.file.url == folder.file && asset.type == "text/plain")
+        #expect(request.response?.file == DownloadedFile(url: folder.file))
+        #expect(Set([asset.file, DownloadedFile(url: folder.file)]).count == 1)
+        #expect("\(Mirror(reflecting: asset.file).children.map(\.label))" == #"[Optional("url")]"#)
+    }
+
     @Test func `A plain call names the target, and an answer that is not 2xx does not change it`() async throws {
         let proxy = APIProxy(fake: ScriptedTransport { .text("new", status: $0.url.path == "/" ? 200 : 404) })
         var request = HTTPRequest(.get, URL("http://shop.test/missing"))

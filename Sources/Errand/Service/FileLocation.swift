@@ -1,0 +1,21 @@
+import Foundation
+import Synchronization
+
+/// Where the file of an answer is, the same for all values that name it, also inside values of the app.
+///
+/// It is beside its target until the load succeeds, which moves it.
+final class FileLocation: Sendable {
+    private let current: Mutex<URL>
+
+    init(_ url: URL) {
+        current = Mutex(url)
+    }
+
+    /// The URL of the file now.
+    var url: URL { current.withLock(\.self) }
+
+    /// Records that the file has been moved.
+    func move(to url: URL) {
+        current.withLock { $0 = url }
+    }
+}
