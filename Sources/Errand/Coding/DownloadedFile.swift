@@ -17,17 +17,19 @@ public struct DownloadedFile: Sendable {
         self.init(FileLocation(url))
     }
 
-    fileprivate init(_ location: FileLocation) {
+    init(_ location: FileLocation) {
         self.location = location
     }
 }
 
 extension DownloadedFile: Hashable {
-    /// Whether both name the same URL.
-    public static func == (lhs: DownloadedFile, rhs: DownloadedFile) -> Bool { lhs.url == rhs.url }
+    /// Whether both name the same file, where it is when the load has succeeded.
+    public static func == (lhs: DownloadedFile, rhs: DownloadedFile) -> Bool {
+        lhs.location.target == rhs.location.target
+    }
 
-    /// Hashes the URL.
-    public func hash(into hasher: inout Hasher) { hasher.combine(url) }
+    /// Hashes where the file is when the load has succeeded.
+    public func hash(into hasher: inout Hasher) { hasher.combine(location.target) }
 }
 
 extension DownloadedFile: CustomReflectable {
@@ -47,8 +49,7 @@ extension ResponseSerializer<DownloadedFile> {
     public static var file: Self {
         Self(from: .file, decoding: .none) { response, service in
             try service.checkEnvelope(of: &response)
-            // A 204 has no content, and its empty file is to replace no older one.
-            guard let location = response.fileLocation, response.status != 204 else {
+            guard let location = response.fileLocation else {
                 let reason = "the answer with status \(response.status) is not in a file"
                 throw APIError(.decoding, messages: service.errorMessages, reason: reason)
             }

@@ -55,11 +55,13 @@ final class Exchange: Sendable {
         var request = request
         request.destination = .file(file.url)
         let response = try await answer(to: request, progress)
-        guard response.file != file.url else { return response.having(file: file.location) }
-        // The answer is in memory: its status is not 2xx.
-        if statuses.contains(response.status), response.status != 304 { return try store(response, in: file) }
+        let (isStored, isAccepted) = (response.file == file.url, statuses.contains(response.status))
+        // A 204 has no content, and its empty file is to replace no older one.
+        if isStored, response.status != 204 { return response.having(file: file.location) }
+        if !isStored, isAccepted, response.status != 304 { return try store(response, in: file) }
         if let id { context.loads.discardFile(of: id) }
-        return statuses.contains(response.status) ? response.unmodified(target) : response
+        if isStored { return response.having() }
+        return isAccepted ? response.unmodified(target) : response
     }
 
     private func store(_ response: APIResponse, in file: StagedFile) throws(APIError) -> APIResponse {

@@ -33,7 +33,7 @@ final class StagedFile: Sendable {
         self.target = target
         self.folder = folder.path
         url = folder.appendingPathComponent(name, isDirectory: false)
-        location = FileLocation(url)
+        location = FileLocation(url, target: target)
     }
 
     /// Makes the folder, unless it was removed already.
@@ -81,7 +81,7 @@ final class StagedFile: Sendable {
             }
         }
         if let error { throw TransportError(cannotWrite: target, error) }
-        location.move(to: target)
+        location.didMove()
     }
 
     /// Removes the folder and all that is in it.
@@ -119,8 +119,10 @@ extension StagedFile {
     func end<Value>(with ending: Result<Value, APIError>, messages: ErrorMessages?) -> Result<Value, APIError> {
         do throws(APIError) {
             let value = try ending.get()
+            let isFile = (value as? DownloadedFile)?.url == url
             do throws(TransportError) { try commit() } catch { throw APIError(error, messages: messages) }
-            return .success(value)
+            // An app's serializer has made it of the temporary URL.
+            return .success(isFile ? DownloadedFile(location) as? Value ?? value : value)
         } catch {
             remove()
             return .failure(error.withoutFile)

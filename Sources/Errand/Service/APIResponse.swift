@@ -68,7 +68,7 @@ public struct APIResponse: Sendable {
             status: response.status,
             headers: response.headers,
             body: response.body,
-            file: response.file.map(FileLocation.init),
+            file: response.file.map { FileLocation($0) },
             redirects: redirects,
             duration: duration,
             timings: response.timings
@@ -98,6 +98,14 @@ public struct APIResponse: Sendable {
     func having(body: Data = Data(), file: FileLocation? = nil) -> APIResponse {
         var response = self
         (response.contents.body, response.contents.file) = (body, file)
+        return response
+    }
+
+    /// This answer with the location of the same file in `other`, from which an adapter has made it.
+    func having(fileOf other: APIResponse) -> APIResponse {
+        guard let file, file == other.file, fileLocation !== other.fileLocation else { return self }
+        var response = self
+        response.contents.file = other.fileLocation
         return response
     }
 

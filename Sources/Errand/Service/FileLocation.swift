@@ -5,17 +5,20 @@ import Synchronization
 ///
 /// It is beside its target until the load succeeds, which moves it.
 final class FileLocation: Sendable {
+    /// The URL of the file when its load has succeeded.
+    let target: URL
     private let current: Mutex<URL>
 
-    init(_ url: URL) {
+    init(_ url: URL, target: URL? = nil) {
+        self.target = target ?? url
         current = Mutex(url)
     }
 
     /// The URL of the file now.
     var url: URL { current.withLock(\.self) }
 
-    /// Records that the file has been moved.
-    func move(to url: URL) {
-        current.withLock { $0 = url }
+    /// Records that the file has been moved to its target.
+    func didMove() {
+        current.withLock { $0 = target }
     }
 }

@@ -239,8 +239,40 @@ struct DownloadEndingTests {
         #expect(error?.type == .decoding)
         #expect(try String(contentsOf: folder.file, encoding: .utf8) == "old")
         #expect(try folder.names == ["cookies.txt"])
+        // Nor does it for a request that needs no file, or for a plain call.
+        let proxy = APIProxy(fake: ScriptedTransport { _ in .status(204) })
+        let nothing = APIRequest("/a", responseSerializer: .nothing, destination: .file(folder.file), proxy: proxy)
+        try await nothing.value()
+        var plain = HTTPRequest(.get, URL("http://shop.test/"))
+        plain.destination = .file(folder.file)
+        #expect(try await proxy.send(plain).file == nil)
+        #expect(nothing.rawResponse?.status == 204 && nothing.rawResponse?.file == nil)
+        #expect(folder.contents == ["cookies.txt": "old"])
         _ = try await request(ScriptedTransport { _ in .status(200) }).value()
         #expect(try Data(contentsOf: folder.file).isEmpty)
+    }
+
+    @Test func `An answer or a file that the app makes of the temporary URL names the target`() async throws {
+        let adapter = ClosureAdapter.adapting { (response: inout APIResponse, _) in
+            let raw = HTTPResponse(status: 200, headers: response.headers, body: Data(), file: response.file)
+            response = APIResponse(raw, url: response.url)
+        }
+        let request = request(ScriptedTransport { _ in .text("new") }) { $0.responseAdapters = [adapter] }
+        #expect(try await request.value().url == folder.file)
+        #expect(request.rawResponse?.file == folder.file)
+        let made = ResponseSerializer { response, _ in try DownloadedFile(url: #require(response.file)) }
+        let proxy = APIProxy(fake: ScriptedTransport { _ in .text("newer") })
+        let other = APIRequest("/a", responseSerializer: made, destination: .file(folder.file), proxy: proxy)
+        #expect(try await other.value().url == folder.file)
+        #expect(folder.contents == ["cookies.txt": "newer"])
+    }
+
+    @Test func `A temporary file that is kept in a set is found there after it has been moved`() async throws {
+        let request = request(ScriptedTransport { _ in .text("new") })
+        let keeper = FileKeeper()
+        request.validator = keeper
+        let file = try await request.value()
+        #expect(keeper.files.contains(file) && keeper.files.contains(DownloadedFile(url: folder.file)))
     }
 
     @Test func `A target that is a folder is kept, and the load fails`() async throws {
@@ -289,6 +321,16 @@ struct DownloadEndingTests {
         }
         #expect(early?.type == .storage)
         #expect(early?.reason?.hasPrefix("file ") == true)
+    }
+}
+
+/// A validator that keeps the files.
+@MainActor private final class FileKeeper: APIManagerValidator {
+    private(set) var files: Set<DownloadedFile> = []
+
+    func request(_ request: BaseAPIRequest, accepts content: any Sendable, in response: APIResponse) -> Bool {
+        if let file = content as? DownloadedFile { files.insert(file) }
+        return true
     }
 }
 

@@ -41,7 +41,7 @@ extension APIService {
             let reason = "a response adapter has set the body of an answer that is stored in a file"
             throw APIError(.decoding, messages: errorMessages, reason: reason, response: response)
         }
-        return adapted
+        return adapted.having(fileOf: response)
     }
 
     /// Returns the data of an answer as its adapters leave it.
