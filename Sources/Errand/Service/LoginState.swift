@@ -59,6 +59,7 @@ struct LoginState {
     /// - Returns: The former outcome.
     mutating func didSignIn() -> LoginSession.Outcome {
         hasSessionExpired = false
+        forgetUnreachedStarts()
         return exchange(&outcome, with: .success(()))
     }
 
@@ -130,10 +131,14 @@ struct LoginState {
         generation += 1
         if case .success = outcome {
             hasSessionExpired = false
-            // The starts before it did not reach the server.
-            if hasNoVerdict { recentStarts = [] }
+            forgetUnreachedStarts()
         }
         return exchange(&self.outcome, with: outcome)
+    }
+
+    /// Counts the recent starts no longer if they did not reach the server.
+    private mutating func forgetUnreachedStarts() {
+        if hasNoVerdict { recentStarts = [] }
     }
 }
 

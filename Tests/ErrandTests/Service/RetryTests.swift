@@ -119,7 +119,7 @@ struct RetryTests {
 
     @Test func `A retry button sends the key again only where the server may have executed the load`() async {
         let answers = Answers([
-            .status(500), .status(409), .json(#"{"errcode":5001,"msg":"declined"}"#), .status(400),
+            .status(500), .status(409), .json(#"{"errcode":5001,"msg":"declined"}"#), .status(400), .status(401),
             .json(goodsJSON([])),
         ])
         let transport = ScriptedTransport { _ in answers.next() }
@@ -127,7 +127,7 @@ struct RetryTests {
         request.customIdempotencyKey = { UUID().uuidString }
         request.loadData()
         _ = await screen.ending()
-        for _ in 0..<5 {
+        for _ in 0..<6 {
             request.loadAgain()
             _ = await screen.ending()
         }
@@ -135,7 +135,7 @@ struct RetryTests {
         #expect(await screen.ending() == .success)
         let keys = transport.requests.map { $0.headers["Idempotency-Key"] }
         #expect(keys[0] == keys[1] && keys[1] == keys[2], "500 and 409 leave open what has happened")
-        #expect(Set(keys[2...]).count == 5, "a refusal, a success, and a new load")
+        #expect(Set(keys[2...]).count == 6, "a refusal, an expired login, a success, and a new load")
     }
 
     @Test func `A retry button sends the key again when a later try could not be made`() async {

@@ -204,4 +204,26 @@ struct SessionTests: SessionScene {
         #expect(await screen.ending() == .failure(.loginExpired))
         #expect(account.expiries == 1)
     }
+
+    @Test func `Logins that have not reached the server do not count after the user has signed in`() async {
+        let isReachable = Counter()
+        let proxy = proxy {
+            guard isReachable.count > 0 else { throw TransportError(.noNetwork, "no route") }
+            return .json(goodsJSON([]))
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.noNetwork))
+        for _ in 1..<5 {
+            request.loadData()
+            #expect(await screen.ending() == .failure(.noNetwork))
+        }
+        _ = isReachable.next()
+        let signIn = GoodsRequest(delegate: screen, proxy: proxy)
+        (signIn.path, signIn.customLogin) = ("/login", true)
+        signIn.loadData()
+        #expect(await screen.ending() == .success)
+        request.loadData()
+        #expect(await screen.ending() == .failure(.loginExpired))
+        #expect(account.logins == 6)
+    }
 }
