@@ -11,7 +11,9 @@
 
     /// The last answer of a load has been received, before it is validated; also one with an error status.
     ///
-    /// Called at most once for each load, when it is about to end. Does nothing by default.
+    /// Called when the load is about to end, so once for most loads; again for the next answer of a ``PageAPIRequest`` whose
+    /// page is requested again in the same load, because a validator or ``APIManager/reformData(_:)`` has edited the list. Does
+    /// nothing by default.
     func request(_ request: BaseAPIRequest, didReceive response: APIResponse)
 
     /// A load is about to end, and can still be cancelled.

@@ -98,7 +98,8 @@ extension PageAPIRequest: Pager {
 
     func removeAllPages() {
         list = PagedList()
-        changes.append(.reload)
+        // The rows of changes that the observer has not received are gone.
+        changes = [.reload]
         observation.recordChange()
         notifyObserver()
     }
@@ -155,10 +156,10 @@ extension PageAPIRequest: Pager {
         case .failure(let error):
             change = list.fail(id, with: error)
         }
+        // Before a reader of the list, which may remove all pages.
+        if let change { changes.append(change) }
         observation.recordChange()
-        guard let change else { return nil }
-        changes.append(change)
-        return { self.notifyObserver() }
+        return change == nil ? nil : { self.notifyObserver() }
     }
 
     private func accept(_ content: any Sendable, in response: APIResponse?, of id: RequestID) -> ListChange? {

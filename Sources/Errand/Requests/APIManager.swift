@@ -21,7 +21,9 @@
 
     /// A chance to change a decoded answer; returns it as it is by default.
     ///
-    /// Called once for each accepted answer, on the main actor, before the answer is stored and delivered.
+    /// Called once for each accepted answer, on the main actor, before the answer is stored and delivered. If it edits a
+    /// ``PageAPIRequest`` so that the page is out of date, the page is requested again in the same load, and this is called for
+    /// that answer as well.
     func reformData(_ response: Response) -> Response
 }
 

@@ -140,15 +140,17 @@ import Foundation
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
         let notifyObserver = manager.record(id, outcome, response)
-        if let part = manager.pager?.followUp { _ = manager.begin(loading: part, params: nil) }
+        let receiver = manager.takeReceiver(of: id)
+        if let part = manager.pager?.followUp {
+            _ = manager.begin(loading: part, params: nil, receiver: receiver.ofFollowUp)
+        }
         indicator?.hideLoading()
         notifyObserver?()
-        notify(manager, of: outcome)
+        notify(manager, receiver, of: outcome)
     }
 
-    private func notify(_ manager: Manager, of outcome: Result<any Sendable, APIError>) {
+    private func notify(_ manager: Manager, _ receiver: EndingReceiver, of outcome: Result<any Sendable, APIError>) {
         let (waiters, ending) = (manager.takeWaiters(of: id), outcome.ending)
-        let receiver = manager.takeReceiver(of: id)
         if presentsErrors, case .failure(let error) = ending { manager.present(error, to: receiver) }
         if case .delegate = receiver { manager.notifyDelegate(ending) }
         for waiter in waiters { waiter.ended(outcome) }

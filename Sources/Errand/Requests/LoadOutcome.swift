@@ -5,9 +5,13 @@ extension APIManager {
         _ id: RequestID,
         messages: ErrorMessages?
     ) -> Result<any Sendable, APIError> {
-        let outcome = validate(result, messages: messages).map { $0 as any Sendable }
-        guard let error = outcome.error else { return pager?.refusal(of: id).map { .failure($0) } ?? outcome }
-        return pager?.endsList(with: error, of: id) == true ? .success(EndOfList(error: error)) : outcome
+        var outcome = validate(result, messages: messages).map { $0 as any Sendable }
+        guard let pager else { return outcome }
+        if let error = outcome.error {
+            guard pager.endsList(with: error, of: id) else { return outcome }
+            outcome = .success(EndOfList(error: error))
+        }
+        return pager.refusal(of: id).map { .failure($0.worded(by: messages)) } ?? outcome
     }
 
     /// Passes an answer to the interceptor, the validator and ``APIManager/reformData(_:)``.
@@ -121,6 +125,14 @@ enum EndingReceiver {
     case caller
     /// An async call of a group, which presents one error of its requests.
     case group(APIGroup)
+
+    /// The receiver of a load that follows up: an async call receives one ending.
+    var ofFollowUp: EndingReceiver {
+        switch self {
+        case .delegate, .closure: self
+        case .caller, .group: .caller
+        }
+    }
 }
 
 extension BaseAPIRequest {

@@ -281,6 +281,57 @@ struct ListEditTests {
         withExtendedLifetime(validator) {}
     }
 
+    @Test func `An edit at the ending of each page does not load it for ever`() async {
+        use(.offset)
+        list.identifies = false
+        await load(1)
+        let interceptor = InterceptorSpy()
+        interceptor.onCall = { [server, list] _, call in
+            guard case .willEnd = call, server.queries.count < 40 else { return }
+            _ = try? list.insert(server.insert(at: 0), at: 0)
+        }
+        list.interceptor = interceptor
+        list.loadNextPage()
+        await list.settle()
+        #expect(server.queries.count == 12)
+        #expect(list.appendState.error?.type == .invalidAnswer)
+        withExtendedLifetime(interceptor) {}
+    }
+
+    @Test func `An edit before each answer that the page does not exist does not load it for ever`() async throws {
+        (server.isStrict, list.identifies) = (true, false)
+        server.reset(6)
+        await load(2)
+        server.onAnswer = { [server, list] in
+            guard server.queries.count < 40 else { return }
+            try list.insert(Entry(id: 100 + server.queries.count, order: 0), at: 0)
+        }
+        list.loadNextPage()
+        #expect(await screen.ending() == .failure(.invalidAnswer))
+        #expect(server.queries.count == 13, "two pages, the third one, and its repeats")
+        #expect(list.appendState.error?.type == .invalidAnswer)
+    }
+
+    @Test func `A reader that removes all pages when they change leaves no rows for the observer`() async throws {
+        await load(1)
+        let (interceptor, changes) = (InterceptorSpy(), Counter())
+        interceptor.onCall = { [list] _, call in
+            guard case .willEnd = call else { return }
+            withObservationTracking {
+                _ = list.items
+            } onChange: {
+                // The change of the reset is observed as well.
+                guard changes.next() == 1 else { return }
+                MainActor.assumeIsolated { list.reset() }
+            }
+        }
+        list.interceptor = interceptor
+        list.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(list.items.isEmpty && table.rows.isEmpty)
+        withExtendedLifetime(interceptor) {}
+    }
+
     @Test func `All items are loaded once, although an edit in a validator outdates a page`() async throws {
         use(.offset)
         let validator = ValidatorSpy()
