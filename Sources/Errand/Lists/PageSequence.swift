@@ -30,7 +30,8 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
         /// Returns the next page's items; `nil` after the last page.
         ///
         /// - Throws: Why the page could not be loaded; `cancelled` if another load has changed the pages of the list since the
-        ///   page before, after which the next call returns the page after those that are loaded.
+        ///   page before, or is about to. The next call then waits for that load, and returns the page after those that are
+        ///   loaded; the first page if there are none.
         public mutating func next() async throws(APIError) -> [List.Item]? {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
             let step = await list.nextPage(position)
@@ -56,7 +57,12 @@ extension APIManager where Self: PagedManager {
     }
 
     fileprivate func nextPage(_ position: IterationPosition) async -> IterationStep<Item> {
-        let first = beginPage(position)
+        var first = beginPage(position)
+        while case .wait(let id) = first {
+            await waitForEnding(of: id)
+            guard !Task.isCancelled else { return IterationStep(position, .failure(APIError(.cancelled))) }
+            first = beginPage(position)
+        }
         guard case .load(let id) = first else { return IterationStep(first, position) }
         let current = CancellableLoad(id)
         return await withTaskCancellationHandler {
@@ -76,12 +82,25 @@ extension APIManager where Self: PagedManager {
             cancelAllRequests()
             return .load(begin(receiver: .caller))
         case .beginning: guard refreshState.isLoading else { return .interrupted }
-        case .page(let id) where id != pager?.lastPage: return .interrupted
-        case .page, .interrupted:
-            let mayContinue = pager?.hasPages == true && !refreshState.isLoading && !prependState.isLoading
-            guard mayContinue else { return .interrupted }
+        case .page(let id) where id != pager?.lastPage || refreshState.isLoading: return .interrupted
+        case .page, .interrupted: if let id = loadOfOtherPart { return .wait(id) }
         }
         return load(.next, receiver: .caller).map { .load($0) } ?? .end
+    }
+
+    /// The load of another part of the list than its next page; `nil` when none runs.
+    private var loadOfOtherPart: RequestID? {
+        guard pager?.hasPages == true, !appendState.isLoading, case .join(let id)? = pager?.decision(for: .next) else {
+            return nil
+        }
+        return id
+    }
+
+    /// Waits until a load has ended or the task is cancelled, which does not cancel the load.
+    private func waitForEnding(of id: RequestID) async {
+        let (ending, news) = AsyncStream.makeStream(of: Never.self)
+        wait(for: id) { _ in news.finish() }
+        for await _ in ending {}
     }
 
     /// Calls `ended` with the page of a load.
@@ -134,12 +153,16 @@ private struct IterationStep<Item: Sendable>: Sendable {
 
     /// Creates the step of a page for which there is no load.
     init(_ page: BegunPage, _ position: IterationPosition) {
-        guard case .interrupted = page else {
-            self.init(position, .success(nil))
+        guard case .end = page else {
+            self = .interrupted
             return
         }
+        self.init(position, .success(nil))
+    }
+
+    private static var interrupted: IterationStep {
         let error = APIError(.cancelled, reason: "another load of this list has interrupted the iteration")
-        self.init(.interrupted, .failure(error))
+        return IterationStep(.interrupted, .failure(error))
     }
 }
 
@@ -147,6 +170,8 @@ private struct IterationStep<Item: Sendable>: Sendable {
 private enum BegunPage {
     /// This load.
     case load(RequestID)
+    /// Nothing yet: this load of another part runs.
+    case wait(RequestID)
     /// Nothing: the list has ended.
     case end
     /// Nothing: another load has changed the pages that the iteration has returned.

@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
@@ -63,8 +64,31 @@ struct PageSequenceTests {
         _ = what == "reload" ? list.reload() : list.refreshAll()
         let error = await #expect(throws: APIError.self) { try await pages.next() }
         #expect(error?.reason?.contains("another load") == true)
-        await list.waitUntilIdle()
-        #expect(try await pages.next() == Array(10..<20))
+        #expect(try await pages.next() == Array(10..<20), "it waits for the other load")
+        #expect(server.queries.count == 3)
+    }
+
+    @Test func `Cancelling the task does not cancel the load of another caller for which it waits`() async throws {
+        let latch = Latch()
+        let transport = ScriptedTransport { [server] request async throws(TransportError) in
+            if server.queries.count == 1 { try await latch.wait() }
+            return server.answer(request)
+        }
+        let list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: transport))
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        list.reload()
+        await #expect(throws: APIError.self) { try await pages.next() }
+        let task = Task { [pages] in
+            var pages = pages
+            return try await pages.next()
+        }
+        await suspend(while: list.waiters.isEmpty)
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(list.isLoading)
+        latch.open()
+        #expect(await screen.ending() == .success)
     }
 
     @Test func `A page that another load has added interrupts the iteration once`() async throws {
@@ -99,7 +123,7 @@ struct PageSequenceTests {
     }
 
     @Test func `A load that follows up may end before the iteration continues`() async throws {
-        let list = PageWindowTests.Numbers(proxy: APIProxy(fake: server.transport))
+        let list = PageWindowTests.Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.identifies = false
         let interceptor = InterceptorSpy()
         list.interceptor = interceptor
@@ -125,6 +149,7 @@ struct PageSequenceTests {
         #expect(followUps == 1)
         #expect(server.queries == ["limit=10&offset=0", "limit=10&offset=10", "limit=10&offset=11"])
         #expect(try await pages.next() == Array(20..<30))
+        #expect(screen.events.isEmpty)
     }
 
     @Test func `Cancelling the task cancels a load that follows up`() async throws {
@@ -161,12 +186,14 @@ struct PageSequenceTests {
         #expect(server.queries.count == 2)
     }
 
-    @Test func `An iteration does not continue with a list that has been reset`() async throws {
+    @Test func `An iteration does not continue with a list that has been reset, but can begin again`() async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         list.reset()
         let error = await #expect(throws: APIError.self) { try await pages.next() }
         #expect(error?.type == .cancelled)
+        #expect(try await pages.next() == Array(0..<10))
+        #expect(try await pages.next() == Array(10..<20))
     }
 
     @Test func `A row that appears during an async call does not pass its ending to the delegate`() async throws {
