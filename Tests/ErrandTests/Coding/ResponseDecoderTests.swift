@@ -11,6 +11,11 @@ struct ResponseDecoderTests {
     private struct LineDecoder: ResponseDecoder {
         struct Unreadable: Error {}
 
+        /// The `Content-Type` of the format; `nil` for any.
+        var type: String?
+
+        func canDecode(_ response: APIResponse) -> Bool { type == nil || response.headers["Content-Type"] == type }
+
         func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
             let lines = String(decoding: body, as: UTF8.self).split(separator: "\n").map { $0.split(separator: "=") }
             guard lines.allSatisfy({ $0.count == 2 }) else { throw Unreadable() }
@@ -109,6 +114,24 @@ struct ResponseDecoderTests {
         let error = await #expect(throws: APIError.self) { let _: Receipt = try await value(wrong, change: service) }
         #expect(error?.type == .decoding && error?.underlying is LineDecoder.Unreadable)
         #expect("\(String(describing: error))".contains("s3cret") == false)
+    }
+
+    @Test func `Only an answer that the app's decoder can decode is examined for a failure`() async throws {
+        for (type, isExamined) in [("text/lines", true), ("text/plain", false)] {
+            let body = Data("errcode=5001\nmsg=sold out".utf8)
+            let answer = HTTPResponse(status: 200, headers: ["Content-Type": type], body: body)
+            var envelope = Envelope()
+            envelope.successCodes = ["200"]
+            let service = { @Sendable [envelope] (service: inout APIService) in
+                (service.customDecoder, service.envelope) = (LineDecoder(type: "text/lines"), envelope)
+            }
+            do {
+                let text: String = try await value(answer, change: service)
+                #expect(!isExamined && text.contains("sold out"))
+            } catch {
+                #expect(isExamined && (error as? APIError)?.type == .server)
+            }
+        }
     }
 
     @Test func `An answer in another format is named by its type`() async throws {

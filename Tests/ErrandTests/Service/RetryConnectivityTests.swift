@@ -11,9 +11,14 @@ struct RetryConnectivityTests {
     let screen = Screen()
     let clock = ManualClock()
 
-    private func waitingRequest(_ network: Reachability, _ transport: ScriptedTransport) -> GoodsRequest {
+    private func waitingRequest(
+        _ network: Reachability,
+        _ transport: ScriptedTransport,
+        timeout: Duration? = nil
+    ) -> GoodsRequest {
         var policy = RetryPolicy()
         policy.waitsForConnectivity = true
+        if let timeout { policy.connectivityTimeout = timeout }
         let service = APIService.sample { $0.retryPolicy = policy }
         let proxy = APIProxy(service: service, transport: transport, reachability: network, clock: clock)
         let request = GoodsRequest(delegate: screen, proxy: proxy)
@@ -55,12 +60,16 @@ struct RetryConnectivityTests {
         await suspend(while: clock.sleepers > 0)
     }
 
-    @Test func `A load whose network does not return ends with noNetwork`() async {
+    @Test(arguments: [nil, Duration.seconds(5)])
+    func `A load whose network does not return ends with noNetwork`(_ timeout: Duration?) async {
         let transport = unreachable(until: Counter())
-        let request = waitingRequest(Reachability(status: .unreachable), transport)
+        let request = waitingRequest(Reachability(status: .unreachable), transport, timeout: timeout)
         request.loadData()
         await clock.waitForSleepers()
-        clock.advance(by: .seconds(60))
+        clock.advance(by: (timeout ?? .seconds(60)) - .milliseconds(1))
+        await sentinel(request.proxy)
+        #expect(screen.events.isEmpty)
+        clock.advance(by: .milliseconds(1))
         #expect(await screen.ending() == .failure(.noNetwork))
         #expect(transport.requests.count == 1)
     }

@@ -197,6 +197,19 @@ struct RetryTests {
         #expect(transport.requests.map(\.method) == [.post, .post])
     }
 
+    @Test func `Retry-After makes a load wait no longer than its policy allows`() async {
+        let answers = Answers([.status(503, headers: ["Retry-After": "3600"]), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in answers.next() }
+        let proxy = proxy(transport) { ($0.baseDelay, $0.maxRetryAfter) = (.zero, .seconds(3)) }
+        request(proxy).loadRetainingSelf()
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(3) - .milliseconds(1))
+        await sentinel(proxy)
+        #expect(transport.requests.count == 1)
+        clock.advance(by: .milliseconds(1))
+        #expect(await screen.ending() == .success)
+    }
+
     @Test(arguments: [
         HTTPResponse.status(503), .status(503, headers: ["Retry-After": "soon"]), .status(429),
         .status(500, headers: ["Retry-After": "1"]), .status(408, headers: ["Retry-After": "1"]),
