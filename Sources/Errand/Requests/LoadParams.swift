@@ -82,7 +82,7 @@ extension APIError {
     /// Whether the server may have executed the request, or may still do so: it has neither refused it nor reported success.
     fileprivate var leavesOutcomeOpen: Bool {
         switch type {
-        case .server, .loginExpired: false
+        case .server: false
         // Too slow, another one runs, too early, and too many.
         case .http: status.map { !(400..<500 ~= $0) || [408, 409, 425, 429].contains($0) } ?? true
         default: true

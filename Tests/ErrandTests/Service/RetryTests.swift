@@ -119,7 +119,7 @@ struct RetryTests {
 
     @Test func `A retry button sends the key again only where the server may have executed the load`() async {
         let answers = Answers([
-            .status(500), .status(409), .json(#"{"errcode":5001,"msg":"declined"}"#), .status(400), .status(401),
+            .status(500), .status(409), .json(#"{"errcode":5001,"msg":"declined"}"#), .status(400),
             .json(goodsJSON([])),
         ])
         let transport = ScriptedTransport { _ in answers.next() }
@@ -127,7 +127,7 @@ struct RetryTests {
         request.customIdempotencyKey = { UUID().uuidString }
         request.loadData()
         _ = await screen.ending()
-        for _ in 0..<6 {
+        for _ in 0..<5 {
             request.loadAgain()
             _ = await screen.ending()
         }
@@ -135,7 +135,35 @@ struct RetryTests {
         #expect(await screen.ending() == .success)
         let keys = transport.requests.map { $0.headers["Idempotency-Key"] }
         #expect(keys[0] == keys[1] && keys[1] == keys[2], "500 and 409 leave open what has happened")
-        #expect(Set(keys[2...]).count == 6, "a refusal, an expired login, a success, and a new load")
+        #expect(Set(keys[2...]).count == 5, "a refusal, a success, and a new load")
+    }
+
+    @Test(arguments: [false, true])
+    func `A retry button sends the key again after an expired login, which says nothing of the try before`(
+        _ isSecondLoad: Bool
+    ) async {
+        let tries = Counter()
+        let transport = ScriptedTransport { _ in
+            switch tries.next() {
+            case 1: throw TransportError(isSecondLoad ? .timeout : .connectionLost, "may have been executed")
+            case 2: .status(401)
+            default: .json(goodsJSON([]))
+            }
+        }
+        let request = request(
+            proxy(transport) { ($0.baseDelay, $0.maxRetries) = (.zero, isSecondLoad ? 0 : 2) },
+            .post
+        )
+        request.customIdempotencyKey = { UUID().uuidString }
+        request.loadData()
+        if isSecondLoad {
+            #expect(await screen.ending() == .failure(.timeout))
+            request.loadAgain()
+        }
+        #expect(await screen.ending() == .failure(.loginExpired))
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        #expect(Set(transport.requests.map { $0.headers["Idempotency-Key"] }).count == 1)
     }
 
     @Test func `A retry button sends the key again when a later try could not be made`() async {
@@ -169,7 +197,7 @@ struct RetryTests {
         request.loadData()
         await transport.waitForRequests()
         request.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         latch.open()
         request.loadAgain()
         #expect(await screen.ending() == .success)
@@ -262,11 +290,11 @@ struct RetryTests {
         let id = request.loadData()
         await clock.waitForSleepers()
         #expect(proxy.cancelRequest(id))
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await suspend(while: clock.sleepers > 0)
         clock.advance(by: .seconds(60))
         await sentinel(proxy)
-        #expect(screen.events == [.cancel])
+        #expect(screen.events == [.cancelled])
         #expect(transport.requests.count == 1)
     }
 
