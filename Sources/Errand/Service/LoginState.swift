@@ -31,6 +31,8 @@ struct LoginState {
     private var lastRun = 0
     private var isHandlerBusy = false
     private var recentStarts: [Duration] = []
+    /// Whether the last relogin did not reach the server.
+    private var isLastStartUnreached = false
     private var renewalDate: Date?
     /// Renewal dates up to this one begin no further relogin.
     private var spentUntil: Date?
@@ -59,7 +61,8 @@ struct LoginState {
     /// - Returns: The former outcome.
     mutating func didSignIn() -> LoginSession.Outcome {
         hasSessionExpired = false
-        forgetUnreachedStarts()
+        // One inside a relogin is a part of what is counted.
+        if !isRunning { forgetUnreachedStarts() }
         return exchange(&outcome, with: .success(()))
     }
 
@@ -69,7 +72,7 @@ struct LoginState {
     mutating func reset() -> LoginSession.Outcome {
         generation += 1
         hasSessionExpired = false
-        recentStarts = []
+        (recentStarts, isLastStartUnreached) = ([], false)
         (renewalDate, spentUntil) = (nil, nil)
         return exchange(&outcome, with: .success(()))
     }
@@ -133,12 +136,14 @@ struct LoginState {
             hasSessionExpired = false
             forgetUnreachedStarts()
         }
-        return exchange(&self.outcome, with: outcome)
+        let former = exchange(&self.outcome, with: outcome)
+        isLastStartUnreached = hasNoVerdict
+        return former
     }
 
     /// Counts the recent starts no longer if they did not reach the server.
     private mutating func forgetUnreachedStarts() {
-        if hasNoVerdict { recentStarts = [] }
+        if isLastStartUnreached { (recentStarts, isLastStartUnreached) = ([], false) }
     }
 }
 

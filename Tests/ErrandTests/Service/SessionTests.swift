@@ -205,6 +205,32 @@ struct SessionTests: SessionScene {
         #expect(account.expiries == 1)
     }
 
+    @Test func `A sign-in inside the handler does not make the limit of logins start again`() async {
+        let proxy = proxy(
+            ScriptedTransport { request in
+                switch request.url.lastPathComponent {
+                case "login": .json(goodsJSON([]))
+                case "profile": .status(503)
+                default: .status(401)
+                }
+            }
+        )
+        account.login = { [proxy] in
+            for path in ["/login", "/profile"] {
+                let request = GoodsRequest(proxy: proxy)
+                (request.path, request.customLogin, request.customRetryPolicy) = (path, path == "/login", .never)
+                _ = try await request.value()
+            }
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.http))
+        for _ in 1..<12 {
+            request.loadData()
+            #expect(await screen.ending() == .failure(.http))
+        }
+        #expect(account.logins == 5)
+    }
+
     @Test func `Logins that have not reached the server do not count after the user has signed in`() async {
         let isReachable = Counter()
         let proxy = proxy {
