@@ -40,7 +40,8 @@ extension DownloadedFile: CustomReflectable {
 extension ResponseSerializer<DownloadedFile> {
     /// The file that ``BaseAPIRequest/destination`` names, or else a new one in the temporary folder.
     ///
-    /// A 204 has no content for a file: the load fails with `decoding`, and an existing file does not change.
+    /// A 204, a 205 and an answer to `HEAD` have no content for a file: the load fails with `decoding`, and an existing file
+    /// does not change.
     ///
     /// With ``BaseAPIRequest/acceptedStatuses`` the body of such an answer is stored in the file as well. An accepted 304 does
     /// not change the file that ``BaseAPIRequest/destination`` names, which is the value; without that file the load fails with

@@ -56,8 +56,9 @@ final class Exchange: Sendable {
         request.destination = .file(file.url)
         let response = try await answer(to: request, progress)
         let (isStored, isAccepted) = (response.file == file.url, statuses.contains(response.status))
-        // A 204 has no content, and its empty file is to replace no older one.
-        if isStored, response.status != 204 { return response.having(file: file.location) }
+        // The empty file of an answer that never has content is to replace no older one (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6).
+        let hasContent = request.method != .head && ![204, 205].contains(response.status)
+        if isStored, hasContent { return response.having(file: file.location) }
         if !isStored, isAccepted, response.status != 304 { return try store(response, in: file) }
         if let id { context.loads.discardFile(of: id) }
         if isStored { return response.having() }

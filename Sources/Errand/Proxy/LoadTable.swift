@@ -72,15 +72,17 @@ final class LoadTable: Sendable {
         }
     }
 
-    /// Records the file of a download, which ends with the load.
+    /// Records the file of a download, which ends with the load, and removes that of an answer that is received again.
     ///
     /// - Returns: Whether the load is active.
     func setFile(_ file: StagedFile, of id: RequestID) -> Bool {
-        loads.take { loads in
+        let (isActive, former) = loads.take { loads in
             let former = loads[id]?.file
             loads[id]?.file = file
             return (loads[id] != nil, former)
-        }.0
+        }
+        former?.remove()
+        return isActive
     }
 
     /// Removes what an attempt of a load has written to the disk.

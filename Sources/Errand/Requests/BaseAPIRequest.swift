@@ -121,7 +121,8 @@ public import Observation
     /// A load whose ``APIManager/Response`` is decoded from memory, such as `Data`, fails with `invalidRequest` if this is a
     /// file. The file is complete when it appears, as the load succeeds, and replaces an existing one. A load that fails or is
     /// cancelled does not change an existing file, and leaves no temporary file. The file's folder must exist, or the load
-    /// fails with `storage` before it is sent. The body of any other answer is stored in memory, except that of one of
+    /// fails with `storage` before it is sent. A 204, a 205 and an answer to `HEAD` have no body, and change no
+    /// file. The body of any other answer is stored in memory, except that of one of
     /// ``acceptedStatuses`` for a ``DownloadedFile``; see ``ResponseSerializer/file``. A load with a file shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.

@@ -50,7 +50,7 @@ struct DownloadEndingTests {
             await scene.cancel(at: instant, manner)
             #expect(scene.witness.seen == [["cookies.txt": "old"]])
             #expect(scene.folder.contents == ["cookies.txt": "old"])
-            #expect(scene.screen.events == ([.byRelease, .ofTask].contains(manner) ? [] : [.cancel]))
+            #expect(scene.screen.events == ([.byRelease, .ofTask].contains(manner) ? [] : [.cancelled]))
             #expect(scene.proxy.activeRequests.isEmpty)
         }
     }
@@ -75,7 +75,7 @@ struct DownloadEndingTests {
         if kind == nil { try await arrived.wait() } else { await suspend(while: screen.progress.isEmpty) }
         let work = request.proxy.context.loads.tasks.first
         request.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(witness.seen == [["cookies.txt": "old"]])
         latch.open()
         gate.open()
@@ -247,6 +247,11 @@ struct DownloadEndingTests {
         plain.destination = .file(folder.file)
         #expect(try await proxy.send(plain).file == nil)
         #expect(nothing.rawResponse?.status == 204 && nothing.rawResponse?.file == nil)
+        for (method, status) in [(HTTPMethod.head, 200), (.get, 205)] {
+            let proxy = APIProxy(fake: ScriptedTransport { _ in .status(status) })
+            let target = HTTPRequest.Destination.file(folder.file)
+            try await APIRequest<Void>("/a", method: method, destination: target, proxy: proxy).value()
+        }
         #expect(folder.contents == ["cookies.txt": "old"])
         _ = try await request(ScriptedTransport { _ in .status(200) }).value()
         #expect(try Data(contentsOf: folder.file).isEmpty)
