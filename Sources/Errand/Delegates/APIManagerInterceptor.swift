@@ -19,8 +19,9 @@
     /// A load is about to end, and can still be cancelled.
     ///
     /// Called once for each load, before the delegate, also for a cancelled one; once more, with `cancelled`, if the load is
-    /// cancelled inside. A download that is about to succeed may still
-    /// fail with `storage`, when its file cannot replace the destination. Does nothing by default.
+    /// cancelled inside. What is about to succeed may still fail: a download with `storage`, when its file cannot replace the
+    /// destination, and a page with `invalidAnswer`, when edits of the list have outdated it too often. Does nothing by
+    /// default.
     func request(_ request: BaseAPIRequest, willEnd ending: APIEnding)
 
     /// A load has ended. Called once for each load, after the delegate. Does nothing by default.

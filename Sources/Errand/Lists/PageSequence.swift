@@ -82,8 +82,11 @@ extension APIManager where Self: PagedManager {
             cancelAllRequests()
             return .load(begin(receiver: .caller))
         case .beginning: guard refreshState.isLoading else { return .interrupted }
-        case .page(let id) where id != pager?.lastPage || refreshState.isLoading: return .interrupted
-        case .page, .interrupted: if let id = loadOfOtherPart { return .wait(id) }
+        case .page(let id) where id != pager?.lastPage: return .interrupted
+        case .page, .interrupted:
+            guard let id = loadOfOtherPart else { break }
+            if case .page = position, refreshState.isLoading { return .interrupted }
+            return .wait(id)
         }
         return load(.next, receiver: .caller).map { .load($0) } ?? .end
     }
@@ -113,7 +116,11 @@ extension APIManager where Self: PagedManager {
         _ ended: @escaping @MainActor (IterationStep<Item>) -> Void
     ) {
         wait(for: id) { [self] result in
-            if let error = result.error { return ended(IterationStep(position, .failure(error))) }
+            if let error = result.error {
+                // Another load has replaced it.
+                let isSuperseded = error.type == .cancelled && isLoading
+                return ended(IterationStep(isSuperseded ? .interrupted : position, .failure(error)))
+            }
             let isAdded = pager?.lastPage == id
             if isAdded, !insertedRows.isEmpty || !appendState.isLoading {
                 let rows = Array(items[insertedRows])

@@ -33,11 +33,11 @@ extension APIManager where Self: PagedManager {
     /// Loads the first page, as ``reload()`` does, and shows an indicator until the load has ended.
     ///
     /// - Parameters:
-    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then.
+    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then; `nil` for none.
     ///   - message: The text of the indicator.
     /// - Returns: The load's ID.
     @discardableResult
-    public func reload(indicator: any LoadingIndicator, message: String? = nil) -> RequestID {
+    public func reload(indicator: (any LoadingIndicator)?, message: String? = nil) -> RequestID {
         refresh(.first, params: .paramSource, indicator: indicator, message: message)
     }
 
@@ -87,12 +87,12 @@ extension APIManager where Self: PagedManager {
     /// Loads the page after the loaded ones, as ``loadNextPage()`` does, and shows an indicator until the load has ended.
     ///
     /// - Parameters:
-    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then. Not shown at the end of the
-    ///     list, nor if a page is already loading.
+    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then; `nil` for none. Not shown at the
+    ///     end of the list, nor if a page is already loading.
     ///   - message: The text of the indicator.
     /// - Returns: The ID of the load that runs now; `nil` at the end of the list.
     @discardableResult
-    public func loadNextPage(indicator: any LoadingIndicator, message: String? = nil) -> RequestID? {
+    public func loadNextPage(indicator: (any LoadingIndicator)?, message: String? = nil) -> RequestID? {
         load(.next, indicator: indicator, message: message)
     }
 
@@ -157,7 +157,8 @@ extension APIManager {
         message: String? = nil
     ) -> RequestID {
         cancelAllRequests()
-        return begin(loading: part, params: params, indicator: indicator, message: message)
+        let isFirst = pager?.hasPages != true
+        return begin(loading: isFirst ? .first : part, params: params, indicator: indicator, message: message)
     }
 
     /// Loads a part that is added to a list, unless it is loading or does not exist.

@@ -102,6 +102,10 @@ import Foundation
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard let load = proxy.context.loads.claim(id) else { return }
+        // The interceptor may have edited the list as well.
+        if outcome.error == nil, let refusal = manager?.pager?.refusal(of: id) {
+            outcome = .failure(refusal.worded(by: messages).of(method, path: path))
+        }
         if let file = load.file {
             outcome = file.end(with: outcome, messages: messages).mapError { $0.of(method, path: path) }
             if outcome.error != nil { response = response?.withoutFile }

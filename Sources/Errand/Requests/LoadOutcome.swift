@@ -126,10 +126,10 @@ enum EndingReceiver {
     /// An async call of a group, which presents one error of its requests.
     case group(APIGroup)
 
-    /// The receiver of a load that follows up: an async call receives one ending.
+    /// The receiver of a load that follows up: a call receives one ending, and an async one needs no delegate.
     var ofFollowUp: EndingReceiver {
         switch self {
-        case .delegate, .closure: self
+        case .delegate, .closure: .delegate
         case .caller, .group: .caller
         }
     }

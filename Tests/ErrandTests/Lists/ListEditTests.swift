@@ -292,10 +292,47 @@ struct ListEditTests {
         }
         list.interceptor = interceptor
         list.loadNextPage()
-        await list.settle()
+        #expect(await screen.endings(11).last == .failure(.invalidAnswer))
         #expect(server.queries.count == 12)
-        #expect(list.appendState.error?.type == .invalidAnswer)
+        let error = list.appendState.error
+        #expect(error?.type == .invalidAnswer && error?.path == "/entries" && list.error?.type == .invalidAnswer)
+        await #expect { try await list.allItems() } throws: { ($0 as? APIError)?.type == .invalidAnswer }
+        #expect(server.queries.count < 40)
         withExtendedLifetime(interceptor) {}
+    }
+
+    @Test func `A page that follows up a closure's load is for the delegate, which the closure cannot be`() async {
+        let interceptor = InterceptorSpy()
+        interceptor.onCall = { [server, list] _, call in
+            guard case .willEnd = call, server.queries.count == 1 else { return }
+            _ = try? list.insert(server.insert(at: 0), at: 0)
+        }
+        list.interceptor = interceptor
+        var calls = 0
+        list.loadData { _ in calls += 1 }
+        #expect(await screen.ending() == .success)
+        #expect(calls == 1 && list.items == Array(server.entries.prefix(3)))
+        withExtendedLifetime(interceptor) {}
+    }
+
+    @Test func `A page in a file that is requested again leaves no other file`() async throws {
+        let folder = try TemporaryFolder()
+        let list = FileEntries(delegate: screen, proxy: list.proxy)
+        list.file = folder.file
+        use(.offset)
+        let validator = ValidatorSpy()
+        validator.acceptsContent = { [server, list] _ in
+            if server.queries.count == 2 { _ = try? list.insert(server.insert(at: 0), at: 0) }
+            return true
+        }
+        list.validator = validator
+        for _ in 0..<2 {
+            list.loadNextPage()
+            #expect(await screen.ending() == .success)
+        }
+        #expect(server.queries.count == 3)
+        #expect(try folder.names == [folder.file.lastPathComponent])
+        withExtendedLifetime(validator) {}
     }
 
     @Test func `An edit before each answer that the page does not exist does not load it for ever`() async throws {
@@ -477,5 +514,18 @@ struct ListEditTests {
         lists = []
         #expect(isReleased())
         gate.open()
+    }
+}
+
+/// Pages that are stored in a file.
+private final class FileEntries: PageAPIRequest<PageModel<Entry>>, APIManager {
+    let path = "/entries"
+    let method = HTTPMethod.get
+    var file = URL(filePath: "/")
+    override var strategy: any PageStrategy { .offset(limit: EditingServer.pageSize) }
+    override var destination: HTTPRequest.Destination { .file(file) }
+    let responseSerializer = ResponseSerializer { response, _ in
+        let data = try response.file.map { try Data(contentsOf: $0) }
+        return try JSONDecoder().decode(PageModel<Entry>.self, from: data ?? response.body)
     }
 }

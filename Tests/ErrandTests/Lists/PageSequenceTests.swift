@@ -91,6 +91,57 @@ struct PageSequenceTests {
         #expect(await screen.ending() == .success)
     }
 
+    @Test(arguments: [1, 2])
+    func `A load that replaces that of a page interrupts the iteration once, and is waited for`(
+        _ page: Int
+    ) async throws {
+        let latch = Latch()
+        let (sent, news) = AsyncStream.makeStream(of: Void.self)
+        let transport = ScriptedTransport { [server] request async throws(TransportError) in
+            if server.queries.count == page - 1 {
+                news.yield()
+                try await latch.wait()
+            }
+            return server.answer(request)
+        }
+        let list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: transport))
+        let errors = Task {
+            var (pages, errors) = (list.pages.makeAsyncIterator(), 0)
+            while errors < 5 {
+                do {
+                    // The reload has loaded the first page.
+                    if try await pages.next() == Array(10..<20) { return errors }
+                } catch {
+                    errors += 1
+                }
+            }
+            return errors
+        }
+        for await _ in sent { break }
+        list.reload()
+        latch.open()
+        #expect(await errors.value == 1)
+        #expect(screen.events == [.success])
+    }
+
+    @Test func `A reload that is cancelled at once does not interrupt the iteration`() async throws {
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        list.reload()
+        list.cancelAllRequests()
+        #expect(try await pages.next() == Array(10..<20))
+    }
+
+    @Test(arguments: ["reload", "refreshAll"])
+    func `After a reset the iteration returns the first page of another load`(_ what: String) async throws {
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(0..<10))
+        list.reset()
+        await #expect(throws: APIError.self) { try await pages.next() }
+        _ = what == "reload" ? list.reload() : list.refreshAll()
+        #expect(try await pages.next() == Array(0..<10))
+    }
+
     @Test func `A page that another load has added interrupts the iteration once`() async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
