@@ -36,7 +36,8 @@ extension APIService {
             return try valueWithoutData(in: envelope, error: error)
         case .failure(let statement): throw error(.server, ServerFailure(statement), response)
         case .notEnveloped(let error):
-            let reason = "the answer is not in the service's envelope (\(error.place)); without one, `envelope` is nil"
+            let remedy = "a service without one has the `envelope` nil, and a request `.wholeBody`"
+            let reason = "the answer is not in the service's envelope (\(error.place)); \(remedy)"
             throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
         }
     }

@@ -48,12 +48,12 @@ extension APIManager {
     /// Begins a load, as ``loadData()`` does, and shows an indicator until it has ended.
     ///
     /// - Parameters:
-    ///   - indicator: Shown now, and hidden when the load ends; retained until then. Not shown if
+    ///   - indicator: Shown now, and hidden when the load ends; retained until then; `nil` for none. Not shown if
     ///     ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, whose indicator remains.
     ///   - message: The text that the indicator shows; none by default.
     /// - Returns: The load's ID.
     @discardableResult
-    public func loadData(indicator: any LoadingIndicator, message: String? = nil) -> RequestID {
+    public func loadData(indicator: (any LoadingIndicator)?, message: String? = nil) -> RequestID {
         begin(indicator: indicator, message: message)
     }
 

@@ -13,8 +13,11 @@ extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringCo
         return ([type.rawValue] + facts.compactMap { $0 }).joined(separator: ", ")
     }
 
-    /// The reason, or what may be logged of the error below this one.
-    var loggedReason: String? { reason ?? underlying?.reasonForLog }
+    /// The reason with the type of an error of the app below this one, or what may be logged of the error below.
+    var loggedReason: String? {
+        guard let reason else { return underlying?.reasonForLog }
+        return underlying.flatMap(\.foreignType).map { "\(reason) (\($0))" } ?? reason
+    }
 
     /// The type, method and path, status, code and reason.
     public var debugDescription: String { description }
@@ -33,6 +36,11 @@ extension Error {
         default: "\(Swift.type(of: self))"
         }
     }
+
+    /// The type of an error that this library did not make; `nil` for one that it has read into the reason.
+    fileprivate var foreignType: String? {
+        self is TransportError || self is APIError || self is DecodingError ? nil : "\(Swift.type(of: self))"
+    }
 }
 
 extension DecodingError {
@@ -40,7 +48,7 @@ extension DecodingError {
     var place: String {
         switch self {
         case .keyNotFound(let key, let context): "no \(Self.path(context.codingPath + [key]))"
-        case .typeMismatch(let type, let context): "\(Self.path(context.codingPath)) is no \(type)"
+        case .typeMismatch(let type, let context): "\(Self.path(context.codingPath)) is no \(Self.name(of: type))"
         case .valueNotFound(let type, let context): "\(Self.path(context.codingPath)) is null, not \(type)"
         case .dataCorrupted(let context): "\(Self.path(context.codingPath)) is malformed"
         @unknown default: "malformed"
@@ -50,6 +58,15 @@ extension DecodingError {
     private static func path(_ keys: [any CodingKey]) -> String {
         guard !keys.isEmpty else { return "the answer" }
         return keys.map(name).joined(separator: ".")
+    }
+
+    /// The type as JSON has it: decoders report the containers of Swift.
+    private static func name(of type: any Any.Type) -> String {
+        switch type {
+        case is [String: Any].Type: "object"
+        case is [Any].Type: "array"
+        default: "\(type)"
+        }
     }
 
     /// An index, or a name in the app's code; the keys of a dictionary are the server's, and may be secret.

@@ -233,13 +233,13 @@ struct ResponseSerializerTests {
     }
 
     @Test(arguments: [
-        ("[1,2]", "the answer is no Dictionary"), (#"{"id":1}"#, "no errcode"), ("7", "the answer is no"),
+        ("[1,2]", "the answer is no object"), (#"{"id":1}"#, "no errcode"), ("7", "the answer is no"),
     ])
     func `An answer without the service's envelope is described as such`(_ body: String, _ place: String) async {
         let error = await result(GenericRequest<[Int]>.self, body).error
         #expect(error?.type == .decoding)
         #expect(error?.reason?.hasPrefix("the answer is not in the service's envelope (\(place)") == true)
-        #expect(error?.reason?.hasSuffix("; without one, `envelope` is nil") == true)
+        #expect(error?.reason?.hasSuffix(", and a request `.wholeBody`") == true)
     }
 
     @Test func `Optional data may be missing`() async throws {

@@ -55,6 +55,22 @@ struct APIErrorTests {
         #expect(wrong?.description == "decoding, GET /goods, HTTP 200, data.[1].id is no Int")
         let missing = await error(.json(#"{"errcode":200,"data":[{"id":1}]}"#))
         #expect(missing?.description == "decoding, GET /goods, HTTP 200, no data.[0].name")
+        let shapes = [("[7]", "data.[0] is no object"), ("{}", "data is no array")]
+        for (data, place) in shapes {
+            let error = await error(.json(#"{"errcode":200,"data":\#(data)}"#))
+            #expect(error?.description == "decoding, GET /goods, HTTP 200, \(place)")
+        }
+    }
+
+    @Test func `The type of an app's error is in the description, and its text is not`() async {
+        struct NoToken: Error { let text = "s3cret" }
+        let service = { @Sendable (service: inout APIService) in
+            service.requestAdapters = [.adapting { _, _ in throw NoToken() }]
+        }
+        let request = GoodsRequest(proxy: APIProxy(service: .sample(service), transport: ScriptedTransport()))
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        let reason = "ClosureAdapter<HTTPRequest> could not adapt the request (NoToken)"
+        #expect(error?.description == "invalidRequest, POST /goods, \(reason)")
     }
 
     @Test func `The keys of a dictionary, which the server chooses, are not in a description`() async {

@@ -107,7 +107,9 @@ struct EnvelopeTests {
         #expect(wrong.errorType == .decoding)
         let codes = envelope { $0.codeKey = "meta.code" }
         let missing = await loaded(GoodsRequest.self, #"{"meta":{}}"#, envelope: codes)
-        let reason = "the answer is not in the service's envelope (no meta.code); without one, `envelope` is nil"
+        let reason =
+            "the answer is not in the service's envelope (no meta.code); "
+            + "a service without one has the `envelope` nil, and a request `.wholeBody`"
         #expect(missing.error?.description == "decoding, POST /goods, HTTP 200, \(reason)")
     }
 
