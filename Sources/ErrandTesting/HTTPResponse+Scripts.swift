@@ -12,15 +12,17 @@ extension HTTPResponse {
 
     /// Returns an answer with a value as JSON, under `data` of the default envelope.
     ///
+    /// `.envelope(code: 5001, message: "sold out")` is a failure.
+    ///
     /// - Parameters:
-    ///   - value: The value that the request's `Response` is decoded from.
+    ///   - value: The value that the request's `Response` is decoded from; `null` by default.
     ///   - code: The business code, a number, a string or a Boolean; 200, which is success, by default.
     ///   - message: The message for the user; `ok` by default.
     ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
     /// - Returns: An answer with HTTP status 200.
     /// - Throws: The error of the encoder.
     public static func envelope(
-        _ value: some Encodable,
+        _ value: some Encodable = JSONValue.null,
         code: ServerCode = 200,
         message: String = "ok",
         encoder: JSONEncoder = .iso8601

@@ -9,7 +9,7 @@ public import Errand
         /// The load failed with an error of this type; the error itself is in ``RequestRecorder/errors``.
         case failure(APIErrorType)
         /// The load was cancelled.
-        case cancel
+        case cancelled
     }
 
     /// The parameters of every load.
@@ -84,7 +84,7 @@ public import Errand
 
     /// Records a cancel.
     public func managerCallAPIDidCancel(_ request: BaseAPIRequest) {
-        record(.cancel, request)
+        record(.cancelled, request)
     }
 
     /// Records progress.

@@ -26,15 +26,15 @@ public final class ScriptedTransport: HTTPTransport {
 
     private struct Route {
         let method: HTTPMethod
-        let path: [Substring]
+        let path: [String]
         let script: Script
 
-        func matches(_ method: HTTPMethod, _ segments: [Substring]) -> Bool {
+        func matches(_ method: HTTPMethod, _ segments: [String]) -> Bool {
             guard method == self.method, segments.count >= path.count else { return false }
             return zip(path.reversed(), segments.reversed()).allSatisfy { $0 == $1 || Self.isParameter($0) }
         }
 
-        private static func isParameter(_ pattern: Substring) -> Bool {
+        private static func isParameter(_ pattern: String) -> Bool {
             pattern == "*" || pattern.hasPrefix("{") && pattern.hasSuffix("}")
         }
     }
@@ -75,10 +75,12 @@ public final class ScriptedTransport: HTTPTransport {
     ///
     /// - Parameters:
     ///   - method: The method of the requests that the script answers.
-    ///   - path: The last segments of the URL's path; `*` and a parameter, such as `{id}`, match any one segment.
+    ///   - path: The last segments of the URL's path, percent-encoded or not, without the path of the service's base URL;
+    ///     `*` and a parameter, such as `{id}`, match any one segment. A query is not compared, and must not be in it.
     ///   - script: Called for each matching request, on any thread; it may suspend.
     public func on(_ method: HTTPMethod, _ path: String, _ script: @escaping Script) {
-        let route = Route(method: method, path: path.split(separator: "/"), script: script)
+        precondition(!path.contains("?"), "The path of a script has no query; the script can read that of the request")
+        let route = Route(method: method, path: Self.segments(of: path), script: script)
         state.withLock { $0.routes.insert(route, at: 0) }
     }
 
@@ -110,7 +112,13 @@ public final class ScriptedTransport: HTTPTransport {
 
     /// A script that fails every exchange with `invalidRequest` and names the request's method and path.
     public static let refuse: Script = { request in
-        throw TransportError(.invalidRequest, "no script answers \(request.method) \(request.url.path)")
+        let path = request.url.path(percentEncoded: true)
+        throw TransportError(.invalidRequest, "no script answers \(request.method) \(path)")
+    }
+
+    /// The segments of a path, decoded one by one: an encoded slash is part of a segment.
+    private static func segments(of path: String) -> [String] {
+        path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
     }
 
     private func answer(
@@ -133,7 +141,7 @@ public final class ScriptedTransport: HTTPTransport {
     private func script(for request: HTTPRequest) -> Script {
         let routes = state.withLock(\.routes)
         guard !routes.isEmpty else { return fallback }
-        let path = request.url.path.split(separator: "/")
+        let path = Self.segments(of: request.url.path(percentEncoded: true))
         return routes.first { $0.matches(request.method, path) }?.script ?? fallback
     }
 

@@ -86,7 +86,7 @@ import Testing
             let slow = APIRequest<Void>("/delay/9", delegate: screen)
             proxy.cancelRequest(slow.loadData())
             let ending = await screen.ending()
-            #expect(ending == .cancel)
+            #expect(ending == .cancelled)
 
             let drip = APIRequest<Data>("/drip", params: ["duration": 20, "numbytes": 20, "delay": 0])
             let error = await #expect(throws: APIError.self) {

@@ -35,7 +35,7 @@ struct DelegateTests {
             if call == .willEnd("success") { request.cancelAllRequests() }
         }
         request.loadData()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(request.proxy)
         let calls: [InterceptorSpy.Call] = [.willEnd("success"), .willEnd("cancelled"), .didEnd("cancelled")]
         #expect(interceptor.calls == [.shouldLoad, .didReceive(200)] + calls)
@@ -46,7 +46,7 @@ struct DelegateTests {
         let request = request()
         interceptor.allowsLoad = false
         request.loadData(indicator: indicator)
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(transport.requests.isEmpty)
         #expect(request.proxy.activeRequests.isEmpty)
         #expect(indicator.isBalanced && indicator.shown.count == 1)
@@ -91,7 +91,7 @@ struct DelegateTests {
             #expect(await screen.ending() == ending)
             request.loadData(indicator: indicator)
             request.cancelAllRequests()
-            #expect(await screen.ending() == .cancel)
+            #expect(await screen.ending() == .cancelled)
         }
         #expect(indicator.shown == ["Loading", nil, "Loading", nil])
         #expect(indicator.isBalanced)

@@ -39,12 +39,12 @@ struct ErrorPresenterTests {
         #expect(await screen.ending() == .success)
         request.loadData()
         request.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         let interceptor = InterceptorSpy()
         interceptor.allowsLoad = false
         request.interceptor = interceptor
         request.loadData()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(presenter.calls.isEmpty)
     }
 

@@ -63,7 +63,7 @@ struct ReentrancyTests {
         let stage = Stage(callback) { $0.request?.cancelAllRequests() }
         stage.begin()
         await stage.settle()
-        #expect(stage.screen.events == [.cancel])
+        #expect(stage.screen.events == [.cancelled])
     }
 
     /// The closures of a service, which are called off the main actor.
@@ -94,9 +94,9 @@ struct ReentrancyTests {
         let screen = Screen()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(proxy)
-        #expect(screen.events == [.cancel])
+        #expect(screen.events == [.cancelled])
         #expect(transport.requests.isEmpty)
         #expect(proxy.activeRequests.isEmpty)
     }

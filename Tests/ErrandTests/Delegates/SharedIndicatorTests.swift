@@ -47,7 +47,7 @@ struct SharedIndicatorTests {
         let list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.reload(indicator: spinner)
         list.reload(indicator: spinner)
-        #expect(await screen.endings(2) == [.cancel, .success])
+        #expect(await screen.endings(2) == [.cancelled, .success])
         #expect(spinner.changes == [true, false])
     }
 }

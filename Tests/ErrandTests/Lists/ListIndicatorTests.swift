@@ -44,14 +44,14 @@ struct ListIndicatorTests {
         list.loadNextPage(indicator: indicator)
         list.reload(indicator: indicator)
         list.reload(params: nil, indicator: indicator)
-        #expect(await screen.endings(3) == [.cancel, .cancel, .success])
+        #expect(await screen.endings(3) == [.cancelled, .cancelled, .success])
         #expect(indicator.shown.count == 3 && indicator.isBalanced)
         server.failNextRequest()
         list.loadNextPage(indicator: indicator)
         #expect(await screen.ending() == .failure(.http))
         list.loadNextPage(indicator: indicator)
         list.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(indicator.shown.count == 5 && indicator.isBalanced)
     }
 }

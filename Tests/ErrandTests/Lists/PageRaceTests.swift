@@ -46,7 +46,7 @@ struct PageRaceTests {
         list.loadData()
         await transport.waitForRequests(2)
         for gate in gates { gate.open() }
-        #expect(await screen.endings(2) == [.cancel, .success])
+        #expect(await screen.endings(2) == [.cancelled, .success])
         #expect(list.items == [20, 21])
     }
 

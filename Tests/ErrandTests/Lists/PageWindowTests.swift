@@ -158,7 +158,7 @@ struct PageWindowTests {
             if event == .success { request.cancelAllRequests() }
         }
         list.refreshAll()
-        #expect(await screen.endings(2) == [.success, .cancel])
+        #expect(await screen.endings(2) == [.success, .cancelled])
         #expect(list.items == Array(0..<30))
         #expect(!list.refreshState.isLoading)
         screen.onEvent = { [list, screen] _, _ in
@@ -166,7 +166,7 @@ struct PageWindowTests {
             list.reload()
         }
         list.refreshAll()
-        #expect(await screen.endings(3) == [.success, .cancel, .success])
+        #expect(await screen.endings(3) == [.success, .cancelled, .success])
         #expect(list.items == Array(0..<10))
         list.refreshAll()
         #expect(await screen.ending() == .success)
@@ -255,7 +255,7 @@ struct PageWindowTests {
         #expect(list.items.isEmpty && list.pageCount == 0 && list.response == nil)
         #expect(!list.hasMore && !list.hasPrevious && !list.appendState.isLoading)
         #expect(table.rows.isEmpty && table.reloads == 2)
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(list.items.isEmpty)
         await load(1)
         #expect(list.items == Array(0..<10) && table.rows == list.items)

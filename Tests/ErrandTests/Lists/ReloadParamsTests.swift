@@ -73,7 +73,7 @@ struct ReloadParamsTests {
         #expect(await screen.ending() == .success)
         list.reload(params: ["text": "ink"])
         list.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         list.loadNextPage()
         #expect(await screen.ending() == .success)
         #expect(list.items.count == 20)

@@ -83,7 +83,7 @@ struct MonitorRaceTests {
         fast.loadData()
         #expect(await screen.ending() == .success)
         #expect(proxy.cancelRequest(id))
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(recorder.steps(of: id) == ["began", "started", "made"])
         point.release()
         try await until { recorder.ended == 2 }

@@ -112,7 +112,7 @@ struct MonitorTests {
         let refusal = Refusal()
         goods.interceptor = refusal
         goods.loadData()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         expect(["began", "cancelled"])
         goods.interceptor = nil
         proxy.defaultService = nil
@@ -134,7 +134,7 @@ struct MonitorTests {
         let ids = requests.map { $0.loadData() }
         proxy.cancelRequest(ids[1])
         gate.open()
-        #expect(await screen.endings(of: requests) == [.cancel, .success, .success])
+        #expect(await screen.endings(of: requests) == [.cancelled, .success, .success])
         expect(["began", "started", "made", "answered 200", "success"], of: ids[0])
         expect(["began", "queued", "cancelled"], of: ids[1])
         expect(["began", "queued", "started", "made", "answered 200", "success"], of: ids[2])
@@ -282,7 +282,7 @@ struct MonitorTests {
         await suspend(while: proxy.sharedLoadCount < 3)
         proxy.cancelRequest(first)
         gate.open()
-        #expect(await screen.endings(of: requests) == [.cancel, .success, .success])
+        #expect(await screen.endings(of: requests) == [.cancelled, .success, .success])
         expect(["began", "started", "made", "cancelled"], of: first)
         for id in others { expect(["began", "joined", "started", "sent", "answered 200", "success"], of: id) }
         #expect(Set(recorder.events.compactMap(\.exchange)).count == 1)

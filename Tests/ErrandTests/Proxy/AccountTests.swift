@@ -105,7 +105,7 @@ struct AccountTests {
         known.withLock { $0 = proxy }
         proxy.logout()
         #expect(loads.withLock { $0 } == [0])
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(jar.cookies.isEmpty)
         gate.open()
     }

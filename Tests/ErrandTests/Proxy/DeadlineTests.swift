@@ -204,7 +204,7 @@ struct DeadlineTests {
         let request = load(proxy)
         await transport.waitForRequests(1)
         request.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         withExtendedLifetime(request) {}
     }
 

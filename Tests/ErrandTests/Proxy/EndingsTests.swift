@@ -39,7 +39,7 @@ struct EndingsTests {
         #expect(await screen.ending() == .failure(.server))
         let cancelled = gone.loadData(params: ["id": 7])
         gone.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         _ = try await proxy.send(HTTPRequest(.get, URL("http://shop.test/plain?token=secret")))
         for reader in readers {
             let loads = await read(4, of: reader)

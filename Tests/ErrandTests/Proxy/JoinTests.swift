@@ -48,7 +48,7 @@ struct JoinTests {
         second.loadData()
         await suspend(while: proxy.sharedLoadCount < 2)
         first.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         gate.open()
         #expect(await screen.ending() == .success)
         #expect(transport.requests.count == 1)
@@ -71,7 +71,7 @@ struct JoinTests {
         for request in requests { request.loadData() }
         await suspend(while: proxy.sharedLoadCount < 3 || transport.requests.isEmpty)
         proxy.cancelAllRequests()
-        #expect(await screen.endings(of: requests) == [.cancel, .cancel, .cancel])
+        #expect(await screen.endings(of: requests) == [.cancelled, .cancelled, .cancelled])
         try? await hearsCancel.wait()
         #expect(proxy.sharedLoadCount == 0)
         requests[0].loadData()

@@ -184,7 +184,7 @@ struct LiveExchangeTests {
         let id = request.loadData()
         _ = try await server.takeRequest()
         proxy.cancelRequest(id)
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(await server.waitForOpenConnections(0))
         var released: GoodsRequest? = GoodsRequest(delegate: screen, proxy: proxy)
         released?.loadData()
@@ -192,7 +192,7 @@ struct LiveExchangeTests {
         released = nil
         #expect(await server.waitForOpenConnections(0))
         #expect(proxy.activeRequests.isEmpty)
-        #expect(screen.events == [.cancel])
+        #expect(screen.events == [.cancelled])
     }
 
     @Test(.fault(59), arguments: TransportKind.allCases)
@@ -245,7 +245,7 @@ struct LiveExchangeTests {
             }
         }
         let endings = await screen.endings(of: requests)
-        #expect(endings.allSatisfy { $0 == .success || $0 == .cancel })
+        #expect(endings.allSatisfy { $0 == .success || $0 == .cancelled })
         await sentinel(proxy)
         #expect(screen.events.count == 200)
         #expect(proxy.activeRequests.isEmpty)

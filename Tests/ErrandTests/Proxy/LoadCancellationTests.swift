@@ -51,7 +51,7 @@ struct LoadCancellationTests {
         if manner != .ofTask { #expect(scene.screen.events.isEmpty) }
         await scene.release()
         // The delegate of a released request or of an async call is not notified.
-        #expect(scene.screen.events == ([.byRelease, .ofTask].contains(manner) ? [] : [.cancel]))
+        #expect(scene.screen.events == ([.byRelease, .ofTask].contains(manner) ? [] : [.cancelled]))
         #expect(await scene.callerOutcome() == (manner == .ofTask ? .cancelled : nil))
         #expect(scene.indicator.isBalanced)
         #expect(scene.arrivals == sent, "nothing is sent after a cancel")
@@ -66,9 +66,9 @@ struct LoadCancellationTests {
         hook.action.withLock { $0 = { proxy.cancelAllRequests() } }
         let request = HookedRequest(delegate: screen, proxy: proxy)
         request.loadData()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(proxy)
-        #expect(screen.events == [.cancel])
+        #expect(screen.events == [.cancelled])
         #expect(request.response == nil)
     }
 
@@ -95,7 +95,7 @@ struct LoadCancellationTests {
                 }
             }
             let endings = await screen.endings(of: requests)
-            #expect(endings.allSatisfy { $0 == .success || $0 == .cancel })
+            #expect(endings.allSatisfy { $0 == .success || $0 == .cancelled })
             await cancelling.value
             #expect(requests.allSatisfy { !$0.isLoading })
         }

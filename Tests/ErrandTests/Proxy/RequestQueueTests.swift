@@ -106,7 +106,7 @@ struct RequestQueueTests {
         let last = load("/last", proxy)
         await suspend(while: proxy.queuedCount < 2)
         queued.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         gate.open()
         #expect(await screen.endings(2) == [.success, .success])
         #expect(transport.requests.map(\.url.lastPathComponent) == ["first", "last"])

@@ -117,7 +117,7 @@ struct APIBatchTests {
         await #expect { try await batch.run() } throws: { ($0 as? APIError)?.type == .cancelled }
         #expect(done.result?.error == nil)
         #expect(hanging.allSatisfy { $0.result?.error?.type == .cancelled })
-        #expect(screen.events == [.progress(1, 21), .cancel])
+        #expect(screen.events == [.progress(1, 21), .cancelled])
         #expect(server.proxy.activeRequests.isEmpty)
     }
 

@@ -39,7 +39,7 @@ struct APIChainTests {
         }
         chain.start()
         try? await chain.run()
-        #expect(screen.events.last == .cancel)
+        #expect(screen.events.last == .cancelled)
         #expect(!hasRecovered)
         withExtendedLifetime(interceptor) {}
     }
@@ -110,7 +110,7 @@ struct APIChainTests {
             if event == .progress(1, 3) { group.cancel() }
         }
         await #expect { try await chain.run() } throws: { ($0 as? APIError)?.type == .cancelled }
-        #expect(screen.events == [.progress(1, 3), .cancel])
+        #expect(screen.events == [.progress(1, 3), .cancelled])
         #expect(!recovered)
         #expect(!server.paths.contains("/goods/3"))
         #expect(server.proxy.activeRequests.isEmpty)

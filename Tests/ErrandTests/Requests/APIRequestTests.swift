@@ -148,7 +148,7 @@ struct APIRequestTests {
         let proxy = APIProxy(fake: transport)
         var request: APIRequest<[Goods]>? = APIRequest("/goods", delegate: screen, proxy: proxy)
         proxy.cancelRequest(request?.loadData() ?? .next())
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         request?.loadData()
         request = nil
         #expect(proxy.activeRequests.isEmpty)
@@ -157,7 +157,7 @@ struct APIRequestTests {
             gate.open()
         }
         #expect(result.error == nil)
-        #expect(screen.events == [.cancel])
+        #expect(screen.events == [.cancelled])
     }
 
     @Test func `Two ready-made requests for the same resource share an exchange`() async throws {

@@ -29,9 +29,9 @@ struct CancelTests {
         #expect(proxy.activeRequests.isEmpty)
         #expect(screen.events.isEmpty, "a cancel never calls back before it returns")
         gate.open()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(proxy)
-        #expect(screen.events == [.cancel])
+        #expect(screen.events == [.cancelled])
     }
 
     @Test(.fault(18)) func `Unknown, ended and repeated IDs are no-ops`() async {
@@ -44,9 +44,9 @@ struct CancelTests {
         #expect(!proxy.cancelRequest(RequestID(rawValue: .max)))
         let second = request.loadData()
         proxy.cancelRequests([second, second])
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(proxy)
-        #expect(screen.events == [.success, .cancel])
+        #expect(screen.events == [.success, .cancelled])
     }
 
     @Test(.fault(18)) func `One ID cancelled from 8 threads is cancelled once`() async {
@@ -61,7 +61,7 @@ struct CancelTests {
                 }
             }
             #expect(wins.count == 1)
-            #expect(await screen.ending() == .cancel)
+            #expect(await screen.ending() == .cancelled)
         }
         #expect(screen.events.count == 50)
     }
@@ -78,7 +78,7 @@ struct CancelTests {
         #expect(!first.isLoading)
         #expect(second.isLoading)
         gate.open()
-        #expect(await screen.endings(2).sorted { "\($0)" < "\($1)" } == [.cancel, .success])
+        #expect(await screen.endings(2).sorted { "\($0)" < "\($1)" } == [.cancelled, .success])
     }
 
     @Test func `Cancelling all of a proxy ends every load of every screen`() async {
@@ -87,7 +87,7 @@ struct CancelTests {
         for request in requests { request.loadData() }
         proxy.cancelAllRequests()
         #expect(proxy.activeRequests.isEmpty)
-        #expect(await screen.endings(of: requests) == Array(repeating: .cancel, count: 20))
+        #expect(await screen.endings(of: requests) == Array(repeating: .cancelled, count: 20))
     }
 
     @Test(.fault(19)) func `A cancel inside the success method of the same load has no effect`() async {
@@ -110,7 +110,7 @@ struct CancelTests {
         // Both answers arrive together; the load that is delivered first cancels the other.
         screen.onEvent = { _, event in if event == .success { proxy.cancelAllRequests() } }
         gate.open()
-        #expect(await screen.endings(2) == [.success, .cancel])
+        #expect(await screen.endings(2) == [.success, .cancelled])
         await sentinel(proxy)
         #expect(screen.events.count == 2)
     }

@@ -68,7 +68,7 @@ struct GroupErrorTests {
             if event == .progress(1, 2) { group.cancel() }
         }
         await end(cancelled)
-        #expect(screen.events.last == .cancel)
+        #expect(screen.events.last == .cancelled)
         #expect(presenter.calls.isEmpty)
     }
 

@@ -9,7 +9,7 @@ import Foundation
     enum Event: Equatable {
         case success
         case failure(APIErrorType)
-        case cancel
+        case cancelled
         case progress(Int, Int)
     }
 
@@ -18,7 +18,7 @@ import Foundation
 
     func groupDidSucceed(_ group: APIGroup) { record(.success, group) }
     func group(_ group: APIGroup, didFailWith error: APIError) { record(.failure(error.type), group) }
-    func groupDidCancel(_ group: APIGroup) { record(.cancel, group) }
+    func groupDidCancel(_ group: APIGroup) { record(.cancelled, group) }
     func group(_ group: APIGroup, didFinish count: Int, of total: Int) { record(.progress(count, total), group) }
 
     private func record(_ event: Event, _ group: APIGroup) {

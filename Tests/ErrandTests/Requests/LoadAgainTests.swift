@@ -74,7 +74,7 @@ struct LoadAgainTests {
         request.loadData()
         request.reset()
         #expect(request.response == nil && request.rawResponse == nil && request.error == nil && !request.isLoading)
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(request.response == nil && request.rawResponse == nil && request.error == nil)
         screen.params = ["category": 8]
         request.loadAgain()
@@ -127,7 +127,7 @@ struct LoadAgainTests {
             request.loadData(params: ["text": "inner"])
         }
         request.loadData()
-        #expect(await screen.endings(2) == [.cancel, .success])
+        #expect(await screen.endings(2) == [.cancelled, .success])
         request.loadAgain()
         #expect(await screen.ending() == .success)
         #expect(texts.last == #"{"text":"inner"}"#)
@@ -141,7 +141,7 @@ struct LoadAgainTests {
         let second = request.loadAgain()
         #expect((first == second) == (policy == .ignoreNew))
         let endings = await screen.endings(policy == .ignoreNew ? 1 : 2)
-        #expect(endings == (policy == .cancelPrevious ? [.cancel, .success] : endings.map { _ in .success }))
+        #expect(endings == (policy == .cancelPrevious ? [.cancelled, .success] : endings.map { _ in .success }))
         await request.waitUntilIdle()
         #expect(screen.events.count == endings.count)
         #expect(Set(texts) == [#"{"category":7}"#])

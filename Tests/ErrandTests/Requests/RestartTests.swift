@@ -28,10 +28,10 @@ struct RestartTests {
         let first = request.loadData()
         let second = request.loadData()
         #expect(first != second)
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         for gate in gates { gate.open() }
         #expect(await screen.ending() == .success)
-        #expect(screen.events == [.cancel, .success])
+        #expect(screen.events == [.cancelled, .success])
     }
 
     @Test(.fault(20)) func `ignoreNew sends nothing and returns the ID of the active load`() async {
@@ -56,7 +56,7 @@ struct RestartTests {
         request.proxy.cancelRequest(first)
         #expect(request.loadData() != first)
         for gate in gates { gate.open() }
-        #expect(await screen.endings(2) == [.cancel, .success])
+        #expect(await screen.endings(2) == [.cancelled, .success])
     }
 
     @Test func `Under ignoreNew an async call waits for the active load`() async throws {

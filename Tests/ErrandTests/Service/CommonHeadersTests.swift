@@ -81,9 +81,9 @@ struct CommonHeadersTests {
         try await begun.wait()
         request.cancelAllRequests()
         try await ended.wait()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(request.proxy)
-        #expect(transport.requests.isEmpty && screen.events == [.cancel])
+        #expect(transport.requests.isEmpty && screen.events == [.cancelled])
     }
 
     @Test func `Their error is the failure of the load, and nothing is sent`() async {

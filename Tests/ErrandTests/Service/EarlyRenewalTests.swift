@@ -199,7 +199,7 @@ struct EarlyRenewalTests: SessionScene {
         requests[0].cancelAllRequests()
         await waitForWaiters(2, proxy)
         proxy.logout()
-        #expect(await screen.endings(of: requests) == [.cancel, .cancel, .cancel])
+        #expect(await screen.endings(of: requests) == [.cancelled, .cancelled, .cancelled])
         gate.open()
         account.loginRenewalDate = nil
         #expect(await screen.endings(of: [load(proxy)]) == [.success])

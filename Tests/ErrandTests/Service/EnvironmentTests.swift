@@ -269,7 +269,7 @@ struct EnvironmentTests: SessionScene {
         let second = load(proxy)
         await transport.waitForRequests(2)
         proxy.logout()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         #expect(!second.isLoading && first.isLoading)
         gate.open()
         #expect(await screen.endings(of: [first]) == [.success])

@@ -93,7 +93,7 @@ struct ReloginLiveTests {
         await suspend(while: shop.logins.isEmpty)
         shop.proxy.logout()
         shop.account.setToken("next")
-        #expect(await screen.endings(of: requests) == Array(repeating: .cancel, count: 20))
+        #expect(await screen.endings(of: requests) == Array(repeating: .cancelled, count: 20))
         gate.open()
         await sentinel(shop.proxy)
         #expect(requests.allSatisfy { !$0.isLoading })

@@ -48,7 +48,7 @@ struct ReloginOverlapTests: SessionScene {
         await waiters(1, proxy)
         await suspend(while: account.logins == 0)
         if endsByLogout { proxy.logout() } else { clock.advance(by: .seconds(60)) }
-        #expect(await screen.ending() == (endsByLogout ? .cancel : .failure(.loginExpired)))
+        #expect(await screen.ending() == (endsByLogout ? .cancelled : .failure(.loginExpired)))
         let second = load(proxy)
         await waiters(1, proxy)
         await sentinel(proxy)

@@ -158,7 +158,7 @@ struct ReloginTests {
         request.loadData()
         await suspend(while: account.logins == 0)
         request.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         gate.open()
         await sentinel(proxy)
         #expect(transport.requests.count == 1)
@@ -177,7 +177,7 @@ struct ReloginTests {
         await suspend(while: proxy.context.loads.tasks.isEmpty)
         let task = proxy.context.loads.tasks.first
         request.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         gate.open()
         await task?.value
         #expect(proxy.defaultService?.login.currentGeneration == 0, "none runs, and none has ended")
@@ -195,7 +195,7 @@ struct ReloginTests {
         // Without a yield, because the handler waits for the main actor.
         spin(while: proxy.defaultService?.login.waiterCount != 1)
         proxy.logout()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(proxy)
         #expect(account.logins == 0)
         #expect(!request.isLoading)

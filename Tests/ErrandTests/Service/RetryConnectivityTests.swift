@@ -81,7 +81,7 @@ struct RetryConnectivityTests {
         request.loadData()
         await clock.waitForSleepers()
         request.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await suspend(while: network.observerCount > 0 || clock.sleepers > 0)
         #expect(transport.requests.count == 1)
     }

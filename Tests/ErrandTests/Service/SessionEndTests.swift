@@ -66,7 +66,7 @@ struct SessionEndTests: SessionScene {
         var requests = await loads(at: place, proxy, transport)
         if switches { proxy.switchAccount(to: new) } else { proxy.logout() }
         account.setToken("new")
-        #expect(await screen.endings(of: requests) == Array(repeating: .cancel, count: requests.count))
+        #expect(await screen.endings(of: requests) == Array(repeating: .cancelled, count: requests.count))
         requests.append(load(proxy))
         gate.open()
         clock.advance(by: .seconds(100))
@@ -95,7 +95,7 @@ struct SessionEndTests: SessionScene {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.validator = validator
         request.loadData()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(proxy)
         #expect(transport.requests.isEmpty)
     }
@@ -108,7 +108,7 @@ struct SessionEndTests: SessionScene {
             return ["X-Token": "new"]
         }
         let request = load(proxy)
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(proxy)
         #expect(transport.requests.isEmpty)
         #expect(!request.isLoading)
@@ -118,7 +118,7 @@ struct SessionEndTests: SessionScene {
         let proxy = proxy(refusing())
         account.login = { [proxy] in proxy.logout() }
         let requests = (0..<3).map { _ in load(proxy) }
-        #expect(await screen.endings(of: requests) == [.cancel, .cancel, .cancel])
+        #expect(await screen.endings(of: requests) == [.cancelled, .cancelled, .cancelled])
         #expect(requests.allSatisfy { !$0.isLoading })
         #expect(account.expiries == 0)
     }

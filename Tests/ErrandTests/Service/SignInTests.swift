@@ -69,7 +69,7 @@ struct SignInTests {
         load.loadData()
         await transport.waitForRequests(2)
         proxy.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await suspend(while: service.login.currentGeneration == nil)
         #expect(service.login.currentGeneration == 0, "whoever comes late needs a login still")
         #expect(account.expiries == 0)

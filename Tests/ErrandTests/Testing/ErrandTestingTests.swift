@@ -24,6 +24,23 @@ struct ErrandTestingTests {
         #expect(network.requests.map(\.method) == [.get, .post])
     }
 
+    @Test func `A slash within a segment separates nothing`() async throws {
+        let network = ScriptedTransport(keepsRequests: false)
+        network.on(.get, "/files/a%2Fb c") { _ in .json("one") }
+        network.on(.get, "/files/*") { _ in .json("any") }
+        network.on(.get, "/files/ü/{name}") { _ in .json("two") }
+        for (path, body) in [("a%2Fb%20c", "any"), ("%C3%BC/x%2Fy", "two")] {
+            let request = HTTPRequest(.get, URL("http://shop.test/files/\(path)"))
+            #expect(try await network.send(request).body == Data(body.utf8))
+        }
+        network.on(.get, "/files/a%2Fb c") { _ in .json("newest") }
+        let encoded = HTTPRequest(.get, URL("http://shop.test/files/a%2Fb%20c"))
+        #expect(try await network.send(encoded).body == Data("newest".utf8))
+        let other = HTTPRequest(.get, URL("http://shop.test/x%2Fy"))
+        let error = await #expect(throws: TransportError.self) { try await network.send(other) }
+        #expect(error?.reason == "no script answers GET /x%2Fy")
+    }
+
     @Test func `A request without a script fails and the error names the request`() async {
         let network = ScriptedTransport(clock: clock)
         network.on(.get, "/orders") { _ in .status(200) }
@@ -221,7 +238,7 @@ struct ErrandTestingTests {
         request.loadData()
         request.cancelAllRequests()
         await request.waitUntilIdle()
-        #expect(screen.events == [.cancel])
+        #expect(screen.events == [.cancelled])
         request.loadData()
         let waiting = Task { await request.waitUntilIdle() }
         waiting.cancel()
@@ -244,6 +261,8 @@ struct ErrandTestingTests {
     func `The code of an envelope is a number, a string or a Boolean`(_ code: ServerCode, _ json: String) async throws {
         let answer = try HTTPResponse.envelope(7, code: code, message: "no")
         #expect(String(decoding: answer.body, as: UTF8.self) == #"{"errcode":\#(json),"msg":"no","data":7}"#)
+        let failure = try HTTPResponse.envelope(code: code, message: "no")
+        #expect(String(decoding: failure.body, as: UTF8.self) == #"{"errcode":\#(json),"msg":"no","data":null}"#)
         let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }))
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.type == .server && error?.code == code)

@@ -22,7 +22,7 @@ struct RequestRecorderTests {
         let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport()))
         recorder.managerCallAPIDidCancel(request)
         recorder.managerCallAPIDidFail(request, with: APIError(.timeout))
-        #expect(await recorder.endings(2) == [.cancel, .failure(.timeout)])
+        #expect(await recorder.endings(2) == [.cancelled, .failure(.timeout)])
     }
 
     @Test func `Several tasks may wait, and each receives a different ending`() async {
@@ -33,6 +33,6 @@ struct RequestRecorderTests {
         recorder.managerCallAPIDidSucceed(request)
         recorder.managerCallAPIDidCancel(request)
         let endings = await [first, second]
-        #expect(endings.contains(.success) && endings.contains(.cancel))
+        #expect(endings.contains(.success) && endings.contains(.cancelled))
     }
 }

@@ -131,7 +131,7 @@ struct AdapterFailureTests {
         other.loadData()
         #expect(await screen.ending() == .success)
         waiting.cancelAllRequests()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(proxy)
         await suspend(while: clock.sleepers > 0)
         #expect(transport.requests.count == 2)
@@ -166,9 +166,9 @@ struct AdapterFailureTests {
         try await begun.wait()
         request.cancelAllRequests()
         gate.open()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(request.proxy)
         #expect(calls.count == 0 && transport.requests.count == (kind.isOutward ? 0 : 1))
-        #expect(screen.events == [.cancel])
+        #expect(screen.events == [.cancelled])
     }
 }

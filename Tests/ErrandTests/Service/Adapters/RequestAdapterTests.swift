@@ -112,7 +112,7 @@ struct RequestAdapterTests {
             await transport.waitForRequests(2)
             #expect(proxy.sharedLoadCount == 0)
             proxy.cancelAllRequests()
-            #expect(await screen.endings(of: requests) == [.cancel, .cancel])
+            #expect(await screen.endings(of: requests) == [.cancelled, .cancelled])
         }
         #expect(try folder.names.isEmpty)
     }
@@ -142,7 +142,7 @@ struct RequestAdapterTests {
         try await begun.wait()
         request.cancelAllRequests()
         gate.open()
-        #expect(await screen.ending() == .cancel)
+        #expect(await screen.ending() == .cancelled)
         await sentinel(request.proxy)
         #expect(transport.requests.isEmpty)
     }

@@ -32,7 +32,7 @@ struct CurlResourceTests {
             #expect(await server.waitForTotalRequests(connections * round, timeout: .seconds(60)))
             #expect(server.openConnections == connections)
             cancelAll(proxy)
-            #expect(await screen.endings(of: requests).allSatisfy { $0 == .cancel })
+            #expect(await screen.endings(of: requests).allSatisfy { $0 == .cancelled })
             #expect(await server.waitForOpenConnections(0))
             if round == 1 { memory = ProcessMemory.resident }
         }
