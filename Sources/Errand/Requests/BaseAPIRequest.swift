@@ -121,9 +121,9 @@ public import Observation
     /// A load whose ``APIManager/Response`` is decoded from memory, such as `Data`, fails with `invalidRequest` if this is a
     /// file. The file is complete when it appears, as the load succeeds, and replaces an existing one. A load that fails or is
     /// cancelled does not change an existing file, and leaves no temporary file. The file's folder must exist, or the load
-    /// fails with `storage` before it is sent. A 204, a 205 and an answer to `HEAD` have no body, and change no
-    /// file. The body of any other answer is stored in memory, except that of one of
-    /// ``acceptedStatuses`` for a ``DownloadedFile``; see ``ResponseSerializer/file``. A load with a file shares no exchange.
+    /// fails with `storage` before it is sent. A 204, a 205 and an answer to `HEAD` have no body, and change no file. The body
+    /// of any other answer is stored in memory, except that of one of ``acceptedStatuses`` for a ``DownloadedFile``; see
+    /// ``ResponseSerializer/file``. A load with a file shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }
@@ -146,7 +146,7 @@ public import Observation
     ///
     /// ``BaseAPIRequest/loadAgain()`` sends the key of the newest load again where the server may have executed that load: after a
     /// `timeout`, a lost connection, a 5xx or a cancellation, but not after a success, a business code or another 4xx than
-    /// 408, 409, 425 and 429. Any other load has a new key: return a stored one where even a new `loadData()` must not
+    /// 408, 409, 425 and 429; after `loginExpired` as well, which says nothing of an earlier try. Any other load has a new key: return a stored one where even a new `loadData()` must not
     /// execute an order twice.
     open var idempotencyKey: String? { nil }
     /// The priority in the queue of requests; `normal` by default.
