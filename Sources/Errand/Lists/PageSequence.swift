@@ -2,7 +2,7 @@ import Synchronization
 
 /// The pages of a list one by one, for scripts: each page is requested when the iteration reaches it.
 ///
-/// ``APIManager/pages`` returns one. An iteration starts with a reload of the list; each element contains the items that a
+/// ``APIManager/pages`` and ``APIManager/pages(params:)`` return one. An iteration starts with a reload of the list; each element contains the items that a
 /// page has added to ``PagedManager/items``. A failure is thrown; after it, the iterator requests the same page again.
 /// Cancelling the task cancels the load of the page.
 public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
@@ -12,19 +12,20 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
     public typealias Failure = APIError
 
     let list: List
+    let params: LoadParams
 
     /// Creates an iterator; nothing is loaded yet.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(list: list)
+        Iterator(list: list, position: .beginning(params))
     }
 
     /// An iteration over the pages.
     public struct Iterator: AsyncIteratorProtocol {
         let list: List
-        private var position = IterationPosition.beginning
+        private var position: IterationPosition
 
-        init(list: List) {
-            self.list = list
+        fileprivate init(list: List, position: IterationPosition) {
+            (self.list, self.position) = (list, position)
         }
 
         /// Returns the next page's items; `nil` after the last page.
@@ -43,13 +44,32 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
 
 extension APIManager where Self: PagedManager {
     /// The pages one by one, from the first; the delegate is not notified of their loads.
-    public var pages: PageSequence<Self> { PageSequence(list: self) }
+    public var pages: PageSequence<Self> { PageSequence(list: self, params: .paramSource) }
+
+    /// Returns the pages one by one, as ``pages`` does, with these parameters of the list.
+    ///
+    /// - Parameter params: The parameters, as of ``APIManager/reload(params:indicator:message:)``.
+    /// - Returns: The pages; nothing is loaded yet.
+    public func pages(params: APIParams?) -> PageSequence<Self> { PageSequence(list: self, params: .given(params)) }
 
     /// Loads all pages, one after the other, and returns their items, also those of pages that ``PageAPIRequest/maxPages`` has
     /// dropped meanwhile.
     ///
     /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``.
     public func allItems() async throws(APIError) -> [Item] {
+        try await items(of: pages)
+    }
+
+    /// Loads all pages, as ``allItems()`` does, with these parameters of the list.
+    ///
+    /// - Parameter params: The parameters, as of ``APIManager/reload(params:indicator:message:)``.
+    /// - Returns: The items of all pages.
+    /// - Throws: Why a page could not be loaded.
+    public func allItems(params: APIParams?) async throws(APIError) -> [Item] {
+        try await items(of: pages(params: params))
+    }
+
+    private func items(of pages: PageSequence<Self>) async throws(APIError) -> [Item] {
         var iterator = pages.makeAsyncIterator()
         var all: [Item] = []
         while let page = try await iterator.next() { all += page }
@@ -78,9 +98,9 @@ extension APIManager where Self: PagedManager {
     /// has ended without it.
     private func beginPage(_ position: IterationPosition, isFollowUp: Bool = false) -> BegunPage {
         switch position {
-        case .beginning where !isFollowUp:
+        case .beginning(let params) where !isFollowUp:
             cancelAllRequests()
-            return .load(begin(receiver: .caller))
+            return .load(begin(params: params, receiver: .caller))
         case .beginning: guard refreshState.isLoading else { return .interrupted }
         case .page(let id) where id != pager?.lastPage: return .interrupted
         case .page, .interrupted:
@@ -138,8 +158,8 @@ extension APIManager where Self: PagedManager {
 
 /// Where an iteration is in its list.
 private enum IterationPosition {
-    /// Before the first page.
-    case beginning
+    /// Before the first page, which has these parameters.
+    case beginning(LoadParams)
     /// After the page of this load.
     case page(RequestID)
     /// After the pages that are loaded, whichever they are.

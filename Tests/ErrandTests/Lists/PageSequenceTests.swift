@@ -23,6 +23,15 @@ struct PageSequenceTests {
         #expect(screen.events.isEmpty)
     }
 
+    @Test func `The parameters of an iteration are those of all its pages`() async throws {
+        for try await page in list.pages(params: ["text": "pen"]) where page.contains(15) { break }
+        #expect(server.queries == ["limit=10&offset=0&text=pen", "limit=10&offset=10&text=pen"])
+        #expect(try await list.allItems(params: ["text": "ink"]).count == 35)
+        #expect(server.queries.dropFirst(2).allSatisfy { $0.hasSuffix("text=ink") } && server.queries.count == 6)
+        _ = try await list.allItems()
+        #expect(server.queries[6] == "limit=10&offset=0")
+    }
+
     @Test func `A page is requested when the iteration reaches it`() async throws {
         var pages: [[Int]] = []
         for try await page in list.pages {
