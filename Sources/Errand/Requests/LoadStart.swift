@@ -169,7 +169,7 @@ extension LoginRole {
     /// The role of a load of `request` that begins now.
     @MainActor fileprivate init(of request: BaseAPIRequest, for service: APIService?) {
         let isInRelogin = service.map { ReloginScope.covers($0.login) } == true
-        self = request.isLoginRequest ? .signIn : isInRelogin ? .partOfRelogin : .none
+        self = isInRelogin ? .partOfRelogin : request.isLoginRequest ? .signIn : .none
     }
 }
 

@@ -75,7 +75,7 @@ final class LoginSession: Sendable {
         for waiter in closed.waiters { waiter.resume(returning: .failure(APIError(.cancelled))) }
     }
 
-    /// Records that a login request has succeeded.
+    /// Records that a login request outside of relogins has succeeded.
     func didSignIn() {
         state.take { $0.didSignIn() }
     }
@@ -192,6 +192,8 @@ final class LoginSession: Sendable {
     /// Ends a relogin, unless it has ended; the handler is notified of an expired session before the waiters are.
     private func finish(_ run: Int, of service: APIService, with outcome: Outcome) async {
         if case .failure(let error) = outcome, error.isOfCancelledLogin, isDropped(run) { return }
+        // The user may have signed in meanwhile.
+        let outcome = state.withLock { $0.hasSignedIn(since: run) } ? .success(()) : outcome
         if case .failure = outcome, let waiters = state.take({ $0.closeFailedEarly(run) }) {
             // The login is valid until the service refuses it.
             return resume(waiters)

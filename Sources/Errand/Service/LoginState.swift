@@ -10,6 +10,15 @@ struct LoginState {
         var work: Task<LoginSession.Outcome, Never>?
         var hasBegun = false
         var hasOutcome = false
+        var isCounted = false
+        var hasSignedIn = false
+    }
+
+    /// A relogin that refused loads needed.
+    private struct Start {
+        let uptime: Duration
+        /// Whether the server may have granted or refused it.
+        var hasReachedServer = true
     }
 
     /// More relogins than this within ``startWindow`` are a loop.
@@ -30,9 +39,7 @@ struct LoginState {
     private var run: Run?
     private var lastRun = 0
     private var isHandlerBusy = false
-    private var recentStarts: [Duration] = []
-    /// Whether the last relogin did not reach the server.
-    private var isLastStartUnreached = false
+    private var recentStarts: [Start] = []
     private var renewalDate: Date?
     /// Renewal dates up to this one begin no further relogin.
     private var spentUntil: Date?
@@ -55,14 +62,14 @@ struct LoginState {
         return (exchange(&run, with: nil)?.work, Array(exchange(&waiters, with: [:]).values))
     }
 
-    /// Records that a login request has succeeded: there is a session that can expire, and the outcome of an earlier relogin no
-    /// longer applies.
+    /// Records that a login request outside of relogins has succeeded: there is a session that can expire, and neither the
+    /// outcome of an earlier relogin nor the failure of one that is under way applies to it.
     ///
     /// - Returns: The former outcome.
     mutating func didSignIn() -> LoginSession.Outcome {
         hasSessionExpired = false
-        // One inside a relogin is a part of what is counted.
-        if !isRunning { forgetUnreachedStarts() }
+        run?.hasSignedIn = true
+        forgetUnreachedStarts()
         return exchange(&outcome, with: .success(()))
     }
 
@@ -72,12 +79,15 @@ struct LoginState {
     mutating func reset() -> LoginSession.Outcome {
         generation += 1
         hasSessionExpired = false
-        (recentStarts, isLastStartUnreached) = ([], false)
+        recentStarts = []
         (renewalDate, spentUntil) = (nil, nil)
         return exchange(&outcome, with: .success(()))
     }
 
     func isCurrent(_ number: Int) -> Bool { run?.number == number }
+
+    /// Whether a login request has succeeded since a relogin has begun, which is under way.
+    func hasSignedIn(since number: Int) -> Bool { isCurrent(number) && run?.hasSignedIn == true }
 
     /// Takes the handler for a relogin, unless it has not returned from an earlier one.
     mutating func takeHandler() -> Bool {
@@ -110,9 +120,10 @@ struct LoginState {
     /// Counts a login that refused loads need, unless there were too many recently.
     mutating func mayStart(_ number: Int, at uptime: Duration) -> Bool {
         if isCurrent(number), run?.earlyStart != nil { return true }
-        recentStarts.removeAll { uptime - $0 >= Self.startWindow }
+        recentStarts.removeAll { uptime - $0.uptime >= Self.startWindow }
         guard recentStarts.count < Self.maxStarts else { return false }
-        recentStarts.append(uptime)
+        recentStarts.append(Start(uptime: uptime))
+        if isCurrent(number) { run?.isCounted = true }
         return true
     }
 
@@ -137,13 +148,15 @@ struct LoginState {
             forgetUnreachedStarts()
         }
         let former = exchange(&self.outcome, with: outcome)
-        isLastStartUnreached = hasNoVerdict
+        if hasNoVerdict, run?.isCounted == true, let last = recentStarts.indices.last {
+            recentStarts[last].hasReachedServer = false
+        }
         return former
     }
 
-    /// Counts the recent starts no longer if they did not reach the server.
+    /// Counts the starts no longer that did not reach the server.
     private mutating func forgetUnreachedStarts() {
-        if isLastStartUnreached { (recentStarts, isLastStartUnreached) = ([], false) }
+        recentStarts.removeAll { !$0.hasReachedServer }
     }
 }
 

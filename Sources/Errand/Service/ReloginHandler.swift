@@ -11,9 +11,10 @@ public import Foundation
     /// Gets new credentials and stores them where the service's common headers or cookies read them.
     ///
     /// Called when loads were refused, at most 5 times in 30 s: a load that needs it once more fails at once. Calls that
-    /// ``loginRenewalDate`` starts are not counted. Calls never overlap. The next one begins when this one has returned, even
-    /// if this one has passed ``APIService/reloginTimeout`` or its session has ended; meanwhile the loads that wait for the
-    /// next one wait no longer than its own `reloginTimeout`.
+    /// ``loginRenewalDate`` starts are not counted, nor are calls that have not reached the server once a login has succeeded.
+    /// Calls never overlap. The next one begins when this one has returned, even if this one has passed
+    /// ``APIService/reloginTimeout`` or its session has ended; meanwhile the loads that wait for the next one wait no longer than
+    /// its own `reloginTimeout`.
     ///
     /// A load of the same service that begins in here is a login request, as if it had ``BaseAPIRequest/isLoginRequest``: it is
     /// sent at once and fails with `http` if it is refused. That holds for child tasks, for `Task { }`, for batches and chains
@@ -23,6 +24,9 @@ public import Foundation
     ///
     /// The task is cancelled after `reloginTimeout` and by ``APIProxy/logout(from:)``. The result is ignored then, but credentials
     /// that are stored then are used: check `Task.isCancelled` before storing them.
+    ///
+    /// If the user signs in meanwhile, by a request with `isLoginRequest` that does not begin in here, a failure is ignored, and
+    /// the waiting loads are sent again.
     ///
     /// An error ends the session: every waiting load fails with `loginExpired`, whose underlying error it is. But a login
     /// server that cannot be reached has refused nothing: an ``APIError`` with the type `noNetwork`, `timeout` or

@@ -205,6 +205,80 @@ struct SessionTests: SessionScene {
         #expect(account.expiries == 1)
     }
 
+    @Test(arguments: [APIErrorType.loginExpired, .noNetwork])
+    func `A relogin that fails after the user has signed in fails no load`(_ type: APIErrorType) async {
+        let gate = Latch()
+        account.login = {
+            try await gate.wait()
+            throw APIError(type)
+        }
+        let proxy = proxy(
+            ScriptedTransport { request in
+                let isValid = request.headers["X-Token"] == "fresh" || request.url.path.hasSuffix("login")
+                return isValid ? .json(goodsJSON([])) : .status(401)
+            }
+        )
+        let refused = load(proxy)
+        await suspend(while: proxy.defaultService?.login.waiterCount != 1)
+        let signIn = GoodsRequest(proxy: proxy)
+        (signIn.path, signIn.customLogin) = ("/login", true)
+        _ = try? await signIn.value()
+        account.setToken("fresh")
+        let newer = load(proxy)
+        gate.open()
+        #expect(await screen.endings(of: [refused, newer]) == [.success, .success])
+        #expect(account.logins == 1 && account.expiries == 0)
+    }
+
+    @Test func `Only logins that have not reached the server are forgotten after one that has`() async {
+        let logins = Counter()
+        let proxy = proxy {
+            // Every second one is lost, and none helps.
+            guard logins.next() % 2 == 1 else { throw TransportError(.noNetwork, "no route") }
+            return .json(goodsJSON([]))
+        }
+        let request = load(proxy)
+        _ = await screen.ending()
+        for _ in 1..<30 {
+            request.loadData()
+            _ = await screen.ending()
+        }
+        #expect(account.logins == 8, "four that have reached the server, as many that have not, and no fifth")
+        #expect(account.expiries == 0)
+    }
+
+    @Test func `A login that could not be completed ends no session when too many others could not`() async {
+        let isReachable = Counter()
+        let proxy = proxy(
+            ScriptedTransport { request in
+                switch request.url.lastPathComponent {
+                case "login" where isReachable.count == 0: throw TransportError(.noNetwork, "no route")
+                case "login": .json(goodsJSON([]))
+                case "profile": throw TransportError(.noNetwork, "no route")
+                default: .status(401)
+                }
+            }
+        )
+        account.login = { [proxy] in
+            for path in ["/login", "/profile"] {
+                let request = GoodsRequest(proxy: proxy)
+                (request.path, request.customLogin, request.customRetryPolicy) = (path, path == "/login", .never)
+                _ = try await request.value()
+            }
+        }
+        let request = load(proxy)
+        #expect(await screen.ending() == .failure(.noNetwork))
+        for _ in 1..<5 {
+            request.loadData()
+            #expect(await screen.ending() == .failure(.noNetwork))
+        }
+        _ = isReachable.next()
+        account.loginRenewalDate = clock.date
+        request.loadData()
+        #expect(await screen.ending() == .failure(.noNetwork))
+        #expect(account.expiries == 0)
+    }
+
     @Test func `A sign-in inside the handler does not make the limit of logins start again`() async {
         let proxy = proxy(
             ScriptedTransport { request in
