@@ -56,13 +56,13 @@ final class Exchange: Sendable {
         request.destination = .file(file.url)
         let response = try await answer(to: request, progress)
         let (isStored, isAccepted) = (response.file == file.url, statuses.contains(response.status))
-        // The empty file of an answer that never has content is to replace no older one (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6).
-        let hasContent = request.method != .head && ![204, 205].contains(response.status)
-        if isStored, hasContent { return response.having(file: file.location) }
-        if !isStored, isAccepted, response.status != 304 { return try store(response, in: file) }
+        // An answer that never has content is to empty no older file (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6 and 15.4.5).
+        let hasContent = request.method != .head && ![204, 205, 304].contains(response.status)
+        if hasContent, isStored { return response.having(file: file.location) }
+        if hasContent, isAccepted { return try store(response, in: file) }
         if let id { context.loads.discardFile(of: id) }
         if isStored { return response.having() }
-        return isAccepted ? response.unmodified(target) : response
+        return isAccepted && response.status == 304 ? response.unmodified(target) : response
     }
 
     private func store(_ response: APIResponse, in file: StagedFile) throws(APIError) -> APIResponse {

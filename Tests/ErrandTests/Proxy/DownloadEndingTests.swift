@@ -252,6 +252,10 @@ struct DownloadEndingTests {
             let target = HTTPRequest.Destination.file(folder.file)
             try await APIRequest<Void>("/a", method: method, destination: target, proxy: proxy).value()
         }
+        let missing = request(ScriptedTransport { _ in .status(404) })
+        (missing.method, missing.customAcceptedStatuses) = (.head, [404])
+        let refused = await #expect(throws: APIError.self) { try await missing.value() }
+        #expect(refused?.type == .decoding)
         #expect(folder.contents == ["cookies.txt": "old"])
         _ = try await request(ScriptedTransport { _ in .status(200) }).value()
         #expect(try Data(contentsOf: folder.file).isEmpty)
