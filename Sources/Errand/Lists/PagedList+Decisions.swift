@@ -1,3 +1,10 @@
+extension APIError {
+    /// The failure of a page that edits have outdated as often as it may be requested.
+    static var editedTooOften: APIError {
+        APIError(.invalidAnswer, reason: "the list is edited more often than the server answers")
+    }
+}
+
 /// What to load and what an answer means, which changes nothing.
 extension PagedList {
     /// Returns how to obtain a part of the list now.
@@ -54,7 +61,7 @@ extension PagedList {
     /// Returns why a page that has been received cannot be accepted.
     func refusal(of id: RequestID) -> APIError? {
         guard let pending, pending.id == id, pending.isOutdated, !pending.allowsRepeat else { return nil }
-        return APIError(.invalidAnswer, reason: "the list is edited more often than the server answers")
+        return .editedTooOften
     }
 
     func position(of part: ListPart) -> PagePosition? {

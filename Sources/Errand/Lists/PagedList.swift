@@ -148,6 +148,11 @@ extension PagedList {
     /// Loads a part again that was outdated when its load could no longer be continued.
     private mutating func requestAgain(_ page: PendingPage) -> ListChange? {
         let part = page.part
+        // A hook that is read when the page has been accepted may edit the list as well.
+        guard page.allowsRepeat else {
+            setState(of: part, to: .failed(.editedTooOften))
+            return .failure(.editedTooOften)
+        }
         repeatCount = page.repeatCount + 1
         staged = LoadedPages()
         if part.isRefresh { edits.repeatRefresh() }

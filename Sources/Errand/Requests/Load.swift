@@ -146,7 +146,9 @@ import Foundation
         let notifyObserver = manager.record(id, outcome, response)
         let receiver = manager.takeReceiver(of: id)
         if let part = manager.pager?.followUp {
-            _ = manager.begin(loading: part, params: nil, receiver: receiver.ofFollowUp)
+            let followUp = manager.begin(loading: part, params: nil, receiver: receiver.ofFollowUp)
+            // Nothing but a closure may retain the request.
+            if case .closure = receiver { manager.wait(for: followUp) { _ in } }
         }
         indicator?.hideLoading()
         notifyObserver?()

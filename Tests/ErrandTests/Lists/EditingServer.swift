@@ -108,8 +108,12 @@ final class Entries: PageAPIRequest<PageModel<Entry>>, APIManager {
     var identifies = true
     var limit: Int?
     var onService: () -> Void = {}
+    var onIdentity: () -> Void = {}
     override var strategy: any PageStrategy { customStrategy }
-    override var itemID: ItemID<Entry>? { identifies ? ItemID(\.id) : nil }
+    override var itemID: ItemID<Entry>? {
+        onIdentity()
+        return identifies ? ItemID(\.id) : nil
+    }
     override var maxPages: Int? { limit }
     override var service: APIService? {
         onService()

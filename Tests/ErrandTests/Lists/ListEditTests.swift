@@ -301,6 +301,38 @@ struct ListEditTests {
         withExtendedLifetime(interceptor) {}
     }
 
+    @Test func `An edit in a hook that is read for each page does not load it for ever`() async {
+        use(.offset)
+        list.identifies = false
+        await load(1)
+        var isEditing = false
+        list.onIdentity = { [server, unowned list] in
+            guard !isEditing, list.isLoading || server.queries.count > 1, server.queries.count < 40 else { return }
+            isEditing = true
+            _ = try? list.insert(server.insert(at: 0), at: 0)
+            isEditing = false
+        }
+        list.loadNextPage()
+        await list.settle()
+        #expect(server.queries.count == 12)
+        #expect(list.appendState.error?.type == .invalidAnswer)
+    }
+
+    @Test func `A closure retains its request until a page that follows up its load has been received`() async {
+        let interceptor = InterceptorSpy()
+        var lists = [Entries(delegate: screen, proxy: list.proxy)]
+        interceptor.onCall = { [server] request, call in
+            guard case .willEnd = call, server.queries.count == 1 else { return }
+            _ = try? (request as? Entries)?.insert(server.insert(at: 0), at: 0)
+        }
+        lists[0].interceptor = interceptor
+        lists[0].loadData { _ in }
+        lists = []
+        #expect(await screen.ending() == .success)
+        #expect(server.queries.count == 2)
+        withExtendedLifetime(interceptor) {}
+    }
+
     @Test func `A page that follows up a closure's load is for the delegate, which the closure cannot be`() async {
         let interceptor = InterceptorSpy()
         interceptor.onCall = { [server, list] _, call in
