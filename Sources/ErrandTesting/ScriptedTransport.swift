@@ -30,7 +30,9 @@ public final class ScriptedTransport: HTTPTransport {
         let script: Script
 
         func matches(_ method: HTTPMethod, _ segments: [String]) -> Bool {
-            guard method == self.method, segments.count >= path.count else { return false }
+            guard method == self.method, segments.count >= path.count, !path.isEmpty || segments.isEmpty else {
+                return false
+            }
             return zip(path.reversed(), segments.reversed()).allSatisfy { $0 == $1 || Self.isParameter($0) }
         }
 
@@ -76,7 +78,7 @@ public final class ScriptedTransport: HTTPTransport {
     /// - Parameters:
     ///   - method: The method of the requests that the script answers.
     ///   - path: The last segments of the URL's path, percent-encoded or not, without the path of the service's base URL;
-    ///     `*` and a parameter, such as `{id}`, match any one segment. A query is not compared, and must not be in it.
+    ///     `*` and a parameter, such as `{id}`, match any one segment, and `/` is the empty path alone. A query is not compared, and must not be in it.
     ///   - script: Called for each matching request, on any thread; it may suspend.
     public func on(_ method: HTTPMethod, _ path: String, _ script: @escaping Script) {
         precondition(!path.contains("?"), "The path of a script has no query; the script can read that of the request")

@@ -36,6 +36,8 @@ struct ErrandTestingTests {
         network.on(.get, "/files/a%2Fb c") { _ in .json("newest") }
         let encoded = HTTPRequest(.get, URL("http://shop.test/files/a%2Fb%20c"))
         #expect(try await network.send(encoded).body == Data("newest".utf8))
+        network.on(.get, "/") { _ in .json("root") }
+        #expect(try await network.send(HTTPRequest(.get, URL("http://shop.test/"))).body == Data("root".utf8))
         let other = HTTPRequest(.get, URL("http://shop.test/x%2Fy"))
         let error = await #expect(throws: TransportError.self) { try await network.send(other) }
         #expect(error?.reason == "no script answers GET /x%2Fy")
