@@ -31,9 +31,7 @@ final class LoadRunner<Value: Sendable> {
             do throws(APIError) {
                 let response = counted(try await response(in: generation))
                 let isAdapted = call.service.adapters.adaptsAnswers
-                let answer = isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
-                if call.loginRole == .signIn { didSignIn(answer.response) }
-                return answer
+                return isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
             } catch {
                 try await recovery.recover(from: failure(error), in: generation)
             }
@@ -55,10 +53,6 @@ final class LoadRunner<Value: Sendable> {
     private func counted(_ error: APIError) -> APIError {
         if let trace = call.trace { return trace.counted(error) }
         return tries == 1 ? error : error.counted(attempt: tries)
-    }
-
-    @inline(never) private func didSignIn(_ response: APIResponse) {
-        if response.isSuccess { call.service.login.didSignIn() }
     }
 
     /// Returns the error of a send as that of the load, whose file is discarded.

@@ -110,6 +110,7 @@ import Foundation
             outcome = file.end(with: outcome, messages: messages).mapError { $0.of(method, path: path) }
             if outcome.error != nil { response = response?.withoutFile }
         }
+        if loginRole == .signIn, outcome.error == nil, response?.isSuccess == true { load.login?.didSignIn() }
         trace?.end(outcome.ending, response: response)
         publish(outcome.ending)
         guard let manager else {
@@ -144,6 +145,9 @@ import Foundation
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
         let notifyObserver = manager.record(id, outcome, response)
+        let isReceived = manager.newestSuccess == id || manager.waiters.contains { $0.id == id }
+        // A delegate finds only the newest answer.
+        if outcome.error == nil, !isReceived { removeTemporaryFile() }
         let receiver = manager.takeReceiver(of: id)
         if let part = manager.pager?.followUp {
             let followUp = manager.begin(loading: part, params: nil, receiver: receiver.ofFollowUp)

@@ -211,6 +211,30 @@ struct DownloadEndingTests {
         #expect(request.rawResponse?.file == (ending == .success ? folder.file : nil))
     }
 
+    @Test func `A temporary file that nothing names any more is removed`() async throws {
+        let (first, count) = (Latch(), Counter())
+        let transport = ScriptedTransport { _ in
+            let number = count.next()
+            if number == 1 { try await first.wait() }
+            return .text("file \(number)")
+        }
+        let options = APIRequestOptions(restartPolicy: .concurrent)
+        let request = APIRequest<DownloadedFile>("/a", options: options, proxy: APIProxy(fake: transport))
+        let (keeper, screen) = (FileKeeper(), Screen())
+        (request.validator, request.delegate) = (keeper, screen)
+        request.loadData()
+        await suspend(while: count.count == 0)
+        request.loadData()
+        #expect(await screen.ending() == .success)
+        first.open()
+        #expect(await screen.ending() == .success)
+        let file = try #require(request.response?.url)
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(try String(contentsOf: file, encoding: .utf8) == "file 2")
+        #expect(keeper.files.count == 2)
+        #expect(keeper.files.filter { FileManager.default.fileExists(atPath: $0.url.path) }.map(\.url) == [file])
+    }
+
     // MARK: The disk
 
     @Test func `A missing folder is a storage error that names the file, and nothing is sent`() async throws {

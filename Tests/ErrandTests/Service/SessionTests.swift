@@ -279,6 +279,25 @@ struct SessionTests: SessionScene {
         #expect(account.expiries == 0)
     }
 
+    @Test func `A sign-in that its validator refuses begins no session`() async {
+        account.fails = true
+        let transport = ScriptedTransport {
+            $0.url.path.hasSuffix("login") ? .json(goodsJSON([])) : .status(401)
+        }
+        let request = load(proxy(transport))
+        #expect(await screen.ending() == .failure(.loginExpired))
+        let (signIn, validator) = (GoodsRequest(delegate: screen, proxy: request.proxy), ValidatorSpy())
+        (signIn.path, signIn.customLogin, signIn.validator) = ("/login", true, validator)
+        for (isAccepted, expiries) in [(false, 1), (true, 2)] {
+            validator.acceptsContent = { _ in isAccepted }
+            signIn.loadData()
+            #expect(await screen.ending() == (isAccepted ? .success : .failure(.invalidAnswer)))
+            request.loadData()
+            #expect(await screen.ending() == .failure(.loginExpired))
+            #expect(account.expiries == expiries)
+        }
+    }
+
     @Test func `A sign-in inside the handler does not make the limit of logins start again`() async {
         let proxy = proxy(
             ScriptedTransport { request in
