@@ -110,11 +110,10 @@ final class LoadTrace: Sendable {
 
     /// Counts a try, and emits that the load is sent again if it is not the first one.
     @inline(never) func beginTry() {
-        let attempt = state.withLock { state in
+        emit(.tryingAgain) { state, _ in
             state.attempt += 1
-            return state.attempt
+            return state.attempt > 1
         }
-        if attempt > 1 { emit(.tryingAgain) }
     }
 
     /// Emits why the load waits.

@@ -28,12 +28,20 @@ struct RedirectChain {
     /// Returns the current request as it is sent.
     @inline(never) func request() throws(TransportError) -> HTTPRequest {
         try current.validate()
-        guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
+        try checkCancellation()
         var request = current
         if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: context.clock.date) {
             request.headers.append(cookie)
         }
-        return trace?.requestMade(request) ?? request
+        guard let trace else { return request }
+        request = trace.requestMade(request)
+        // A monitor may have cancelled the load.
+        try checkCancellation()
+        return request
+    }
+
+    private func checkCancellation() throws(TransportError) {
+        guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
     }
 
     /// Stores the cookies of an answer, and returns it unless it is a redirect, whose request is the current one then.

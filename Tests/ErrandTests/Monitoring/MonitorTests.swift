@@ -106,6 +106,21 @@ struct MonitorTests {
         func request(_ request: BaseAPIRequest, shouldLoad params: APIParams?) -> Bool { false }
     }
 
+    @Test func `A load that a monitor cancels before it is sent is not sent`() async {
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let proxy = APIProxy(fake: transport)
+        let monitor = EventRecorder { [weak proxy] event in
+            if case .requestMade = event.kind { proxy?.cancelRequest(event.id) }
+        }
+        proxy.monitors = [monitor]
+        let request = request(proxy)
+        request.loadData()
+        let work = proxy.context.loads.tasks.first
+        #expect(await screen.ending() == .cancelled)
+        await work?.value
+        #expect(work != nil && transport.requests.isEmpty && monitor.violations.isEmpty)
+    }
+
     @Test func `A load that is never sent has its beginning and its ending`() async {
         let (proxy, transport) = proxy { _, _ in .json(goodsJSON([])) }
         let goods = request(proxy)
