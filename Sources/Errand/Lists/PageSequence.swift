@@ -2,9 +2,9 @@ import Synchronization
 
 /// The pages of a list one by one, for scripts: each page is requested when the iteration reaches it.
 ///
-/// ``APIManager/pages`` and ``APIManager/pages(params:)`` return one. An iteration starts with a reload of the list; each element contains the items that a
-/// page has added to ``PagedManager/items``. A failure is thrown; after it, the iterator requests the same page again.
-/// Cancelling the task cancels the load of the page.
+/// ``APIManager/pages`` and ``APIManager/pages(params:)`` return one. An iteration starts with a reload of the list; each
+/// element contains the items that a page has added to ``PagedManager/items``. A failure is thrown; after it, the iterator
+/// requests the same page again. Cancelling the task cancels the load of the page.
 public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
     /// The items of one page.
     public typealias Element = [List.Item]

@@ -146,8 +146,8 @@ public import Observation
     ///
     /// ``BaseAPIRequest/loadAgain()`` sends the key of the newest load again where the server may have executed that load: after a
     /// `timeout`, a lost connection, a 5xx or a cancellation, but not after a success, a business code or another 4xx than
-    /// 408, 409, 425 and 429; after `loginExpired` as well, which says nothing of an earlier try. Any other load has a new key: return a stored one where even a new `loadData()` must not
-    /// execute an order twice.
+    /// 408, 409, 425 and 429; after `loginExpired` as well, which says nothing of an earlier try. Any other load has a new key:
+    /// return a stored one where even a new `loadData()` must not execute an order twice.
     open var idempotencyKey: String? { nil }
     /// The priority in the queue of requests; `normal` by default.
     open var priority: RequestPriority { .normal }
