@@ -109,13 +109,17 @@ struct MonitorTests {
     @Test func `A load that a monitor cancels before it is sent is not sent`() async {
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let proxy = APIProxy(fake: transport)
+        let checkpoint = Checkpoint()
         let monitor = EventRecorder { [weak proxy] event in
-            if case .requestMade = event.kind { proxy?.cancelRequest(event.id) }
+            guard case .requestMade = event.kind else { return }
+            checkpoint.pass()
+            proxy?.cancelRequest(event.id)
         }
         proxy.monitors = [monitor]
         let request = request(proxy)
         request.loadData()
         let work = proxy.context.loads.tasks.first
+        checkpoint.release()
         #expect(await screen.ending() == .cancelled)
         await work?.value
         #expect(work != nil && transport.requests.isEmpty && monitor.violations.isEmpty)
