@@ -2,6 +2,9 @@
 ///
 /// A class, because every queued load refers to it.
 final class LoadContext: Sendable {
+    /// From how many loads on their endings are likely to follow each other.
+    private static let manyLoads = 8
+
     let loads = LoadTable()
     let queue: RequestQueue
     let shared = SharedExchanges()
@@ -81,7 +84,7 @@ extension LoadContext {
     ) {
         start(call.id, in: call.lane, call.trace) { [self] slot in
             let result = await result(of: call, slot)
-            delivery.deliver { ended(result) }
+            delivery.deliver(isOneOfMany: loads.count >= Self.manyLoads) { ended(result) }
         }
     }
 

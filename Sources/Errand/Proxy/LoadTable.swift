@@ -15,6 +15,9 @@ final class LoadTable: Sendable {
     /// The tasks that carry the loads, without those that wait in the queue.
     var tasks: [Task<Void, Never>] { loads.withLock { $0.values.compactMap(\.task) } }
 
+    /// The number of loads that have not ended.
+    var count: Int { loads.withLock(\.count) }
+
     /// Whether the load has not ended.
     func contains(_ id: RequestID) -> Bool {
         loads.withLock { $0[id] != nil }

@@ -1,10 +1,15 @@
 import Synchronization
 
 /// Delivers endings and progress on the main actor; those that are ready together share one hop.
+///
+/// A hop wakes the main thread, which costs more than the delivery of an ending. Where many endings follow each other, a hop
+/// begins behind the jobs that wait for the pool: the answers among them are decoded first, and share it.
 final class MainDelivery: Sendable {
     private struct State {
         var deliveries: [@MainActor @Sendable () -> Void] = []
         var progress: [Transfer: TransferProgress] = [:]
+        /// When the last hop began.
+        var lastHop: MonotonicClock.Instant = 0
     }
 
     /// One direction of a load, so that the progress of an answer does not replace the last one of the upload.
@@ -13,18 +18,24 @@ final class MainDelivery: Sendable {
         let direction: TransferProgress.Direction
     }
 
+    /// How soon after a hop the next one may wait for the pool, in nanoseconds: not where the pool itself is slow.
+    private static let burst: Int64 = 1_000_000
+
     private let state = Mutex(State())
 
     /// The number of deliveries that wait for the main actor.
     var count: Int { state.withLock(\.deliveries.count) }
 
     /// Runs `delivery` on the main actor, in the order of the calls.
-    func deliver(_ delivery: @escaping @MainActor @Sendable () -> Void) {
-        let isFirst = state.withLock { state in
+    ///
+    /// Called on the pool when `isOneOfMany`, which is whether others are likely to follow soon.
+    func deliver(isOneOfMany: Bool = false, _ delivery: @escaping @MainActor @Sendable () -> Void) {
+        let lastHop = state.withLock { state -> MonotonicClock.Instant? in
             state.deliveries.append(delivery)
-            return state.deliveries.count == 1
+            return state.deliveries.count == 1 ? state.lastHop : nil
         }
-        if isFirst { schedule() }
+        guard let lastHop else { return }
+        scheduleHop(behindPool: isOneOfMany && MonotonicClock.now - lastHop < Self.burst)
     }
 
     /// Keeps the newest progress of each direction of a load and calls `receiver` with it on the main actor.
@@ -41,21 +52,30 @@ final class MainDelivery: Sendable {
         }
     }
 
-    private func schedule() {
+    private func scheduleHop(behindPool: Bool) {
         // Neither the priority nor the scopes of the load that is first: the others share the hop.
         ReloginScope.run(in: nil) {
             guard EnvironmentScope.current == nil else {
-                return EnvironmentScope.$current.withValue(nil, operation: start)
+                return EnvironmentScope.$current.withValue(nil) { startHop(behindPool) }
             }
-            start()
+            startHop(behindPool)
         }
     }
 
-    private func start() {
-        _ = Task(priority: .userInitiated) { @MainActor in
-            // One batch for each task: what the callbacks begin is in the next, so that the main actor is never held.
-            let batch = state.take { exchange(&$0.deliveries, with: []) }
-            for delivery in batch { delivery() }
+    private func startHop(_ behindPool: Bool) {
+        if behindPool {
+            Task(priority: .userInitiated) { @concurrent in await deliverAll() }
+        } else {
+            Task(priority: .userInitiated) { @MainActor in deliverAll() }
         }
+    }
+
+    /// Delivers one batch: what its callbacks begin is in the next, so that the main actor is never held.
+    @MainActor private func deliverAll() {
+        let batch = state.take { state in
+            state.lastHop = MonotonicClock.now
+            return exchange(&state.deliveries, with: [])
+        }
+        for delivery in batch { delivery() }
     }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 public import Foundation
 
 /// The clock of a proxy: for deadlines, back-off, `Retry-After` and the age of cookies.
@@ -51,4 +52,13 @@ public struct SystemClock: APIClock {
             throw CancellationError()
         }
     }
+}
+
+/// The monotonic clock, which changes of the date do not affect.
+enum MonotonicClock {
+    /// Nanoseconds since a fixed point in the past.
+    typealias Instant = Int64
+
+    /// The current instant.
+    static var now: Instant { Int64(DispatchTime.now().uptimeNanoseconds) }
 }

@@ -2,15 +2,6 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The monotonic clock, which changes of the date do not affect.
-enum MonotonicClock {
-    /// Nanoseconds since a fixed point in the past.
-    typealias Instant = Int64
-
-    /// The current instant.
-    static var now: Instant { Int64(DispatchTime.now().uptimeNanoseconds) }
-}
-
 /// When an exchange began, by both clocks.
 struct ExchangeClock: Sendable {
     /// By the clock of the machine.

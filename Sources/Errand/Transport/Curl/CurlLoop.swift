@@ -217,9 +217,13 @@ final class CurlLoop: @unchecked Sendable {
         ended.append(exchange)
     }
 
+    /// Returns the ended exchanges to their callers, several by one job of the pool: on a busy core, a thread of the pool that
+    /// this thread wakes for the first of them would interrupt it, and wait again for the next one.
     private func completeEnded() {
-        for exchange in ended { exchange.complete() }
+        guard ended.count > 1 else { return ended.popLast()?.complete() ?? () }
+        let exchanges = ended
         ended.removeAll(keepingCapacity: true)
+        DispatchQueue.global(qos: .userInitiated).async { for exchange in exchanges { exchange.complete() } }
     }
 
     private func endTurn() {
