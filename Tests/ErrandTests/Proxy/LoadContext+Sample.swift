@@ -1,0 +1,61 @@
+import ErrandTesting
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+extension LoadContext {
+    /// A context without a network, for tests of one collaborator of a proxy.
+    static func sample(_ transport: ScriptedTransport = ScriptedTransport(), perHost: Int = 64) -> LoadContext {
+        LoadContext(
+            queue: RequestQueue(limits: QueueLimits(perHost: perHost), capacity: transport.capacity),
+            transport: transport,
+            reachability: .system,
+            clock: SystemClock(),
+            monitors: MonitorList([])
+        )
+    }
+}
+
+extension ActiveLoad {
+    /// A load that calls `cancelled` when it is cancelled.
+    static func sample(
+        _ id: RequestID = .next(),
+        endsWithOwner: Bool = true,
+        role: LoginRole = .none,
+        cancelled: @escaping @Sendable (_ isMistake: Bool) -> Void = { _ in }
+    ) -> ActiveLoad {
+        ActiveLoad(
+            id: id,
+            method: .get,
+            path: "/goods",
+            endsWithOwner: endsWithOwner,
+            loginRole: role,
+            cancelled: cancelled
+        )
+    }
+}
+
+extension APICall<String> {
+    /// A call of a `GET` that may share an exchange.
+    static func sample(
+        _ id: RequestID = .next(),
+        path: String = "/goods",
+        service: APIService = .sample(),
+        cookies: CookieJar = CookieJar()
+    ) -> APICall {
+        APICall(
+            id: id,
+            service: service,
+            cookies: cookies,
+            draft: RequestDraft(method: .get, path: path),
+            serializer: .text,
+            options: LoadOptions(
+                priority: .normal,
+                loginRole: .none,
+                coalescesIdentical: true,
+                extras: LoadOptions.Extras()
+            ),
+            progress: nil
+        )
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Errand
+@testable import ErrandTestSupport
+
+@Suite("A load in the table ends once")
+struct LoadTableTests {
+    let table = LoadTable()
+
+    private func insert(_ count: Int) -> [RequestID] {
+        (0..<count).map { _ in
+            let load = ActiveLoad.sample()
+            table.insert(load)
+            return load.id
+        }
+    }
+
+    @Test func `Of concurrent claims of a load, one receives it`() async {
+        for id in insert(200) {
+            let received = await withTaskGroup(of: Bool.self) { group in
+                group.addTask { self.table.claim(id) != nil }
+                group.addTask { self.table.claim([id]).count == 1 }
+                group.addTask { self.table.claimAll { $0.id == id }.count == 1 }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(received == 1)
+            #expect(!table.contains(id))
+        }
+        #expect(table.count == 0)
+    }
+
+    @Test func `Claims of several loads return those that are active and selected, oldest first`() {
+        let ids = insert(5)
+        _ = table.claim(ids[1])
+        #expect(table.claim([ids[3], ids[1], ids[0], .next()]).map(\.id) == [ids[0], ids[3]])
+        #expect(table.activeRequests.map(\.id) == [ids[2], ids[4]])
+        #expect(table.containsAny(of: [ids[0], ids[4]]))
+        #expect(table.claimAll { $0.id == ids[4] }.map(\.id) == [ids[4]])
+        #expect(table.claimAll().map(\.id) == [ids[2]])
+        #expect(!table.containsAny(of: ids))
+    }
+
+    @Test func `Nothing is recorded for a load that has ended`() throws {
+        let id = insert(1)[0]
+        _ = table.claim(id)
+        #expect(!table.setTask(Task {}, of: id))
+        #expect(!table.setWaiting(1, in: QueueLane(host: "a", priority: .normal), of: id))
+        #expect(!table.setFile(try StagedFile(for: URL(filePath: "/tmp/never")), of: id))
+        #expect(table.countSend(of: id) == nil)
+        #expect(!table.setSentAgain(id))
+        #expect(!table.mayJoin(id, as: .none))
+        #expect(table.count == 0 && table.tasks.isEmpty)
+    }
+
+    @Test func `A load waits in the queue until it has a task`() {
+        let id = insert(1)[0]
+        #expect(table.setWaiting(7, in: QueueLane(host: "a", priority: .normal), of: id))
+        #expect(table.tasks.isEmpty)
+        #expect(table.setTask(Task {}, of: id))
+        #expect(table.tasks.count == 1)
+        #expect(table.claim(id)?.waiting?.sequence == 7)
+    }
+
+    @Test func `The file of an answer that is received again is removed, and so is a discarded one`() throws {
+        let folder = try TemporaryFolder()
+        let id = insert(1)[0]
+        let files = try (0..<2).map { try StagedFile(for: folder.url.appending(path: "photo\($0).jpg")) }
+        for file in files {
+            #expect(table.setFile(file, of: id))
+            #expect(try file.make())
+        }
+        let names = { try FileManager.default.contentsOfDirectory(atPath: folder.url.path) }
+        #expect(try names().count == 1)
+        table.discardFile(of: id)
+        #expect(try names().isEmpty)
+        #expect(table.claim(id)?.file == nil)
+    }
+
+    @Test func `The sends of a load are counted, and it is sent again once`() {
+        let id = insert(1)[0]
+        #expect((0..<3).map { _ in table.countSend(of: id) } == [1, 2, 3])
+        #expect([table.setSentAgain(id), table.setSentAgain(id)] == [true, false])
+    }
+
+    @Test func `A load that signs in joins no load that may wait for it`() {
+        let (load, login) = (ActiveLoad.sample(), ActiveLoad.sample(role: .signIn))
+        table.insert(load)
+        table.insert(login)
+        #expect(table.mayJoin(load.id, as: .none))
+        #expect(!table.mayJoin(load.id, as: .signIn))
+        #expect(!table.mayJoin(load.id, as: .partOfRelogin))
+        #expect(table.mayJoin(login.id, as: .signIn))
+        #expect(table.mayJoin(login.id, as: .none))
+    }
+
+    @Test func `A cancelled load ends when its file is removed, and its task is cancelled`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try StagedFile(for: folder.url.appending(path: "photo.jpg"))
+        let (task, id) = (Task<Void, Never> { while !Task.isCancelled { await Task.yield() } }, RequestID.next())
+        let rest: Int = try await withCheckedThrowingContinuation { continuation in
+            table.insert(
+                .sample(id) { isMistake in
+                    #expect(isMistake)
+                    let names = Result { try FileManager.default.contentsOfDirectory(atPath: folder.url.path) }
+                    continuation.resume(with: names.map(\.count))
+                }
+            )
+            #expect(table.setTask(task, of: id) && table.setFile(file, of: id))
+            #expect(throws: Never.self) { try file.make() }
+            table.claim(id)?.cancel(isMistake: true)
+        }
+        #expect(rest == 0)
+        await task.value
+    }
+}
