@@ -4,14 +4,13 @@ import Synchronization
 extension ScriptedTransport {
     typealias Outcome = Result<HTTPResponse, TransportError>
 
-    /// Returns the result of `work`, or throws when `timeout` passes on `clock` or the task is cancelled before.
+    /// Returns the result of `work`, or throws when one of `deadlines` passes or the task is cancelled before.
     ///
     /// A script that ignores its cancel continues, and its result is discarded.
     // Not inlined, which would increase the memory of each exchange in progress.
     @inline(never) static func race(
-        _ work: @escaping @Sendable () async throws -> HTTPResponse,
-        _ timeout: Duration,
-        _ clock: any APIClock
+        _ deadlines: ScriptedDeadlines,
+        _ work: @escaping @Sendable () async throws -> HTTPResponse
     ) async throws(TransportError) -> HTTPResponse {
         let finish = FirstOutcome()
         let script = Task {
@@ -22,14 +21,44 @@ extension ScriptedTransport {
             }
         }
         let alarm = Task {
-            guard (try? await clock.sleep(for: timeout)) != nil else { return }
-            finish.set(.failure(TransportError(.timeout, "the deadline of the whole exchange passed")))
+            if let error = await deadlines.passed() { finish.set(.failure(error)) }
         }
         defer {
             script.cancel()
             alarm.cancel()
         }
         return try await finish.value.get()
+    }
+}
+
+/// The time limits of one exchange by the clock of its transport.
+final class ScriptedDeadlines: Sendable {
+    private let clock: any APIClock
+    private let deadlines: Mutex<ExchangeDeadlines>
+
+    /// Starts the limits of `request`; `nil` when it has none, and without a clock.
+    init?(_ request: HTTPRequest, _ clock: (any APIClock)?) {
+        guard let clock, request.timeout != nil || request.deadline != nil else { return nil }
+        self.clock = clock
+        deadlines = Mutex(ExchangeDeadlines(request, at: clock.uptime.clampedNanoseconds))
+    }
+
+    /// Restarts the timeout; called for each part of the body to send.
+    func restartTimeout() {
+        let now = clock.uptime.clampedNanoseconds
+        deadlines.withLock { $0.restartTimeout(at: now) }
+    }
+
+    /// Waits until a limit has passed.
+    ///
+    /// - Returns: Its error; `nil` when the task is cancelled.
+    func passed() async -> TransportError? {
+        while true {
+            let now = clock.uptime.clampedNanoseconds
+            let (error, next) = deadlines.withLock { ($0.error(at: now), $0.next) }
+            if let error { return error }
+            guard (try? await clock.sleep(for: .nanoseconds(next - now))) != nil else { return nil }
+        }
     }
 }
 

@@ -8,11 +8,12 @@ extension ScriptedTransport {
     static func reading(
         _ body: HTTPBody,
         _ progress: TransferProgress.Handler?,
+        didRead: (@Sendable () -> Void)?,
         then script: @escaping Script
     ) -> Script {
         guard !body.isInMemory || progress != nil && !body.isEmpty else { return script }
         return { request in
-            try await body.readToEnd(progress)
+            try await body.readToEnd(progress) { didRead?() }
             return try await script(request)
         }
     }

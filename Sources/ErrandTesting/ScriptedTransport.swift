@@ -55,8 +55,8 @@ public final class ScriptedTransport: HTTPTransport {
     /// Creates a transport without scripts.
     ///
     /// - Parameters:
-    ///   - clock: Measures each request's `timeout`, at whose end the exchange fails with `timeout`; usually a
-    ///     ``ManualClock``. Without one, the default, no exchange times out.
+    ///   - clock: Measures each request's `timeout` and `deadline`, at whose ends the exchange fails with `timeout`; usually a
+    ///     ``ManualClock``. A script is silent until it answers. Without a clock, the default, no exchange times out.
     ///   - capacity: How many exchanges a proxy gives to the transport at a time; unlimited by default, so that only the limits
     ///     of the proxy apply. `TransportCapacity()` is that of the platform's transport.
     ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads.
@@ -106,10 +106,16 @@ public final class ScriptedTransport: HTTPTransport {
     ) async throws(TransportError) -> HTTPResponse {
         try request.validate()
         let request = request.asSent
-        let script = Self.reading(request.body, progress, then: script(for: request))
+        let deadlines = ScriptedDeadlines(request, clock)
+        let script = Self.reading(
+            request.body,
+            progress,
+            didRead: deadlines?.restartTimeout,
+            then: script(for: request)
+        )
         if keepsRequests { state.withLock { $0.sent.append(request) } }
         arrivals.add(1)
-        return try await answer(to: request, script).delivered(to: request, progress)
+        return try await answer(to: request, script, within: deadlines).delivered(to: request, progress)
     }
 
     /// A script that fails every exchange with `invalidRequest` and names the request's method and path.
@@ -125,16 +131,17 @@ public final class ScriptedTransport: HTTPTransport {
 
     private func answer(
         to request: HTTPRequest,
-        _ script: @escaping Script
+        _ script: @escaping Script,
+        within deadlines: ScriptedDeadlines?
     ) async throws(TransportError) -> HTTPResponse {
         do {
-            guard let clock, let timeout = request.timeout else {
+            guard let deadlines else {
                 let answer = try await script(request)
                 // A transport ends with the cancellation of its task, whatever a script does.
                 try Task.checkCancellation()
                 return answer
             }
-            return try await Self.race({ try await script(request) }, timeout, clock)
+            return try await Self.race(deadlines) { try await script(request) }
         } catch {
             throw Self.failure(error)
         }

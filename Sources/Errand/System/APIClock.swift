@@ -55,10 +55,10 @@ public struct SystemClock: APIClock {
 }
 
 /// The monotonic clock, which changes of the date do not affect.
-enum MonotonicClock {
+package enum MonotonicClock {
     /// Nanoseconds since a fixed point in the past.
-    typealias Instant = Int64
+    package typealias Instant = Int64
 
     /// The current instant.
-    static var now: Instant { Int64(DispatchTime.now().uptimeNanoseconds) }
+    package static var now: Instant { Int64(DispatchTime.now().uptimeNanoseconds) }
 }

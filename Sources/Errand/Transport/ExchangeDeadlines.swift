@@ -17,7 +17,7 @@ struct ExchangeClock: Sendable {
 
 extension Duration {
     /// The whole nanoseconds, limited to 0 through a hundred years so that adding them to an instant cannot overflow.
-    var clampedNanoseconds: Int64 {
+    package var clampedNanoseconds: Int64 {
         let limit = Duration.seconds(100 * 365 * 86_400)
         let (seconds, attoseconds) = Swift.min(Swift.max(self, .zero), limit).components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
@@ -25,31 +25,30 @@ extension Duration {
 }
 
 /// The two time limits of an exchange: its deadline, and its timeout, which each transferred byte restarts.
-struct ExchangeDeadlines {
+package struct ExchangeDeadlines {
     private let deadline: MonotonicClock.Instant
     private var timeout: Int64?
     private var lastActivity: MonotonicClock.Instant
 
-    /// Starts both limits now; `nil` is no limit.
-    init(deadline: Duration?, timeout: Duration?) {
-        let now = MonotonicClock.now
+    /// Starts both limits at `now`; `nil` is no limit.
+    init(deadline: Duration?, timeout: Duration?, at now: MonotonicClock.Instant = MonotonicClock.now) {
         self.deadline = deadline.map { now + $0.clampedNanoseconds } ?? .max
         self.timeout = timeout?.clampedNanoseconds
         lastActivity = now
     }
 
-    /// Starts the limits of `request` now.
-    init(_ request: HTTPRequest) {
-        self.init(deadline: request.deadline, timeout: request.timeout)
+    /// Starts the limits of `request` at `now`.
+    package init(_ request: HTTPRequest, at now: MonotonicClock.Instant = MonotonicClock.now) {
+        self.init(deadline: request.deadline, timeout: request.timeout, at: now)
     }
 
     /// The earliest instant at which a limit can be exceeded; `.max` without limits.
-    var next: MonotonicClock.Instant {
+    package var next: MonotonicClock.Instant {
         min(deadline, timeout.map { lastActivity + $0 } ?? .max)
     }
 
     /// Returns the error of the limit that is exceeded at `now`; `nil` when none is.
-    func error(at now: MonotonicClock.Instant) -> TransportError? {
+    package func error(at now: MonotonicClock.Instant) -> TransportError? {
         guard now >= next else { return nil }
         let reason =
             now >= deadline ? "the deadline of the whole exchange passed" : "the connection was silent for too long"
@@ -57,7 +56,7 @@ struct ExchangeDeadlines {
     }
 
     /// Restarts the timeout at `now`; called for each transferred byte.
-    mutating func restartTimeout(at now: MonotonicClock.Instant) {
+    package mutating func restartTimeout(at now: MonotonicClock.Instant) {
         lastActivity = now
     }
 

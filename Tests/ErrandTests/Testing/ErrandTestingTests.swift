@@ -64,7 +64,7 @@ struct ErrandTestingTests {
         }
     }
 
-    @Test func `A request's deadline passes on the manual clock, even when the script ignores its cancel`() async {
+    @Test func `A request's timeout passes on the manual clock, even when the script ignores its cancel`() async {
         let never = Latch()
         let network = ScriptedTransport(clock: clock) { _ in
             await never.waitIgnoringCancellation()
@@ -83,7 +83,46 @@ struct ErrandTestingTests {
         never.open()
     }
 
-    @Test func `An answer within the deadline leaves no sleeping task`() async {
+    @Test func `The deadline of a request ends a script before its timeout does`() async {
+        let never = Latch()
+        let network = ScriptedTransport(clock: clock) { _ in
+            try await never.wait()
+            return .status(200)
+        }
+        var request = HTTPRequest(.get, URL("http://shop.test/"))
+        (request.timeout, request.deadline) = (.seconds(30), .seconds(10))
+        let error = Task { [request] in await network.error(of: request) }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(10))
+        #expect(await error.value?.reason.contains("deadline") == true)
+    }
+
+    @Test func `Each part of a stream restarts the timeout, but not the deadline`() async {
+        let (requested, gates) = (Counter(), (0..<4).map { _ in Latch() })
+        let network = ScriptedTransport(clock: clock) { _ in .status(204) }
+        var request = HTTPRequest(.post, URL("http://shop.test/"))
+        request.body = .stream {
+            AsyncStream {
+                try? await gates[min(requested.next(), gates.count) - 1].wait()
+                return Data("part".utf8)
+            }
+        }
+        (request.timeout, request.deadline) = (.seconds(60), .seconds(110))
+        let error = Task { [request] in await network.error(of: request) }
+        await clock.waitForSleepers()
+        for number in 1...3 {
+            await suspend(while: requested.count < number)
+            gates[number - 1].open()
+            // The next part is requested when this one has been read.
+            await suspend(while: requested.count < number + 1)
+            clock.advance(by: .seconds(30))
+            await clock.waitForSleepers()
+        }
+        clock.advance(by: .seconds(20))
+        #expect(await error.value?.reason.contains("deadline") == true)
+    }
+
+    @Test func `An answer within the timeout leaves no sleeping task`() async {
         let network = ScriptedTransport(clock: clock) { _ in .status(204) }
         #expect(await network.ending(of: HTTPRequest(.get, URL("http://shop.test/"))) == nil)
         await suspend(while: clock.sleepers > 0)

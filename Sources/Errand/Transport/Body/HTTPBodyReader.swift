@@ -199,7 +199,10 @@ extension HTTPBody {
     /// Reads the body to its end, and reports that as one progress; an empty body has none.
     ///
     /// - Throws: What ``HTTPBodyReader`` throws, and ``TransportError/Kind/cancelled``.
-    package func readToEnd(_ progress: TransferProgress.Handler?) async throws(TransportError) {
+    package func readToEnd(
+        _ progress: TransferProgress.Handler?,
+        didRead: () -> Void = {}
+    ) async throws(TransportError) {
         var reader = try HTTPBodyReader(self)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 1)
         defer { buffer.deallocate() }
@@ -215,6 +218,7 @@ extension HTTPBody {
             }
             guard read > 0 else { break }
             bytes += Int64(read)
+            didRead()
         }
         guard bytes > 0 else { return }
         progress?(TransferProgress(.upload, completedBytes: bytes, totalBytes: reader.totalBytes))
