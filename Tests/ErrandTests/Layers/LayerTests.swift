@@ -7,6 +7,8 @@ import Testing
 @Suite("Layers")
 struct LayerTests {
     /// From the lowest to the highest; the folders of one row may name each other.
+    ///
+    /// Monitoring is beside Service, because a service has monitors, whose events contain its errors and answers.
     private static let layers: [[String]] = [
         ["System"],
         ["HTTP"],

@@ -65,6 +65,18 @@ struct ObservedKindsTests {
         #expect(ending.elapsed > .zero && ending.elapsed == all.events.last?.elapsed)
     }
 
+    @Test func `A load without monitors, or whose monitors observe nothing, has no trace`() {
+        var service = APIService.sample()
+        let (none, some) = (MonitorList([]), MonitorList([KindRecorder([.ended])]))
+        func hasTrace(_ list: MonitorList) -> Bool {
+            list.trace(of: .next(), method: .get, path: "/", for: service) != nil
+        }
+        #expect(!hasTrace(none) && !hasTrace(MonitorList([KindRecorder([])])))
+        #expect(hasTrace(some))
+        service.monitors = [KindRecorder([.began])]
+        #expect(hasTrace(none))
+    }
+
     @Test func `A transport reports only to monitors that observe it`() async throws {
         #expect(try await !sendsObserver(to: []))
         #expect(try await !sendsObserver(to: [KindRecorder([.began, .requestMade, .answered, .ended])]))

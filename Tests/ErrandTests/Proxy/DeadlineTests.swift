@@ -23,6 +23,14 @@ struct DeadlineTests {
         return APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
     }
 
+    @Test func `By default, a silence of a minute ends a load, and no deadline does`() {
+        let service = APIService(baseURL: URL("http://shop.test"))
+        #expect(service.timeout == .seconds(60))
+        #expect(service.deadline == nil)
+        let request = GoodsRequest(proxy: APIProxy())
+        #expect(request.timeout == nil && request.deadline == nil)
+    }
+
     @Test(.blocksThread)
     func `The deadline of a call passes while the main actor, which has the renewal date, is busy`() async throws {
         let service = APIService.sample { $0.reloginHandler = account }

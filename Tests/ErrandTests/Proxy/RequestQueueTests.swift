@@ -180,6 +180,77 @@ struct RequestQueueTests {
     }
 }
 
+@Suite("A queue admits requests by priority, and first in, first out", .timeLimit(.minutes(10)))
+struct RequestQueueAdmissionTests {
+    let queue = RequestQueue(limits: QueueLimits(perHost: 1, total: 2), capacity: .unlimited)
+
+    private func lane(_ priority: RequestPriority = .normal, host: String = "a") -> QueueLane {
+        QueueLane(host: host, priority: priority)
+    }
+
+    @Test func `Each request that leaves admits the first one of the highest priority`() {
+        let started = Mutex<[String]>([])
+        #expect(queue.enter(lane()) {} == nil, "there is room")
+        let line: [(String, RequestPriority)] = [
+            ("b1", .background), ("n1", .normal), ("u1", .userInitiated), ("n2", .normal), ("u2", .userInitiated),
+        ]
+        for (name, priority) in line {
+            #expect(queue.enter(lane(priority)) { started.withLock { $0.append(name) } } != nil)
+        }
+        #expect(queue.waitingCount == 5)
+        for count in 1...5 {
+            queue.leave(lane())
+            #expect(started.withLock(\.count) == count)
+        }
+        #expect(started.withLock(\.self) == ["u1", "u2", "n1", "n2", "b1"])
+        #expect(queue.waitingCount == 0)
+    }
+
+    @Test func `A removed request is not started, and removing one that was started does nothing`() throws {
+        let started = Mutex<[Int]>([])
+        #expect(queue.admitAtOnce(lane()))
+        let sequences = try (0..<3).map { number in
+            try #require(queue.enter(lane()) { started.withLock { $0.append(number) } })
+        }
+        queue.remove(sequences[0], from: lane())
+        queue.leave(lane())
+        queue.remove(sequences[1], from: lane())
+        #expect(started.withLock(\.self) == [1])
+        #expect(queue.waitingCount == 1)
+        queue.leave(lane())
+        #expect(started.withLock(\.self) == [1, 2])
+    }
+
+    @Test func `A host at its limit delays no other host, but the total does`() {
+        #expect(queue.admitAtOnce(lane(host: "a")))
+        #expect(!queue.admitAtOnce(lane(host: "a")))
+        #expect(queue.admitAtOnce(lane(host: "b")))
+        #expect(!queue.admitAtOnce(lane(host: "c")))
+        queue.leave(lane(host: "a"))
+        #expect(queue.admitAtOnce(lane(host: "c")))
+    }
+
+    @Test func `Admissions that are cancelled at random lose no place and take none`() async {
+        let admitted = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<2_000 {
+                let task = Task {
+                    guard await queue.admission(to: lane()) else { return false }
+                    await Task.yield()
+                    queue.leave(lane())
+                    return true
+                }
+                if number.isMultiple(of: 3) { task.cancel() }
+                group.addTask { await task.value }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(admitted >= 1_333)
+        #expect(queue.waitingCount == 0)
+        #expect(queue.admitAtOnce(lane()))
+        #expect(!queue.admitAtOnce(lane()), "there is one place")
+    }
+}
+
 /// A waiter list and its expected contents.
 private struct WaiterListModel {
     private var list = WaiterList<UInt64>()
