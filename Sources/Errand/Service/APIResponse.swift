@@ -1,4 +1,5 @@
 public import Foundation
+import Synchronization
 
 /// The raw answer to one load, after redirects.
 public struct APIResponse: Sendable {
@@ -76,7 +77,7 @@ public struct APIResponse: Sendable {
     }
 
     /// This answer with the code and message that were read in it.
-    func having(_ statement: ServerStatement?) -> APIResponse {
+    func withStatement(_ statement: ServerStatement?) -> APIResponse {
         guard statement != nil || contents.statement != nil else { return self }
         var response = self
         response.contents.statement = statement
@@ -84,25 +85,25 @@ public struct APIResponse: Sendable {
     }
 
     /// This answer with the code and message of `other`.
-    func having(statementOf other: APIResponse) -> APIResponse { having(other.contents.statement) }
+    func withStatement(of other: APIResponse) -> APIResponse { withStatement(other.contents.statement) }
 
     /// This answer with the number of its try, and for the first one its time in the queue, in its timings, if it has any.
-    func counted(attempt: Int, queue: Duration? = nil) -> APIResponse {
+    func numbered(attempt: Int, queueTime: Duration? = nil) -> APIResponse {
         guard let timings else { return self }
         var response = self
-        response.contents.timings = timings.counted(attempt: attempt, queue: queue)
+        response.contents.timings = timings.numbered(attempt: attempt, queueTime: queueTime)
         return response
     }
 
     /// This answer with its body elsewhere.
-    func having(body: Data = Data(), file: FileLocation? = nil) -> APIResponse {
+    func withContent(body: Data = Data(), file: FileLocation? = nil) -> APIResponse {
         var response = self
         (response.contents.body, response.contents.file) = (body, file)
         return response
     }
 
     /// This answer with the location of the same file in `other`, from which an adapter has made it.
-    func having(fileOf other: APIResponse) -> APIResponse {
+    func withFile(of other: APIResponse) -> APIResponse {
         guard let file, file == other.file, fileLocation !== other.fileLocation else { return self }
         var response = self
         response.contents.file = other.fileLocation
@@ -137,4 +138,26 @@ extension APIResponse: CustomStringConvertible, CustomReflectable {
 
     /// The description alone, so that `dump` prints no more than `print`.
     public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
+}
+
+/// Where the file of an answer is, the same for all values that name it, also inside values of the app.
+///
+/// It is beside its target until the load succeeds, which moves it.
+final class FileLocation: Sendable {
+    /// The URL of the file when its load has succeeded.
+    let target: URL
+    private let current: Mutex<URL>
+
+    init(_ url: URL, target: URL? = nil) {
+        self.target = target ?? url
+        current = Mutex(url)
+    }
+
+    /// The URL of the file now.
+    var url: URL { current.withLock(\.self) }
+
+    /// Records that the file has been moved to its target.
+    func didMove() {
+        current.withLock { $0 = target }
+    }
 }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The session of one account at one service: it runs one relogin for all loads that need it.
 ///
-/// A *generation* counts the relogins that have ended, successfully or not. A load records the generation that it was sent in;
+/// A *generation* is increased when a relogin ends, successfully or not, and when a new session begins. A load records the generation that it was sent in;
 /// when its login has expired and a later generation exists, the relogin in between applies to it, and none is started.
 final class LoginSession: Sendable {
     typealias Outcome = Result<Void, APIError>
@@ -27,7 +27,7 @@ final class LoginSession: Sendable {
         return nil
     }
 
-    /// Records when the service's handler wants the login to be renewed.
+    /// Reads and records the handler's ``ReloginHandler/loginRenewalDate``.
     @MainActor func readRenewalDate(for service: APIService) {
         guard let handler = service.reloginHandler else { return }
         let date = EnvironmentScope.$current.withValue(service.environment) { handler.loginRenewalDate }
@@ -40,7 +40,7 @@ final class LoginSession: Sendable {
     ///   cancelled.
     func ready(_ id: RequestID, for service: APIService, clock: any APIClock) async throws(APIError) -> Int {
         let now = clock.date
-        if let newRun = state.withLock({ $0.openIfDue(at: now) }) { start(newRun, of: service, clock) }
+        if let newRun = state.withLock({ $0.openIfDue(at: now) }) { start(newRun, of: service, clock: clock) }
         try await wait(id, isNew: true).get()
         return generation
     }
@@ -59,12 +59,12 @@ final class LoginSession: Sendable {
                 if state.generation == generation { state.requireRun() }
                 return (nil, nil)
             }
-            // A relogin that the server has neither granted nor refused says nothing about a load that was not waiting for it.
-            guard state.generation == generation || state.hasNoVerdict else { return (nil, state.outcome) }
+            // The outcome of a relogin without a response of the server does not apply to a load that did not wait for it.
+            guard state.generation == generation || state.isUndecided else { return (nil, state.outcome) }
             return (state.open(), nil)
         }
         if let outcome { return try outcome.get() }
-        if let newRun { start(newRun, of: service, clock) }
+        if let newRun { start(newRun, of: service, clock: clock) }
         try await wait(id).get()
     }
 
@@ -85,20 +85,20 @@ final class LoginSession: Sendable {
             state.withLock { state in
                 guard state.isRunning else { return isNew ? .success(()) : state.outcome }
                 state.waiters[id] = waiter
-                if isNew { state.newcomers.insert(id) }
+                if isNew { state.unsentWaiters.insert(id) }
                 return nil
             }
         } remove: {
             state.take { state in
-                state.newcomers.remove(id)
+                state.unsentWaiters.remove(id)
                 return state.waiters.removeValue(forKey: id)
             }
         }
     }
 
-    private func start(_ run: Int, of service: APIService, _ clock: any APIClock) {
+    private func start(_ run: Int, of service: APIService, clock: any APIClock) {
         // Loads of any priority wait for it.
-        let work = Task(priority: .userInitiated) { await relogin(run, service, clock) }
+        let work = Task(priority: .userInitiated) { await relogin(run: run, of: service, clock: clock) }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
             let error = APIError(.loginExpired, messages: service.errorMessages, reason: state.withLock(\.delay))
@@ -117,10 +117,10 @@ final class LoginSession: Sendable {
     /// Calls the handler when it has returned from all earlier calls, so that no late one overwrites newer credentials.
     ///
     /// A handler that never returns keeps the next relogin waiting until the deadline of that relogin.
-    private func relogin(_ run: Int, _ service: APIService, _ clock: any APIClock) async -> Outcome {
+    private func relogin(run: Int, of service: APIService, clock: any APIClock) async -> Outcome {
         guard await takeHandler(for: run) else { return .failure(APIError(.cancelled)) }
         defer { state.take { $0.releaseHandler() }?.resume(returning: true) }
-        return await callHandler(run, service, clock)
+        return await callHandler(run: run, of: service, clock: clock)
     }
 
     private func takeHandler(for run: Int) async -> Bool {
@@ -135,7 +135,7 @@ final class LoginSession: Sendable {
         }
     }
 
-    @MainActor private func callHandler(_ run: Int, _ service: APIService, _ clock: any APIClock) async -> Outcome {
+    @MainActor private func callHandler(run: Int, of service: APIService, clock: any APIClock) async -> Outcome {
         guard let handler = service.reloginHandler else { return .success(()) }
         readRenewalDate(for: service)
         let (now, uptime) = (clock.date, clock.uptime)
@@ -161,7 +161,7 @@ final class LoginSession: Sendable {
     ///
     /// Without an answer of the server, the login may still be valid.
     private static func failure(causedBy error: any Error, of service: APIService) -> APIError {
-        guard let error = error as? APIError, error.isWithoutVerdict else {
+        guard let error = error as? APIError, error.leavesLoginUndecided else {
             return APIError(.loginExpired, messages: service.errorMessages, underlying: error)
         }
         // Not the message, which may be a text of the server.
@@ -184,8 +184,8 @@ final class LoginSession: Sendable {
 
     private func tooManyLogins(_ service: APIService) -> APIError {
         // Loads that are refused while the login server cannot be reached are no reason to end the session.
-        if let error = state.withLock({ $0.hasNoVerdict ? $0.outcome.error : nil }) { return error }
-        let limit = "\(LoginState.maxStarts) logins in \(LoginState.startWindow.components.seconds) s"
+        if let error = state.withLock({ $0.isUndecided ? $0.outcome.error : nil }) { return error }
+        let limit = "\(LoginLimit.maxStarts) logins in \(LoginLimit.window.components.seconds) s"
         return APIError(.loginExpired, messages: service.errorMessages, reason: "\(limit) did not help")
     }
 
@@ -199,7 +199,7 @@ final class LoginSession: Sendable {
             return resume(waiters)
         }
         guard state.take({ $0.setOutcome(outcome, of: run) }) != nil else { return }
-        if let error = outcome.error, error.type == .loginExpired { await reportExpiry(error, service, run) }
+        if let error = outcome.error, error.type == .loginExpired { await reportExpiry(error, run: run, of: service) }
         let closed = state.take { $0.isCurrent(run) ? $0.close() : nil }
         resume(closed?.waiters ?? [], returning: outcome)
     }
@@ -215,7 +215,7 @@ final class LoginSession: Sendable {
     }
 
     /// Notifies the handler once for each session, and not when the user has signed out meanwhile.
-    @MainActor private func reportExpiry(_ error: APIError, _ service: APIService, _ run: Int) {
+    @MainActor private func reportExpiry(_ error: APIError, run: Int, of service: APIService) {
         let isFirst = state.withLock { state in
             guard state.isCurrent(run), !state.hasSessionExpired else { return false }
             state.hasSessionExpired = true
@@ -233,7 +233,7 @@ extension APIError {
     }
 
     /// Whether the server has neither granted nor refused a login: it could not be reached, or has had a fault.
-    fileprivate var isWithoutVerdict: Bool {
+    fileprivate var leavesLoginUndecided: Bool {
         switch type {
         case .noNetwork, .timeout, .transport: true
         case .http: status.map { $0 >= 500 || $0 == 429 } ?? false

@@ -14,24 +14,12 @@ struct LoginState {
         var hasSignedIn = false
     }
 
-    /// A relogin that refused loads needed.
-    private struct Start {
-        let uptime: Duration
-        /// Whether the server may have granted or refused it.
-        var hasReachedServer = true
-    }
-
-    /// More relogins than this within ``startWindow`` are a loop.
-    static let maxStarts = 5
-    /// The time in which relogins are counted.
-    static let startWindow = Duration.seconds(30)
-
     private(set) var generation = 0
     /// How the relogin before ``generation`` ended.
     private(set) var outcome: LoginSession.Outcome = .success(())
     var waiters: [RequestID: LoginSession.Waiter] = [:]
     /// The waiters that have not been sent, because they began during the relogin.
-    var newcomers: Set<RequestID> = []
+    var unsentWaiters: Set<RequestID> = []
     /// The relogins that wait until the handler returns from an earlier one.
     var turns: [Int: CheckedContinuation<Bool, Never>] = [:]
     /// Whether `sessionDidExpire` has been called for the session.
@@ -39,7 +27,7 @@ struct LoginState {
     private var run: Run?
     private var lastRun = 0
     private var isHandlerBusy = false
-    private var recentStarts: [Start] = []
+    private var limit = LoginLimit()
     private var renewalDate: Date?
     /// Renewal dates up to this one begin no further relogin.
     private var spentUntil: Date?
@@ -47,7 +35,7 @@ struct LoginState {
     var isRunning: Bool { run != nil }
 
     /// Whether the server has neither granted nor refused the last login.
-    var hasNoVerdict: Bool { outcome.error.map { $0.type != .loginExpired } ?? false }
+    var isUndecided: Bool { outcome.error.map { $0.type != .loginExpired } ?? false }
 
     /// Begins a relogin and returns its number.
     mutating func open(earlyStart: Date? = nil) -> Int {
@@ -58,7 +46,7 @@ struct LoginState {
 
     /// Ends a relogin, and returns its waiters.
     mutating func close() -> (work: Task<LoginSession.Outcome, Never>?, waiters: [LoginSession.Waiter]) {
-        newcomers = []
+        unsentWaiters = []
         return (exchange(&run, with: nil)?.work, Array(exchange(&waiters, with: [:]).values))
     }
 
@@ -69,7 +57,7 @@ struct LoginState {
     mutating func didSignIn() -> LoginSession.Outcome {
         hasSessionExpired = false
         run?.hasSignedIn = true
-        forgetUnreachedStarts()
+        limit.removeUnreachedStarts()
         return exchange(&outcome, with: .success(()))
     }
 
@@ -79,7 +67,7 @@ struct LoginState {
     mutating func reset() -> LoginSession.Outcome {
         generation += 1
         hasSessionExpired = false
-        recentStarts = []
+        limit = LoginLimit()
         (renewalDate, spentUntil) = (nil, nil)
         return exchange(&outcome, with: .success(()))
     }
@@ -112,7 +100,7 @@ struct LoginState {
     /// Why a relogin has passed its deadline.
     var delay: String {
         guard run?.hasBegun == true else { return "the relogin took too long: the one before has not returned" }
-        guard !newcomers.isEmpty else { return "the relogin took too long" }
+        guard !unsentWaiters.isEmpty else { return "the relogin took too long" }
         return "the relogin took too long; loads that began meanwhile wait for it, and one that its handler waits for, "
             + "but begins in a detached task, must have isLoginRequest"
     }
@@ -120,9 +108,7 @@ struct LoginState {
     /// Counts a login that refused loads need, unless there were too many recently.
     mutating func mayStart(_ number: Int, at uptime: Duration) -> Bool {
         if isCurrent(number), run?.earlyStart != nil { return true }
-        recentStarts.removeAll { uptime - $0.uptime >= Self.startWindow }
-        guard recentStarts.count < Self.maxStarts else { return false }
-        recentStarts.append(Start(uptime: uptime))
+        guard limit.addStart(at: uptime) else { return false }
         if isCurrent(number) { run?.isCounted = true }
         return true
     }
@@ -145,18 +131,11 @@ struct LoginState {
         generation += 1
         if case .success = outcome {
             hasSessionExpired = false
-            forgetUnreachedStarts()
+            limit.removeUnreachedStarts()
         }
         let former = exchange(&self.outcome, with: outcome)
-        if hasNoVerdict, run?.isCounted == true, let last = recentStarts.indices.last {
-            recentStarts[last].hasReachedServer = false
-        }
+        if isUndecided, run?.isCounted == true { limit.newestDidNotReachServer() }
         return former
-    }
-
-    /// Counts the starts no longer that did not reach the server.
-    private mutating func forgetUnreachedStarts() {
-        recentStarts.removeAll { !$0.hasReachedServer }
     }
 }
 
