@@ -137,18 +137,23 @@ extension LoadedPages {
             let page = pages.index(ofRow: max(0, edit.row - 1))
             store.insert(item, at: edit.row, itemID: rules.itemID)
             insertedRows = insertedRows.afterInsertion(at: edit.row)
-            count(1, in: page, edit, rules.strategy)
+            adjustCounts(by: 1, ofPage: page, for: edit, strategy: rules.strategy)
         case .remove:
             let page = pages.index(ofRow: edit.row)
             store.remove(at: edit.row, itemID: rules.itemID)
             insertedRows = insertedRows.afterRemoval(of: edit.row)
-            count(-1, in: page, edit, rules.strategy)
+            adjustCounts(by: -1, ofPage: page, for: edit, strategy: rules.strategy)
         }
     }
 
     /// Counts a row that has been added to a page, or removed, and moves the pages after it as far as on the server.
-    private mutating func count(_ change: Int, in page: Int?, _ edit: ListEdit<Item>, _ strategy: any PageStrategy) {
-        guard let page, pages.count(change, inPage: page, isOnServer: edit.isOnServer) else { return }
+    private mutating func adjustCounts(
+        by change: Int,
+        ofPage page: Int?,
+        for edit: ListEdit<Item>,
+        strategy: any PageStrategy
+    ) {
+        guard let page, pages.adjustCounts(by: change, ofPage: page, isOnServer: edit.isOnServer) else { return }
         changeSinceLastInfo += change
         totalCount = totalCount.map { max(0, $0.addingClamped(change)) }
         let size = largestPage

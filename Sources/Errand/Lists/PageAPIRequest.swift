@@ -88,7 +88,7 @@ extension PageAPIRequest: Pager {
     var failedPart: ListPart? { list.failedPart }
     var followUp: ListPart? { list.followUp }
     var hasPages: Bool { list.loaded.pageCount > 0 }
-    var lastPage: RequestID? { list.lastPage }
+    var lastPageLoad: RequestID? { list.lastPageLoad }
 
     func params(of part: ListPart) -> LoadParams { list.params(of: part) }
 
@@ -127,17 +127,12 @@ extension PageAPIRequest: Pager {
         }
     }
 
-    func loadWasSent(_ id: RequestID, sendAgain: @escaping (RequestDraft.Addition) -> Void) {
-        list.setSendAgain(sendAgain, of: id)
-    }
-
-    func sendsAgain(_ id: RequestID, after error: APIError?) -> Bool {
-        guard let page = list.pageToSendAgain(of: id, after: error),
+    func repeatIfOutdated(_ id: RequestID, after error: APIError?) -> RequestDraft.Addition? {
+        guard let page = list.pageToRepeat(of: id, after: error),
             // An error of the strategy is that of the load that requests the page again after this one.
-            let addition = try? strategy.addition(for: page.position), list.willSendAgain(page)
-        else { return false }
-        page.sendAgain?(addition)
-        return true
+            let addition = try? strategy.addition(for: page.position), list.recordRepeat(of: page)
+        else { return nil }
+        return addition
     }
 
     func refusal(of id: RequestID) -> APIError? { list.refusal(of: id) }

@@ -102,7 +102,7 @@ extension APIManager where Self: PagedManager {
             cancelAllRequests()
             return .load(begin(params: params, receiver: .caller))
         case .beginning: guard refreshState.isLoading else { return .interrupted }
-        case .page(let id) where id != pager?.lastPage: return .interrupted
+        case .page(let id) where id != pager?.lastPageLoad: return .interrupted
         case .page, .interrupted:
             guard let id = loadOfOtherPart else { break }
             if case .page = position, refreshState.isLoading { return .interrupted }
@@ -141,12 +141,12 @@ extension APIManager where Self: PagedManager {
                 let isSuperseded = error.type == .cancelled && isLoading
                 return ended(IterationStep(isSuperseded ? .interrupted : position, .failure(error)))
             }
-            let isAdded = pager?.lastPage == id
+            let isAdded = pager?.lastPageLoad == id
             if isAdded, !insertedRows.isEmpty || !appendState.isLoading {
                 let rows = Array(items[insertedRows])
                 return ended(IterationStep(.page(id), .success(rows.isEmpty && !hasMore ? nil : rows)))
             }
-            // An edit has outdated the page, or a row that appeared has requested it, and it is empty.
+            // An edit has made the page out of date, or a row that appeared has requested it, and it is empty.
             let position = isAdded ? .page(id) : position
             let next = beginPage(position, isFollowUp: true)
             guard case .load(let followUp) = next else { return ended(IterationStep(next, position)) }

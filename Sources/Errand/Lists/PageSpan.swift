@@ -80,7 +80,7 @@ struct PageSpans {
     /// Counts an item that has been inserted into a page, or removed, by 1 or -1.
     ///
     /// - Returns: Whether the page has it on the server: a page without items there has rows of the app alone.
-    mutating func count(_ change: Int, inPage index: Int, isOnServer: Bool) -> Bool {
+    mutating func adjustCounts(by change: Int, ofPage index: Int, isOnServer: Bool) -> Bool {
         spans[index].rowCount += change
         guard isOnServer, change > 0 || spans[index].receivedCount > 0 else { return false }
         spans[index].receivedCount += change

@@ -49,7 +49,7 @@ extension PagedList {
     }
 
     /// Returns the page of a load that must be requested again, because the list has been edited since.
-    func pageToSendAgain(of id: RequestID, after error: APIError?) -> PendingPage? {
+    func pageToRepeat(of id: RequestID, after error: APIError?) -> PendingPage? {
         guard var page = pending, page.id == id, page.isOutdated(after: error) else { return nil }
         if page.part == .remaining { page.part = .all }
         page.position = position(of: page.part) ?? page.position
@@ -72,5 +72,29 @@ extension PagedList {
         case .next, .prefetch: loaded.next
         case .previous: loaded.previous
         }
+    }
+}
+
+/// The page of a list that is loading.
+struct PendingPage {
+    let id: RequestID
+    var part: ListPart
+    var position: PagePosition
+    let params: LoadParams
+    /// Whether the list has been edited since the page was requested, and its answer may not have the edit.
+    var isOutdated = false
+    /// How often the page has been requested again for that reason.
+    var repeatCount = 0
+
+    /// Whether the page may be requested again: not for ever in a list that is edited more often than the server answers.
+    ///
+    /// A refresh is repeated less often; see ``RefreshEdits``.
+    var allowsRepeat: Bool { repeatCount < 10 }
+
+    /// Returns whether the page has to be requested again after an answer with this error.
+    func isOutdated(after error: APIError?) -> Bool {
+        guard isOutdated, allowsRepeat else { return false }
+        // An edit may have moved the position to where the server has a page.
+        return error == nil || error?.type == .http && error?.status == 404
     }
 }

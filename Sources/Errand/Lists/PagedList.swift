@@ -11,7 +11,7 @@ struct PagedList<Item> {
     private(set) var followUp: ListPart?
     private(set) var pending: PendingPage?
     /// The load that has added the last page; `nil` after a refresh of all pages.
-    private(set) var lastPage: RequestID?
+    private(set) var lastPageLoad: RequestID?
     // The repeats of the part that follows up.
     private var repeatCount = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
@@ -51,15 +51,10 @@ struct PagedList<Item> {
         return position
     }
 
-    /// Keeps what requests another page within the load that is pending.
-    mutating func setSendAgain(_ sendAgain: @escaping (RequestDraft.Addition) -> Void, of id: RequestID) {
-        if pending?.id == id { pending?.sendAgain = sendAgain }
-    }
-
     /// Records that the page of a load is being requested again.
     ///
     /// - Returns: False when the load is no longer the one that is pending; the page must not be requested then.
-    mutating func willSendAgain(_ page: PendingPage) -> Bool {
+    mutating func recordRepeat(of page: PendingPage) -> Bool {
         guard pending?.id == page.id else { return false }
         pending = page
         if page.part == .all { staged = LoadedPages(replacing: loaded) }
@@ -92,7 +87,7 @@ struct PagedList<Item> {
         guard let received = pending, received.id == id else { return nil }
         pending = nil
         guard !received.isOutdated else { return requestAgain(received) }
-        if [.first, .next, .prefetch].contains(received.part) { lastPage = id }
+        if [.first, .next, .prefetch].contains(received.part) { lastPageLoad = id }
         let info = PageInfo(page, at: received.position, in: response)
         defer { info.json.discard() }
         // A page that is added has those of the list already.
@@ -115,7 +110,7 @@ struct PagedList<Item> {
         guard let ended = pending, ended.id == id else { return nil }
         pending = nil
         guard !ended.isOutdated else { return requestAgain(ended) }
-        lastPage = id
+        lastPageLoad = id
         guard ended.part != .remaining else {
             if edits.keepsNext(applyingTo: &staged, rules) { staged.end() }
             return replaceByStaged()
@@ -199,7 +194,7 @@ extension PagedList {
 
     private mutating func replaceByStaged() -> ListChange {
         loaded = staged
-        lastPage = nil
+        lastPageLoad = nil
         staged = LoadedPages()
         resetStates()
         return .reload
@@ -220,7 +215,7 @@ extension PagedList {
         }
         let count = loaded.insertedRows.count
         let dropped = loaded.dropLastPages(rules)
-        if !dropped.isEmpty { lastPage = nil }
+        if !dropped.isEmpty { lastPageLoad = nil }
         prependState = loaded.previous == nil ? .end : .idle
         if appendState.isEnd, loaded.next != nil { appendState = .idle }
         let removed = dropped.lowerBound - count..<dropped.upperBound - count

@@ -41,7 +41,7 @@ extension APIManager where Self: PagedManager {
         refresh(.first, params: .paramSource, indicator: indicator, message: message)
     }
 
-    /// Loads the first page with these parameters, without asking the param source; it then replaces the list.
+    /// Loads the first page with these parameters, without calling the param source; it then replaces the list.
     ///
     /// Once it has, the following pages, ``refreshAll()`` and ``retry()`` have the same parameters, until the next reload. After
     /// a reload that fails or is cancelled, the pages of the list are loaded with the parameters that the list has, and
@@ -98,7 +98,7 @@ extension APIManager where Self: PagedManager {
 
     /// Loads the page before the loaded ones; the first page if there is none yet.
     ///
-    /// There is such a page if the list did not start at its first page and the strategy knows the position, or if
+    /// There is such a page if the list did not start at its first page and the strategy can derive the position, or if
     /// ``PageAPIRequest/maxPages`` has dropped pages. Sends nothing if a page is already loading.
     ///
     /// - Returns: The ID of the load that runs now; `nil` at the beginning of the list.
@@ -119,7 +119,7 @@ extension APIManager where Self: PagedManager {
 
     /// Loads the page at an end of the list when a row near that end has become visible.
     ///
-    /// Does nothing while a page is loading, or if one has failed: use ``retry()``. If the page has no new row, up to two more
+    /// Does nothing while a page is loading, or if the last load on that side has failed: use ``retry()``. If the page has no new row, up to two more
     /// pages are loaded, because no row could appear that would load them.
     ///
     /// - Parameter index: The index of the row in ``PagedManager/items``; others are ignored.

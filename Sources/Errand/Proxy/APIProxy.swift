@@ -2,7 +2,7 @@ import Synchronization
 
 /// Sends the requests of an app, tracks them by ID, cancels them, and owns cookies and transport.
 ///
-/// Everything here but ``errorPresenter`` may be called from any thread or actor. Each ID ends exactly once.
+/// Everything here but ``errorPresenter`` may be called from any thread or actor. Each load ends exactly once.
 public final class APIProxy: Sendable {
     /// The proxy that requests use unless they are given another; its cookies persist in the application's own file.
     ///
@@ -12,6 +12,26 @@ public final class APIProxy: Sendable {
     /// A replacement for ``shared`` in a test.
     @TaskLocal package static var replacement: APIProxy?
     private static let standard = sharedConfiguration.makeProxy()
+
+    /// Configures ``shared``, once and before its first use.
+    ///
+    /// The creation of a request without a `proxy` argument is a use.
+    ///
+    /// ```swift
+    /// var configuration = APIProxyConfiguration()
+    /// configuration.transport.connectTimeout = .seconds(10)
+    /// try APIProxy.configureShared(with: configuration)
+    /// ```
+    ///
+    /// Called on any thread; the first call has an effect, unless ``shared`` was used before. An ``APIProxy`` that the app
+    /// creates receives these values as arguments instead.
+    ///
+    /// - Throws: Why nothing was configured.
+    public static func configureShared(
+        with configuration: APIProxyConfiguration
+    ) throws(APIProxyConfigurationError) {
+        try sharedConfiguration.configure(with: configuration)
+    }
 
     private struct State {
         var service: APIService?
@@ -30,7 +50,7 @@ public final class APIProxy: Sendable {
     ///   - service: The default service; none by default.
     ///   - transport: The transport; a ``SystemTransport`` by default.
     ///   - cookies: The cookie jar; without one, cookies live as long as the proxy. See ``switchAccount(of:to:)``.
-    ///   - queueLimits: How many requests may be on the wire at a time; 64 for each host by default.
+    ///   - queueLimits: How many requests may be on the wire at a time; 64 for each host and 256 in all by default.
     ///   - reachability: The state of the network path; the system's by default.
     ///   - clock: The time of deadlines, back-off and cookies; the machine's by default.
     ///   - monitors: What observes the loads; nothing by default. See ``monitors``.
@@ -78,11 +98,17 @@ public final class APIProxy: Sendable {
     /// The loads that have begun and not ended, oldest first.
     public var activeRequests: [ActiveRequest] { context.loads.activeRequests }
 
+    /// The endings of the loads of this proxy, plain calls included, from now on.
+    ///
+    /// Any number of readers may exist, each of which receives every ending; without one, this costs nothing.
+    public var endings: EndedRequests { EndedRequests(of: context.endings) }
+
     // MARK: Cancelling
 
     /// Cancels one load, in whatever state it is.
     ///
-    /// When this returns, neither success nor failure will be delivered for `id`. The delegate or the `async` caller is notified
+    /// When this returns, neither success nor failure will be delivered for `id`, and the connection of a request that is under
+    /// way is closed soon afterwards. The delegate or the `async` caller is notified
     /// of the cancellation soon afterwards; for a download, when nothing of it is left on the disk. The file that a download
     /// was to replace stays as it was. An unknown, ended or repeated ID is a no-op.
     ///
@@ -167,7 +193,7 @@ public final class APIProxy: Sendable {
     /// begin afterwards are part of the next session.
     ///
     /// Requests keep their answers; ``BaseAPIRequest/reset()`` removes them. The cookies of the proxy are cleared for all services
-    /// that have no jar of their own.
+    /// that have no ``APIService/cookies``.
     ///
     /// Calls of ``send(_:progress:)`` are part of no session and continue. Blocks as ``CookieJar/clear()`` does, after all
     /// loads have ended.
@@ -209,7 +235,7 @@ public final class APIProxy: Sendable {
     }
 
     /// The cookies of every request whose service has no jar (``APIService/cookies``) and whose environment has no name; each
-    /// named ``APIEnvironment`` has a jar of its own beside this one.
+    /// named ``APIEnvironment`` has a separate jar beside this one.
     public var cookies: CookieJar { state.withLock(\.cookies) }
 
     /// Receives the errors that no load can report: problems with the files of the cookie jars in use.

@@ -7,7 +7,7 @@ public struct APIProxyConfiguration: Sendable {
     /// What sends the requests instead of a ``SystemTransport`` with ``transport``, such as one of the app, or a scripted one in
     /// previews and user interface tests; `nil` by default.
     public var customTransport: (any HTTPTransport)?
-    /// How many requests may be on the wire at a time; the capacity of the transport applies as well.
+    /// How many requests may be on the wire at a time, 64 for each host and 256 in all by default; the capacity of the transport applies as well.
     public var queueLimits = QueueLimits()
     /// The time of deadlines, back-off and cookies; the machine's by default.
     public var clock: any APIClock = SystemClock()
@@ -46,24 +46,6 @@ extension APIProxyConfigurationError: CustomStringConvertible {
 
 extension APIProxy {
     static let sharedConfiguration = SharedProxyConfiguration()
-
-    /// Configures ``shared``, once and before its first use, which a request without a proxy of its own is.
-    ///
-    /// ```swift
-    /// var configuration = APIProxyConfiguration()
-    /// configuration.transport.connectTimeout = .seconds(10)
-    /// try APIProxy.configureShared(with: configuration)
-    /// ```
-    ///
-    /// Any thread; of several callers, and of a caller and the first use, one is first. Not for ``APIProxy`` objects of the app,
-    /// which have these values as arguments.
-    ///
-    /// - Throws: Why nothing was configured.
-    public static func configureShared(
-        with configuration: APIProxyConfiguration
-    ) throws(APIProxyConfigurationError) {
-        try sharedConfiguration.configure(with: configuration)
-    }
 }
 
 /// Decides between the first use of the shared proxy and its configuration.
@@ -86,7 +68,7 @@ final class SharedProxyConfiguration: Sendable {
 
     /// Configures the proxy, unless that was done before or the proxy is in use.
     func configure(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
-        // Before a transport is made in vain, which is a thread and its descriptors.
+        // Checked before the transport is created, because that starts a thread and opens descriptors.
         if let error = state.withLock({ Self.obstacle(in: $0) }) { throw error }
         let transport: any HTTPTransport
         do throws(TransportError) {
@@ -112,7 +94,7 @@ final class SharedProxyConfiguration: Sendable {
         if let obstacle { throw obstacle }
     }
 
-    /// Returns what the proxy is made of at its first use; `nil` where it was not configured, which it cannot be any more.
+    /// Returns the configured parts, and ends the time in which the proxy can be configured; `nil` if it was not configured.
     func use() -> Parts? {
         state.take { state in
             state.isInUse = true

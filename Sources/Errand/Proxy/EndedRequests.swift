@@ -49,13 +49,6 @@ public struct EndedRequests: AsyncSequence, Sendable {
     }
 }
 
-extension APIProxy {
-    /// The endings of the loads of this proxy, plain calls included, from now on.
-    ///
-    /// Any number of readers may exist, each of which receives every ending; without one, this costs nothing.
-    public var endings: EndedRequests { EndedRequests(of: context.endings) }
-}
-
 /// A reader from its creation to its release.
 private final class EndingReader: Sendable {
     private let publisher: EndingPublisher

@@ -16,6 +16,8 @@ import Foundation
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
+    /// What was sent, for a list, which may request its page again within this load.
+    private var pageCall: APICall<Manager.Response>?
     /// A file that the library has named, and that the app cannot find once the request is released.
     var temporaryFile: URL?
     /// Receives the progress; `nil` for none.
@@ -33,7 +35,7 @@ import Foundation
     ) {
         id = .next()
         let monitors = manager.proxy.context.monitors
-        trace = monitors.trace(of: id, draft.method, path: draft.path, for: service)
+        trace = monitors.trace(of: id, method: draft.method, path: draft.path, for: service)
         self.manager = manager
         self.params = params
         loginRole = role
@@ -59,6 +61,7 @@ import Foundation
 
     /// Sends the call and ends the load with its result.
     func run(_ call: APICall<Manager.Response>) {
+        if manager?.pager != nil { pageCall = call }
         proxy.context.send(call) { [messages = call.service.errorMessages] result in
             self.inScope { self.didFinish(result, messages: messages) }
         }
@@ -93,21 +96,21 @@ import Foundation
     }
 
     private func didFinish(_ result: Result<Answer, APIError>, messages: ErrorMessages?) {
-        guard proxy.isActive(id), manager?.pager?.sendsAgain(id, after: result.error) != true else { return }
+        guard proxy.isActive(id), !repeatPageIfOutdated(after: result.error) else { return }
         var response = (try? result.get().response) ?? result.error?.response
         var outcome = manager?.outcome(of: result, id, messages: messages) ?? result.map { $0.value as any Sendable }
-        outcome = outcome.mapError { $0.of(method, path: path) }
+        outcome = outcome.mapError { $0.attributed(to: method, path: path) }
         // The validator or reformData may have edited the list.
-        if manager?.pager?.sendsAgain(id, after: outcome.error) == true { return }
+        if repeatPageIfOutdated(after: outcome.error) { return }
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard let load = proxy.context.loads.claim(id) else { return }
         // The interceptor may have edited the list as well.
         if outcome.error == nil, let refusal = manager?.pager?.refusal(of: id) {
-            outcome = .failure(refusal.worded(by: messages).of(method, path: path))
+            outcome = .failure(refusal.worded(by: messages).attributed(to: method, path: path))
         }
         if let file = load.file {
-            outcome = file.end(with: outcome, messages: messages).mapError { $0.of(method, path: path) }
+            outcome = file.end(with: outcome, messages: messages).mapError { $0.attributed(to: method, path: path) }
             if outcome.error != nil { response = response?.withoutFile }
         }
         if loginRole == .signIn, outcome.error == nil, response?.isSuccess == true { load.login?.didSignIn() }
@@ -121,6 +124,15 @@ import Foundation
         end(manager, with: outcome, response)
     }
 
+    /// Requests the page of a list again if edits have made its answer out of date.
+    ///
+    /// - Returns: Whether it does; the load has not ended then.
+    private func repeatPageIfOutdated(after error: APIError?) -> Bool {
+        guard let pageCall, let addition = manager?.pager?.repeatIfOutdated(id, after: error) else { return false }
+        run(pageCall.adding(addition))
+        return true
+    }
+
     private func removeTemporaryFile() {
         if let temporaryFile { unlink(temporaryFile.path) }
     }
@@ -132,7 +144,7 @@ import Foundation
             indicator?.hideLoading()
             return
         }
-        end(manager, with: .failure(APIError(.cancelled).of(method, path: path)), nil)
+        end(manager, with: .failure(APIError(.cancelled).attributed(to: method, path: path)), nil)
     }
 
     /// Passes the ending to the readers of ``APIProxy/endings``.
@@ -144,7 +156,7 @@ import Foundation
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
-        let notifyObserver = manager.record(id, outcome, response)
+        let notifyObserver = manager.record(outcome, of: id, response: response)
         let isReceived = manager.newestSuccess == id || manager.waiters.contains { $0.id == id }
         // A delegate finds only the newest answer.
         if outcome.error == nil, !isReceived { removeTemporaryFile() }

@@ -55,7 +55,6 @@ extension APIManager {
                 return
             }
             load.run(call)
-            pager?.loadWasSent(load.id) { load.run(call.adding($0)) }
         } catch {
             load.fail(error.worded(by: service?.errorMessages))
         }
@@ -174,7 +173,7 @@ extension LoginRole {
 }
 
 extension LoadOptions {
-    /// What `request` asks for.
+    /// Creates the options of a load of `request`.
     @MainActor fileprivate init(of request: BaseAPIRequest, _ loginRole: LoginRole, _ trace: LoadTrace?) {
         self.init(
             priority: request.priority,

@@ -7,7 +7,7 @@
     var hasPages: Bool { get }
 
     /// The load that has added the last page of the list; `nil` when that is unknown.
-    var lastPage: RequestID? { get }
+    var lastPageLoad: RequestID? { get }
 
     /// The part to load next, because of the pages received so far; `nil` for none.
     var followUp: ListPart? { get }
@@ -32,15 +32,13 @@
         from service: APIService?
     ) throws(APIError) -> RequestDraft.Addition
 
-    /// Keeps what requests another page within a load that has been sent.
-    func loadWasSent(_ id: RequestID, sendAgain: @escaping (RequestDraft.Addition) -> Void)
-
-    /// Requests the page of a load again if the list has been edited since, so that its answer is out of date.
+    /// Records that the page of a load has to be requested again, if the list has been edited since, so that its answer is out
+    /// of date.
     ///
-    /// - Returns: Whether it does; the load has not ended then.
-    func sendsAgain(_ id: RequestID, after error: APIError?) -> Bool
+    /// - Returns: What requests the page within the same load, which has not ended then; `nil` when the answer counts.
+    func repeatIfOutdated(_ id: RequestID, after error: APIError?) -> RequestDraft.Addition?
 
-    /// Returns why the page of a load cannot be accepted, although it has been received: edits have outdated it too often.
+    /// Returns why the page of a load cannot be accepted, although it has been received: edits have made it out of date too often.
     func refusal(of id: RequestID) -> APIError?
 
     /// Returns whether the list ends, instead of failing, with this error of a load.

@@ -86,7 +86,7 @@ extension LinkStrategy {
         ///
         /// `null`, an empty string and a missing member mean that there is no link, and so does an empty body. A body that is
         /// not JSON as in RFC 8259 and UTF-8, although the service's decoder reads it, is an error of the next load
-        /// (`decoding`): with JSON5, UTF-16 or another format, read the link with a strategy of your own from
+        /// (`decoding`): with JSON5, UTF-16 or another format, read the link with a custom ``PageStrategy`` from
         /// ``PageInfo/nextCursor`` and ``PageInfo/link(to:)``.
         ///
         /// Parses the whole body, including its envelope, once more on the main actor: once for each page, also if both

@@ -1,4 +1,4 @@
-/// What a strategy knows of a page that has been received.
+/// The information about a received page from which a strategy derives the next position.
 public struct PageInfo: Sendable {
     /// The position of the page.
     public let position: PagePosition
