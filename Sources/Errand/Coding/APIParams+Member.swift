@@ -32,7 +32,7 @@ extension APIParams.Member {
     }
 
     /// The value of a scalar that no encoder strategy changes.
-    var onlyScalar: JSONValue {
+    var requiredScalar: JSONValue {
         get throws {
             guard let scalar else { throw NotScalar() }
             return scalar
@@ -62,13 +62,13 @@ extension JSONValue {
         case let value as String: self = .string(value)
         case let value as Int: self = .int(Int64(value))
         case let value as Bool: self = .bool(value)
-        case let value as JSONValue where value.hasOneText: self = value
+        case let value as JSONValue where value.isEncoderIndependent: self = value
         default: return nil
         }
     }
 
     /// Whether every encoder writes the value in the same way.
-    private var hasOneText: Bool {
+    private var isEncoderIndependent: Bool {
         switch self {
         case .string, .int, .bool, .null: true
         case .double, .decimal, .array, .object: false

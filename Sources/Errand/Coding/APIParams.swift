@@ -219,7 +219,7 @@ extension APIParams.Layer {
     fileprivate var scalarTree: JSONValue? {
         guard case .values(let values) = self else { return nil }
         // Unlike a dictionary that is filled name by name, this computes no hashes.
-        return (try? values.mapValues { try $0.onlyScalar }).map(JSONValue.object)
+        return (try? values.mapValues { try $0.requiredScalar }).map(JSONValue.object)
     }
 }
 

@@ -8,7 +8,7 @@ public enum JSONValue: Sendable, Hashable {
     case bool(Bool)
     /// An integer in the range of `Int64`, also if it is written as `1.0` or `1e2`.
     case int(Int64)
-    /// A number that a double represents exactly as it was written.
+    /// A number that a double represents exactly as it was written, or one that is outside the range of `Decimal`.
     case double(Double)
     /// A number that needs more digits than a double has.
     case decimal(Decimal)

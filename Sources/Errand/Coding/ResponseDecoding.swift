@@ -7,12 +7,12 @@ extension APIService {
         // The body of a file has been read if it is short JSON.
         guard response.isSuccess ? response.file == nil : !statuses.contains(response.status) else { return nil }
         let failure = failureReader?.failure(in: response)
-        guard !response.isSuccess else { return failure.map { error(.server, $0, response) } }
-        if let failure, failure.code != nil { return error(.http, failure, response) }
+        guard !response.isSuccess else { return failure.map { error(.server, for: $0, in: response) } }
+        if let failure, failure.code != nil { return error(.http, for: failure, in: response) }
         let head = envelope.flatMap { try? self.head(of: response, in: $0) }
         var known = failure ?? ServerFailure(head?.statement)
         known.code = known.code ?? head?.statement.code
-        return error(.http, known, response)
+        return error(.http, for: known, in: response)
     }
 
     /// Returns the value of an answer: under the envelope's data key, or the whole if there is no envelope.
@@ -29,12 +29,12 @@ extension APIService {
         }
         switch try content(of: response, in: envelope) as EnvelopeContent<Value> {
         case .success(let value, let statement):
-            response = response.having(statement)
+            response = response.withStatement(statement)
             return value
         case .successWithoutData(let error, let statement):
-            response = response.having(statement)
+            response = response.withStatement(statement)
             return try valueWithoutData(in: envelope, error: error)
-        case .failure(let statement): throw error(.server, ServerFailure(statement), response)
+        case .failure(let statement): throw error(.server, for: ServerFailure(statement), in: response)
         case .notEnveloped(let error):
             let remedy = "a service without one has the `envelope` nil, and a request `.wholeBody`"
             let reason = "the answer is not in the service's envelope (\(error.place)); \(remedy)"
@@ -129,11 +129,11 @@ extension APIService {
         guard let envelope, !envelope.isWholeBody, response.isSuccess else { return }
         guard canDecode(response) || customDecoder == nil && response.beginsLikeObject else { return }
         guard let head = try? head(of: response, in: envelope), let isSuccess = head.isSuccess else { return }
-        guard isSuccess else { throw error(.server, ServerFailure(head.statement), response) }
-        response = response.having(head.statement)
+        guard isSuccess else { throw error(.server, for: ServerFailure(head.statement), in: response) }
+        response = response.withStatement(head.statement)
     }
 
-    private func error(_ type: APIErrorType, _ failure: ServerFailure, _ response: APIResponse) -> APIError {
+    private func error(_ type: APIErrorType, for failure: ServerFailure, in response: APIResponse) -> APIError {
         let isExpired =
             type == .http && loginExpiredStatuses.contains(response.status)
             || failure.code.map { envelope?.loginExpiredCodes.contains($0) == true } == true

@@ -89,7 +89,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         do {
             return try serialize(&response, service)
         } catch let error as APIError {
-            throw error.answered(by: response)
+            throw error.withResponse(ifMissing: response)
         } catch {
             throw APIError(.decoding, messages: service.errorMessages, response: response, underlying: error)
         }
@@ -240,7 +240,7 @@ extension ResponseSerializer<Data> {
 extension ResponseSerializer<Void> {
     /// Nothing; an answer whose envelope contains a failure fails, whatever its `Content-Type`.
     ///
-    /// Every other answer is a success, also one that is no envelope.
+    /// Every other answer is a success, also one that is not an envelope.
     public static var nothing: Self {
         Self(from: .either, decoding: .none) { response, service in
             try service.checkEnvelope(of: &response)

@@ -30,7 +30,7 @@ package final class SentParams: Sendable {
     package var params: APIParams? { draft.params }
 
     /// Whether the query is that of a URL of the server or of the app, without parameters of the load.
-    package var haveNoQuery: Bool {
+    package var hasNoQueryParams: Bool {
         switch draft.replacement {
         case .request: true
         case .link: placement != .body
@@ -77,7 +77,7 @@ package final class SentParams: Sendable {
         case .null: return "null"
         case .int(let number): return String(number)
         case .array, .object:
-            guard encoder.writesNestedTextOnce else {
+            guard encoder.encodesNestedValuesEqually else {
                 let reason = "the encoder must have .sortedKeys and not .prettyPrinted to sign the parameter \(name)"
                 throw APIError(.invalidRequest, reason: reason)
             }
@@ -98,7 +98,7 @@ extension SentParams: CustomReflectable {
 
 extension JSONEncoder {
     /// Whether the text of a value does not depend on the place at which it is nested, and is the same at every encoding.
-    fileprivate var writesNestedTextOnce: Bool {
+    fileprivate var encodesNestedValuesEqually: Bool {
         outputFormatting.contains(.sortedKeys) && !outputFormatting.contains(.prettyPrinted)
     }
 }

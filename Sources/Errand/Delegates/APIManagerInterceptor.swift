@@ -20,7 +20,7 @@
     ///
     /// Called once for each load, before the delegate, also for a cancelled one; once more, with `cancelled`, if the load is
     /// cancelled inside. What is about to succeed may still fail: a download with `storage`, when its file cannot replace the
-    /// destination, and a page with `invalidAnswer`, when edits of the list have outdated it too often. Does nothing by
+    /// destination, and a page with `invalidAnswer`, when edits of the list have made it out of date too often. Does nothing by
     /// default.
     func request(_ request: BaseAPIRequest, willEnd ending: APIEnding)
 

@@ -4,7 +4,7 @@
 @MainActor public protocol APIManagerParamSource: AnyObject {
     /// Returns the parameters of the load that begins now.
     ///
-    /// Called once for each load that is begun without parameters of its own, on the main actor, inside
+    /// Called once for each load that begins without given parameters, on the main actor, inside
     /// ``APIManager/loadData()``; ``BaseAPIRequest/loadAgain()`` sends the newest parameters again. `nil` sends no parameters, and
     /// no body if they would be the body.
     func params(for request: BaseAPIRequest) -> APIParams?

@@ -5,7 +5,7 @@ public import Foundation
 /// Each phase is `nil` where it did not occur, as the name lookup on a connection that is reused, and where the transport cannot
 /// measure it: on Linux, `URLSession` measures only ``body`` and ``total``, and libcurl before 8.10 measures ``request`` only for a
 /// body that is sent in parts; otherwise it is a part of ``firstByte``. A phase in which the exchange failed ends with the failure.
-/// Redirects and retries have timings of their own. The sum of the phases is at most ``total``.
+/// Redirects and retries have separate timings. The sum of the phases is at most ``total``.
 ///
 /// libcurl sends an idempotent request again when a connection that was used before is lost before an answer began. The timings
 /// of both are then added, and the bytes are those of the last one.
@@ -83,7 +83,7 @@ public struct ExchangeTimings: Sendable {
         get { contents.total }
         set { contents.total = newValue }
     }
-    /// The number of the try within its load, 1 for the first one.
+    /// The number of the attempt within its load, from 1.
     public var attempt: Int {
         get { contents.attempt }
         set { contents.attempt = newValue }
@@ -147,10 +147,10 @@ public struct ExchangeTimings: Sendable {
     }
 
     /// These timings with the number of their try, and for the first one with the time in the queue.
-    func counted(attempt: Int, queue: Duration?) -> ExchangeTimings {
+    func numbered(attempt: Int, queueTime: Duration?) -> ExchangeTimings {
         var timings = self
         timings.attempt = max(1, attempt)
-        if attempt <= 1, let queue { timings.queue = queue }
+        if attempt <= 1, let queueTime { timings.queue = queueTime }
         return timings
     }
 

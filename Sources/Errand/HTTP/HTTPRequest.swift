@@ -59,7 +59,7 @@ public struct HTTPRequest: Sendable {
             contents.isValidated = false
         }
     }
-    /// Where the answer's body is stored.
+    /// Where the answer's body is stored; memory by default.
     public var destination: Destination {
         get { contents.destination }
         set { contents.destination = newValue }
@@ -76,7 +76,7 @@ public struct HTTPRequest: Sendable {
         get { contents.deadline }
         set { contents.deadline = newValue }
     }
-    /// The largest answer that is accepted.
+    /// The largest answer that is accepted; a body of 32 MiB in memory and header lines of 256 KiB by default.
     public var limits: HTTPLimits {
         get { contents.limits }
         set { contents.limits = newValue }

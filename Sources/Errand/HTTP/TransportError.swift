@@ -62,7 +62,7 @@ public struct TransportError: Error, Sendable {
 
 extension TransportError {
     /// This error with another kind and reason.
-    func having(_ kind: Kind, _ reason: String) -> TransportError {
+    func withKind(_ kind: Kind, reason: String) -> TransportError {
         var error = TransportError(kind, reason, underlying: underlying)
         error.timings = timings
         return error

@@ -11,7 +11,7 @@
 /// | `renewed` | `waiting` for the same | when the load continues with the new login or key |
 /// | `tryingAgain` | a try | before each try but the first; then ``attempt`` is the number of the new try |
 /// | `joined` | `began` | for each try that shares the exchange of another load |
-/// | `requestMade` | `started` | once for each request on the wire, with a number of its own in ``exchange`` |
+/// | `requestMade` | `started` | once for each request on the wire, with a new number in ``exchange`` |
 /// | `sent` | `requestMade` | at most once for each number |
 /// | `headReceived` | `requestMade` | at most once for each number; may be without `sent`, which may then not follow |
 /// | `redirected` | `requestMade` | ends a number; the next `requestMade` follows, unless the load ends |
@@ -108,13 +108,13 @@ public struct APIEvent: Sendable {
         let response: APIResponse?
 
         init(
-            _ kind: Kind,
-            _ load: Common,
-            _ attempt: Int,
-            _ exchange: UInt64?,
-            _ uptime: Duration,
-            _ queue: Duration?,
-            _ response: APIResponse?
+            kind: Kind,
+            load: Common,
+            attempt: Int,
+            exchange: UInt64?,
+            uptime: Duration,
+            queue: Duration?,
+            response: APIResponse?
         ) {
             (self.kind, self.load, self.attempt) = (kind, load, attempt)
             (self.exchange, self.uptime, self.queue, self.response) = (exchange, uptime, queue, response)
@@ -129,7 +129,7 @@ public struct APIEvent: Sendable {
     public var method: HTTPMethod { contents.load.method }
     /// The path with `{name}` for its parameters; for a plain call the URL without user, password, query and fragment.
     public var path: String { contents.load.path }
-    /// The number of the try, 1 for the first one; 0 before it.
+    /// The number of the attempt, from 1; 0 before the first one.
     public var attempt: Int { contents.attempt }
     /// The number of the request on the wire, unique in the process; `nil` for events outside an exchange.
     ///
@@ -185,7 +185,15 @@ public struct APIEvent: Sendable {
         queue: Duration? = nil,
         response: APIResponse? = nil
     ) {
-        contents = Contents(kind, load, attempt, exchange, uptime, queue, response)
+        contents = Contents(
+            kind: kind,
+            load: load,
+            attempt: attempt,
+            exchange: exchange,
+            uptime: uptime,
+            queue: queue,
+            response: response
+        )
     }
 }
 

@@ -8,7 +8,7 @@ public protocol APIMonitor: Sendable {
     /// Observes an event.
     ///
     /// Called on any thread, for one load in the order of its events and never at the same time; for several loads at once. Must
-    /// not block. May call the library; what it begins has events of its own.
+    /// not block. May call the library; loads that it begins have separate events.
     ///
     /// - Parameter event: The event. It can contain secrets, which its description and ``Redactor`` do not print.
     func observe(_ event: APIEvent)
@@ -81,16 +81,16 @@ final class MonitorList: Sendable {
     }
 
     /// Returns the trace of a load that begins; `nil` when neither the proxy nor the service has a monitor.
-    func trace(of id: RequestID, _ method: HTTPMethod, path: String, for service: APIService?) -> LoadTrace? {
+    func trace(of id: RequestID, method: HTTPMethod, path: String, for service: APIService?) -> LoadTrace? {
         let hasOthers = service?.monitors.isEmpty == false
         guard hasOthers || hasMonitors.load(ordering: .acquiring) else { return nil }
-        return makeTrace(of: id, method, path, for: service)
+        return makeTrace(of: id, method: method, path: path, for: service)
     }
 
     @inline(never) private func makeTrace(
         of id: RequestID,
-        _ method: HTTPMethod,
-        _ path: String,
+        method: HTTPMethod,
+        path: String,
         for service: APIService?
     ) -> LoadTrace? {
         var monitors = monitors.withLock { $0 }

@@ -73,8 +73,8 @@ final class ExchangeTrace: Sendable {
         phase.store(Phase.ended.rawValue, ordering: .releasing)
         for load in loads {
             switch outcome {
-            case .success(let response): load.emit(.answered(load.counted(response)), exchange: number)
-            case .failure(let error): load.emit(.failed(load.ofLoad(error)), exchange: number)
+            case .success(let response): load.emit(.answered(load.numbered(response)), exchange: number)
+            case .failure(let error): load.emit(.failed(load.attributed(error)), exchange: number)
             }
         }
     }

@@ -25,7 +25,7 @@ final class LoadTrace: Sendable {
         var hasEnded = false
         /// The answer of a load that has ended.
         var response: APIResponse?
-        /// The time from that to its first turn; `nil` before it.
+        /// The time from ``queuedAt`` to the first turn, 0 if the load did not queue; `nil` before the first turn.
         var queueTime: Duration?
         /// The generation of the login when the load began to wait for the next one.
         var loginGeneration: Int?
@@ -179,19 +179,19 @@ final class LoadTrace: Sendable {
     // MARK: Timings
 
     /// Returns an answer with the number of its try, and with its time in the queue if it is the first one.
-    func counted(_ response: APIResponse) -> APIResponse {
-        let (attempt, queue) = state.withLock { ($0.attempt, $0.queueTime) }
-        return response.counted(attempt: attempt, queue: queue)
+    func numbered(_ response: APIResponse) -> APIResponse {
+        let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
+        return response.numbered(attempt: attempt, queueTime: queueTime)
     }
 
     /// Returns an error with the number of its try, and with its time in the queue if it is the first one.
-    func counted(_ error: APIError) -> APIError {
-        let (attempt, queue) = state.withLock { ($0.attempt, $0.queueTime) }
-        return error.counted(attempt: attempt, queue: queue)
+    func numbered(_ error: APIError) -> APIError {
+        let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
+        return error.numbered(attempt: attempt, queueTime: queueTime)
     }
 
     /// Returns an error as that of the load.
-    func ofLoad(_ error: APIError) -> APIError { counted(error).of(load.method, path: load.path) }
+    func attributed(_ error: APIError) -> APIError { numbered(error).attributed(to: load.method, path: load.path) }
 
     // MARK: Delivery
 

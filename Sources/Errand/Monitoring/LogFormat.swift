@@ -43,7 +43,7 @@ struct LogFormat {
         return line + answerDetails(response)
     }
 
-    /// Returns what the entry says of an ending, except for a code that is a number.
+    /// Returns the text of the entry for an ending, except for a code that is a number.
     private func outcome(of end: Ending) -> String {
         switch end.ending {
         case .success: end.codeNumber == nil ? end.response?.serverCode.map { " code \($0)" } ?? "" : ""

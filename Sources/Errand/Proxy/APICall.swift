@@ -81,7 +81,7 @@ final class APICall<Value: Sendable>: Sendable {
     /// Whether an expired login is renewed for this load.
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
-    /// Returns what request adapters know of a send.
+    /// Returns the context of a send for adapters.
     func adapterContext(attempt: Int, in generation: Int, clock: any APIClock) -> AdapterContext {
         AdapterContext(
             id: id,
@@ -112,9 +112,9 @@ final class APICall<Value: Sendable>: Sendable {
     }
 }
 
-/// What a request asks of the proxy besides sending it.
+/// The options with which a request is sent.
 struct LoadOptions: Sendable {
-    /// What most loads do not ask for.
+    /// Options that most loads do not set.
     struct Extras: Sendable {
         var retryPolicy: RetryPolicy?
         var deadline: Duration?

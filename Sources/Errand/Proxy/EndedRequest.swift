@@ -28,6 +28,6 @@ extension APIEnding {
     /// This ending without the body of an answer, which may be large.
     fileprivate var withoutBody: APIEnding {
         guard case .failure(let error) = self, let response = error.response else { return self }
-        return .failure(error.answered(with: response.having()))
+        return .failure(error.withResponse(response.withContent()))
     }
 }

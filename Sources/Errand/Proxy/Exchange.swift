@@ -58,17 +58,17 @@ final class Exchange: Sendable {
         let (isStored, isAccepted) = (response.file == file.url, statuses.contains(response.status))
         // An answer that never has content is to empty no older file (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6 and 15.4.5).
         let hasContent = request.method != .head && ![204, 205, 304].contains(response.status)
-        if hasContent, isStored { return response.having(file: file.location) }
+        if hasContent, isStored { return response.withContent(file: file.location) }
         if hasContent, isAccepted { return try store(response, in: file) }
         if let id { context.loads.discardFile(of: id) }
-        if isStored { return response.having() }
+        if isStored { return response.withContent() }
         return isAccepted && response.status == 304 ? response.unmodified(target) : response
     }
 
     private func store(_ response: APIResponse, in file: StagedFile) throws(APIError) -> APIResponse {
         do throws(TransportError) {
             try file.write(response.body)
-            return response.having(file: file.location)
+            return response.withContent(file: file.location)
         } catch {
             throw APIError(error, messages: messages)
         }
@@ -108,6 +108,6 @@ final class Exchange: Sendable {
 extension APIResponse {
     /// This 304 with the existing file, which is what it describes (RFC 9110 section 15.4.5), if there is one.
     fileprivate func unmodified(_ file: URL) -> APIResponse {
-        FileManager.default.fileExists(atPath: file.path) ? having(file: FileLocation(file)) : self
+        FileManager.default.fileExists(atPath: file.path) ? withContent(file: FileLocation(file)) : self
     }
 }

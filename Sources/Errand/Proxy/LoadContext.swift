@@ -37,8 +37,8 @@ final class LoadContext: Sendable {
     func start(
         _ id: RequestID,
         in lane: QueueLane?,
-        _ trace: LoadTrace?,
-        _ work: @escaping @Sendable (QueueSlot) async -> Void
+        trace: LoadTrace?,
+        work: @escaping @Sendable (QueueSlot) async -> Void
     ) {
         // Those of this load, not of the one whose end admits it.
         let (priority, scope) = (Task.currentPriority, ReloginScope.current)
@@ -68,7 +68,7 @@ final class LoadContext: Sendable {
     ///   - ids: The loads that the object has begun.
     ///   - isMistake: Whether its delegate exists.
     /// - Returns: The loads that this call has cancelled, oldest first.
-    func ownerIsReleased(_ ids: [RequestID], isMistake: Bool) -> [ActiveRequest] {
+    func cancelLoads(ofReleasedOwner ids: [RequestID], isMistake: Bool) -> [ActiveRequest] {
         guard !ids.isEmpty else { return [] }
         let loads = loads.claim(ids) { $0.endsWithOwner }
         cancel(loads, isMistake: isMistake)
@@ -82,7 +82,7 @@ extension LoadContext {
         _ call: APICall<Value>,
         ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
     ) {
-        start(call.id, in: call.lane, call.trace) { [self] slot in
+        start(call.id, in: call.lane, trace: call.trace) { [self] slot in
             let result = await result(of: call, slot)
             delivery.deliver(isOneOfMany: loads.count >= Self.manyLoads) { ended(result) }
         }
@@ -96,7 +96,7 @@ extension LoadContext {
             return .success(
                 try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
                     () async throws(APIError) in
-                    let runner = LoadRunner(call, self, slot)
+                    let runner = LoadRunner(call, in: self, slot: slot)
                     return try await runner.run()
                 }
             )

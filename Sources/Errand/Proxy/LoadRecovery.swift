@@ -11,12 +11,14 @@ final class LoadRecovery<Value: Sendable> {
         (self.call, self.context) = (call, context)
     }
 
-    /// Returns when the load is to be sent again.
+    /// Waits until the load is to be sent again.
     ///
     /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
     func recover(from error: APIError, in generation: Int) async throws(APIError) {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        if let requested = error.underlying as? RequestedRetry { return try await sendAgain(requested.retry, error) }
+        if let requested = error.underlying as? RequestedRetry {
+            return try await waitToSendAgain(as: requested.retry, after: error)
+        }
         if error.type == .loginExpired, call.renewsLogin, !hasBeenReplayed, isAnswerOfService(error),
             mayReplay(after: error)
         {
@@ -55,7 +57,7 @@ final class LoadRecovery<Value: Sendable> {
     }
 
     /// Waits until the load is to be sent again, as an adapter asks for it.
-    private func sendAgain(_ retry: AdapterRetry, _ error: APIError) async throws(APIError) {
+    private func waitToSendAgain(as retry: AdapterRetry, after error: APIError) async throws(APIError) {
         guard context.loads.setSentAgain(call.id) else {
             throw error.caused(by: APIError(error.type, reason: error.reason, underlying: retry))
         }

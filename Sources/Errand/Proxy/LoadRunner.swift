@@ -9,11 +9,11 @@ final class LoadRunner<Value: Sendable> {
     private var slot: QueueSlot
     /// The number of tries.
     private var tries = 0
-    /// What adapters know of the current send; boxed, because most loads have none.
+    /// The context of the current send for adapters; boxed, because most loads have none.
     private var send: Boxed<AdapterContext>?
     private lazy var recovery = LoadRecovery(call, context)
 
-    init(_ call: APICall<Value>, _ context: LoadContext, _ slot: QueueSlot) {
+    init(_ call: APICall<Value>, in context: LoadContext, slot: QueueSlot) {
         self.call = call
         self.context = context
         self.slot = slot
@@ -29,7 +29,7 @@ final class LoadRunner<Value: Sendable> {
             beginTry()
             let generation = try await loginGeneration()
             do throws(APIError) {
-                let response = counted(try await response(in: generation))
+                let response = numbered(try await response(in: generation))
                 let isAdapted = call.service.adapters.adaptsAnswers
                 return isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
             } catch {
@@ -45,20 +45,20 @@ final class LoadRunner<Value: Sendable> {
         call.trace?.beginTry()
     }
 
-    @inline(never) private func counted(_ response: APIResponse) -> APIResponse {
-        if let trace = call.trace { return trace.counted(response) }
-        return tries == 1 ? response : response.counted(attempt: tries)
+    @inline(never) private func numbered(_ response: APIResponse) -> APIResponse {
+        if let trace = call.trace { return trace.numbered(response) }
+        return tries == 1 ? response : response.numbered(attempt: tries)
     }
 
-    private func counted(_ error: APIError) -> APIError {
-        if let trace = call.trace { return trace.counted(error) }
-        return tries == 1 ? error : error.counted(attempt: tries)
+    private func numbered(_ error: APIError) -> APIError {
+        if let trace = call.trace { return trace.numbered(error) }
+        return tries == 1 ? error : error.numbered(attempt: tries)
     }
 
     /// Returns the error of a send as that of the load, whose file is discarded.
     @inline(never) private func failure(_ error: APIError) -> APIError {
         context.loads.discardFile(of: call.id)
-        return counted(error).withoutFile.of(call.draft.method, path: call.draft.path)
+        return numbered(error).withoutFile.attributed(to: call.draft.method, path: call.draft.path)
     }
 
     /// Returns the generation of the login to send with, when no relogin runs or is due; a load that waits for one releases its
@@ -80,7 +80,7 @@ final class LoadRunner<Value: Sendable> {
         guard !call.isCoalescing else { return try await sharedResponse(in: generation) }
         try await slot.acquire()
         defer { slot.release() }
-        // Not before it is admitted: a queued load costs no body, and its headers are current.
+        // Built after the admission, so that a queued load holds no body, and its headers are current.
         return try await exchange(request(in: generation))
     }
 
@@ -131,7 +131,7 @@ final class LoadRunner<Value: Sendable> {
     }
 
     private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
-        // Not before the headers are there: after a logout they are another account's.
+        // Checked when the headers have been read: after a logout they may be those of another account.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
@@ -151,7 +151,7 @@ final class LoadRunner<Value: Sendable> {
         let statuses = call.options.acceptedStatuses
         if let failure = call.serializer.failure(of: refusal, from: call.service, accepting: statuses) { throw failure }
         try call.service.checkEnvelope(of: &refusal)
-        return response.having(statementOf: refusal)
+        return response.withStatement(of: refusal)
     }
 
     // MARK: Adapters

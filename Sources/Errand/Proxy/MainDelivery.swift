@@ -3,7 +3,7 @@ import Synchronization
 /// Delivers endings and progress on the main actor; those that are ready together share one hop.
 ///
 /// A hop wakes the main thread, which costs more than the delivery of an ending. Where many endings follow each other, a hop
-/// begins behind the jobs that wait for the pool: the answers among them are decoded first, and share it.
+/// is scheduled after the jobs that wait in the thread pool, so that the answers that they decode share it.
 final class MainDelivery: Sendable {
     private struct State {
         var deliveries: [@MainActor @Sendable () -> Void] = []
@@ -28,7 +28,7 @@ final class MainDelivery: Sendable {
 
     /// Runs `delivery` on the main actor, in the order of the calls.
     ///
-    /// Called on the pool when `isOneOfMany`, which is whether others are likely to follow soon.
+    /// `isOneOfMany` is whether others are likely to follow soon; it may be true only on a thread of the pool.
     func deliver(isOneOfMany: Bool = false, _ delivery: @escaping @MainActor @Sendable () -> Void) {
         let lastHop = state.withLock { state -> MonotonicClock.Instant? in
             state.deliveries.append(delivery)

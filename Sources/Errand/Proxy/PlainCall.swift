@@ -47,9 +47,9 @@ struct PlainCall: Sendable {
         ended: @escaping @Sendable (Result<APIResponse, APIError>) -> Void
     ) {
         let (method, path) = (request.method, request.url.absoluteString)
-        let trace = context.monitors.trace(of: id, method, path: path, for: service)
+        let trace = context.monitors.trace(of: id, method: method, path: path, for: service)
         let ended = { @Sendable (result: Result<APIResponse, APIError>) in
-            let result = result.mapError { $0.of(method, path: request.url.path(percentEncoded: true)) }
+            let result = result.mapError { $0.attributed(to: method, path: request.url.path(percentEncoded: true)) }
             trace?.end(result.ending, response: (try? result.get()) ?? result.error?.response)
             context.endings.publish {
                 EndedRequest(id: id, requestClass: nil, method: method, path: path, ending: result.ending)
@@ -63,16 +63,24 @@ struct PlainCall: Sendable {
             }
         )
         trace?.begin()
-        // Not before it ends with its session: an account that is changed after this changes nothing about the call.
+        // Read when the call is in the table, where a logout ends it; a later change of the account does not affect the call.
         let cookies = proxy.jar(for: service ?? proxy.defaultService)
         let host = service?.queueHost ?? request.url.queueHost
-        context.start(id, in: role.isLoginRequest ? nil : QueueLane(host: host, priority: .normal), trace) { slot in
+        context.start(id, in: role.isLoginRequest ? nil : QueueLane(host: host, priority: .normal), trace: trace) {
+            slot in
             let progress = progress.map(whileActive)
             let result =
                 if let service {
-                    await result(from: service, cookies, role, slot, progress, trace)
+                    await result(
+                        from: service,
+                        cookies: cookies,
+                        role: role,
+                        slot: slot,
+                        progress: progress,
+                        trace: trace
+                    )
                 } else {
-                    await result(cookies, slot, progress, trace)
+                    await result(cookies: cookies, slot: slot, progress: progress, trace: trace)
                 }
             guard let load = context.loads.claim(id) else { return }
             ended(load.file?.end(with: result, messages: messages) ?? result)
@@ -80,10 +88,10 @@ struct PlainCall: Sendable {
     }
 
     private func result(
-        _ cookies: CookieJar,
-        _ slot: QueueSlot,
-        _ progress: TransferProgress.Handler?,
-        _ trace: LoadTrace?
+        cookies: CookieJar,
+        slot: QueueSlot,
+        progress: TransferProgress.Handler?,
+        trace: LoadTrace?
     ) async -> Result<APIResponse, APIError> {
         do throws(APIError) {
             let deadline = request.deadline
@@ -93,17 +101,17 @@ struct PlainCall: Sendable {
                     defer { slot.release() }
                     try await slot.acquire()
                     guard context.loads.contains(id) else { throw APIError(.cancelled) }
-                    let exchange = makeExchange(cookies, host: slot.host, trace)
+                    let exchange = makeExchange(cookies: cookies, host: slot.host, trace: trace)
                     let answer = try await exchange.send(request, progress: progress)
-                    return trace?.counted(answer) ?? answer
+                    return trace?.numbered(answer) ?? answer
                 }
             )
         } catch {
-            return .failure(trace?.counted(error) ?? error)
+            return .failure(trace?.numbered(error) ?? error)
         }
     }
 
-    private func makeExchange(_ cookies: CookieJar, host: String?, _ trace: LoadTrace?) -> Exchange {
+    private func makeExchange(cookies: CookieJar, host: String?, trace: LoadTrace?) -> Exchange {
         trace?.didStart()
         trace?.beginTry()
         return Exchange(
@@ -119,13 +127,13 @@ struct PlainCall: Sendable {
     /// Carries the call as a load whose value is the answer, whatever its status.
     private func result(
         from service: APIService,
-        _ cookies: CookieJar,
-        _ role: LoginRole,
-        _ slot: QueueSlot,
-        _ progress: TransferProgress.Handler?,
-        _ trace: LoadTrace?
+        cookies: CookieJar,
+        role: LoginRole,
+        slot: QueueSlot,
+        progress: TransferProgress.Handler?,
+        trace: LoadTrace?
     ) async -> Result<APIResponse, APIError> {
-        // Not before the call is in the table: it ends with its session.
+        // Done when the call is in the table, where a logout ends it.
         var deadline = request.deadline
         if service.reloginHandler != nil, !role.isLoginRequest {
             do throws(APIError) {
@@ -133,7 +141,7 @@ struct PlainCall: Sendable {
             } catch {
                 var slot = slot
                 slot.release()
-                return .failure(trace?.counted(error) ?? error)
+                return .failure(trace?.numbered(error) ?? error)
             }
         }
         let preparation = Preparation()

@@ -87,7 +87,7 @@ struct RedirectChain {
     /// otherwise the name may be wrong.
     private func explained(_ error: TransportError) -> TransportError {
         guard error.kind == .hostNotFound, context.reachability.status == .unreachable else { return error }
-        return error.having(.noNetwork, error.reason)
+        return error.withKind(.noNetwork, reason: error.reason)
     }
 }
 
@@ -96,9 +96,9 @@ extension TransportError {
     fileprivate var afterRedirect: TransportError {
         let reason = "after a redirect: \(reason)"
         return switch kind {
-        case .noNetwork, .hostNotFound, .cannotConnect: having(.connectionLost, reason)
+        case .noNetwork, .hostNotFound, .cannotConnect: withKind(.connectionLost, reason: reason)
         // Of a file that has changed since it was sent first, or of what the server has named.
-        case .invalidRequest: having(underlying is SystemError ? .storage : .badResponse, reason)
+        case .invalidRequest: withKind(underlying is SystemError ? .storage : .badResponse, reason: reason)
         default: self
         }
     }

@@ -15,7 +15,7 @@ final class RequestQueue: Sendable {
 
     /// Admits a request at once, or calls `start` when it is admitted.
     ///
-    /// - Returns: The number to pass to ``remove(_:at:)``; `nil` when the request is admitted, and `start` is not called.
+    /// - Returns: The number to pass to ``remove(_:from:)``; `nil` when the request is admitted, and `start` is not called.
     func enter(_ lane: QueueLane, start: @escaping @Sendable () -> Void) -> UInt64? {
         state.withLock { state in
             guard !state.admit(lane) else { return nil }
@@ -134,7 +134,7 @@ public struct QueueLimits: Sendable {
     }
 }
 
-/// The order in which queued requests are sent.
+/// The order in which queued requests are sent; those of one priority are sent in the order in which they began.
 public enum RequestPriority: Int, Sendable, CaseIterable, Comparable {
     /// After all others, such as a prefetch.
     case background

@@ -59,11 +59,11 @@ struct SharedExchange {
         case begun, queued, admitted
     }
 
-    /// Distinguishes it from a later exchange for the same.
+    /// The ID of its first load, which distinguishes it from a later exchange with the same key.
     let number: RequestID
     var members: [RequestID: Member] = [:]
     var task: Task<Void, Never>?
-    /// Whether it has left the queue.
+    /// Whether the exchange has only begun, waits in the queue, or was admitted.
     var stage = Stage.begun
     /// Emits the events of the exchange.
     let trace: ExchangeTrace
@@ -79,7 +79,7 @@ struct SharedExchange {
         return true
     }
 
-    /// Emits the outcome, and returns it to the loads, which no other load can join any more.
+    /// Emits the outcome and resumes the loads; called after the exchange was removed, so that no other load joins it.
     func end(with outcome: Outcome) {
         trace.end(with: outcome, of: members.values.compactMap(\.trace))
         resumeAll(returning: outcome)

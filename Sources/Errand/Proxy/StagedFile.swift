@@ -134,7 +134,7 @@ extension APIError {
     /// This error without the answer's file, which a load that fails does not keep.
     var withoutFile: APIError {
         guard let response, response.file != nil else { return self }
-        return answered(with: response.withoutFile)
+        return withResponse(response.withoutFile)
     }
 }
 
@@ -148,10 +148,10 @@ extension APIResponse {
         guard let file, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
             size <= Self.longestEnvelope, let body = try? Data(contentsOf: file)
         else { return nil }
-        let response = having(body: body)
+        let response = withContent(body: body)
         return isJSON || response.beginsLikeObject ? response : nil
     }
 
     /// This answer without its file.
-    var withoutFile: APIResponse { file == nil ? self : having(body: body) }
+    var withoutFile: APIResponse { file == nil ? self : withContent(body: body) }
 }

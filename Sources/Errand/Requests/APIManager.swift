@@ -57,9 +57,9 @@ extension APIManager {
         begin(indicator: indicator, message: message)
     }
 
-    /// Begins a load with these parameters, without asking the param source.
+    /// Begins a load with these parameters, without calling the param source.
     ///
-    /// All hooks are asked as by ``loadData()``, ``BaseAPIRequest/reformParams(_:)`` with these parameters first; parts come
+    /// All hooks are read as by ``loadData()``, ``BaseAPIRequest/reformParams(_:)`` with these parameters first; parts come
     /// from ``BaseAPIRequest/appendParts(to:)`` alone. The same parameters are sent again by a retry and after a relogin. On
     /// a ``PageAPIRequest`` with the default ``BaseAPIRequest/restartPolicy`` this is
     /// ``APIManager/reload(params:indicator:message:)``, which cancels what loads whatever the policy is.
@@ -104,7 +104,7 @@ extension APIManager {
     /// instead of the delegate.
     ///
     /// - Parameters:
-    ///   - params: The parameters; `nil` sends none. The param source is not asked.
+    ///   - params: The parameters; `nil` sends none. The param source is not called.
     ///   - indicator: Shown now and hidden at the ending; none by default.
     ///   - message: The text that the indicator shows; none by default.
     ///   - completion: Called once, as by ``loadData(indicator:message:completion:)``.
@@ -135,7 +135,7 @@ extension APIManager {
         try await value(from: .paramSource, progress: progress)
     }
 
-    /// Loads with these parameters, without asking the param source, and returns the answer.
+    /// Loads with these parameters, without calling the param source, and returns the answer.
     ///
     /// - Parameters:
     ///   - params: The parameters, as of ``loadData(params:indicator:message:)``; `nil` sends none.
@@ -205,7 +205,7 @@ extension APIManager {
 }
 
 extension APIManager where Response: Decodable {
-    /// What the type asks for: text, data, or JSON in the service's envelope.
+    /// The serializer for the type: text, data, or JSON in the service's envelope.
     public var responseSerializer: ResponseSerializer<Response> { .automatic }
 }
 

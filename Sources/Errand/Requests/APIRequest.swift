@@ -28,11 +28,11 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     ///   - params: The parameters of every load; those of a call or of the param source are added, and replace others of the same
     ///     name.
     ///   - headers: See ``BaseAPIRequest/headers``.
-    ///   - timeout: The longest silence; `nil` is the service's. See ``BaseAPIRequest/timeout``.
+    ///   - timeout: The longest time without a transferred byte; `nil` is the service's. See ``BaseAPIRequest/timeout``.
     ///   - deadline: How long a load may take; `nil` is the service's. See ``BaseAPIRequest/deadline``.
     ///   - requestSerializer: How parameters are encoded as a body.
     ///   - responseSerializer: Makes the value of an answer; by its type by default.
-    ///   - destination: Where the body of a 2xx answer is stored; see ``BaseAPIRequest/destination``.
+    ///   - destination: Where the body of a 2xx answer is stored, memory by default; see ``BaseAPIRequest/destination``.
     ///   - service: The backend; `nil` is the proxy's ``APIProxy/defaultService``.
     ///   - options: Priority, retries and everything else.
     ///   - delegate: Receives the endings of loads; not retained.

@@ -84,7 +84,7 @@ public import Observation
 
     deinit {
         let isMistake = weakDelegate != nil
-        let cancelled = proxy.context.ownerIsReleased(_loads, isMistake: isMistake)
+        let cancelled = proxy.context.cancelLoads(ofReleasedOwner: _loads, isMistake: isMistake)
         guard let path = cancelled.first?.path, isMistake else { return }
         FaultLog.reportRelease(of: type(of: self), path: path)
     }
@@ -106,7 +106,7 @@ public import Observation
     open var acceptedStatuses: Set<Int> { [] }
     /// The headers of this request, which replace the service's headers of the same name; none by default.
     open var headers: HTTPHeaders { [:] }
-    /// The longest silence: how long no byte may move in either direction; `nil`, the default, is the service's timeout.
+    /// The longest time without a transferred byte in either direction; `nil`, the default, is the service's timeout.
     open var timeout: Duration? { nil }
     /// How long a load may take from its turn to its ending, with retries, back-off and relogin; `nil`, the default, is the
     /// service's deadline.
@@ -146,7 +146,7 @@ public import Observation
     ///
     /// ``BaseAPIRequest/loadAgain()`` sends the key of the newest load again where the server may have executed that load: after a
     /// `timeout`, a lost connection, a 5xx or a cancellation, but not after a success, a business code or another 4xx than
-    /// 408, 409, 425 and 429; after `loginExpired` as well, which says nothing of an earlier try. Any other load has a new key:
+    /// 408, 409, 425 and 429; after `loginExpired` as well, which does not show whether an earlier try was executed. Any other load has a new key:
     /// return a stored one where even a new `loadData()` must not execute an order twice.
     open var idempotencyKey: String? { nil }
     /// The priority in the queue of requests; `normal` by default.
@@ -199,7 +199,7 @@ extension BaseAPIRequest {
     /// The delegate is notified after this has returned.
     public func cancelRequest(_ id: RequestID) {
         guard loads.contains(id) else { return }
-        forget(id)
+        removeLoad(id)
         proxy.cancelRequest(id)
     }
 
@@ -223,12 +223,12 @@ extension BaseAPIRequest {
     /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.
     ///
     /// The parameters and parts are those that the newest load was given, or received from its param source, which is not
-    /// asked again; the hooks are, of which ``idempotencyKey`` states when it is not. The request retains them until its next
+    /// called again; the hooks are read again, except as ``idempotencyKey`` describes. The request retains them until its next
     /// load. If no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and the delegate receives the
     /// ending; the closure and the loading indicator of an earlier load do not.
     ///
     /// A ``PageAPIRequest`` loads the page that has failed, as ``APIManager/retry()`` does; where none has, it reloads the list
-    /// with the parameters of its newest reload. It asks its param source for each page, unless that reload was given its
+    /// with the parameters of its newest reload. It calls its param source for each page, unless that reload was given its
     /// parameters.
     ///
     /// - Returns: The load's ID; `nil` if the class does not adopt ``APIManager``, and so cannot load.
@@ -237,8 +237,8 @@ extension BaseAPIRequest {
         (self as? any APIManager)?.beginAgain()
     }
 
-    /// Removes a load that has ended; usually the oldest one, which is found at once.
-    func forget(_ id: RequestID) {
+    /// Removes a load that has ended or is being cancelled; usually the oldest one, which is found at once.
+    func removeLoad(_ id: RequestID) {
         guard let index = loads.firstIndex(of: id) else { return }
         loads.remove(at: index)
     }

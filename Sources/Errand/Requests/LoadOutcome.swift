@@ -27,7 +27,7 @@ extension APIManager {
                     throw APIError(.invalidAnswer, response: answer.response)
                 }
             } catch {
-                return .failure(error.answered(by: answer.response).worded(by: messages))
+                return .failure(error.withResponse(ifMissing: answer.response).worded(by: messages))
             }
             return .success(reformData(answer.value))
         case .failure(let error):
@@ -42,12 +42,12 @@ extension BaseAPIRequest {
     ///
     /// - Returns: What notifies the observer of a list; `nil` for none.
     func record(
-        _ id: RequestID,
         _ result: Result<any Sendable, APIError>,
-        _ response: APIResponse?
+        of id: RequestID,
+        response: APIResponse?
     ) -> (() -> Void)? {
-        forget(id)
-        keep(id, result, response)
+        removeLoad(id)
+        keep(result, of: id, response: response)
         return pager?.loadDidEnd(id, with: result, response: response)
     }
 
@@ -74,13 +74,13 @@ extension BaseAPIRequest {
         }
     }
 
-    private func keep(_ id: RequestID, _ result: Result<any Sendable, APIError>, _ response: APIResponse?) {
+    private func keep(_ result: Result<any Sendable, APIError>, of id: RequestID, response: APIResponse?) {
         // An older ending never replaces a newer one of its kind; a cancellation replaces none.
         guard result.error?.type != .cancelled else { return }
-        if id.isNewest(&newestEnding), error != nil || result.error != nil { error = result.error }
-        if let response, id.isNewest(&newestAnswer) { rawResponse = response }
+        if id.replaceIfNewer(&newestEnding), error != nil || result.error != nil { error = result.error }
+        if let response, id.replaceIfNewer(&newestAnswer) { rawResponse = response }
         guard case .success(let content) = result, !(content is EndOfList) else { return }
-        if id.isNewest(&newestSuccess) { self.content = content }
+        if id.replaceIfNewer(&newestSuccess) { self.content = content }
     }
 
     /// Calls the one delegate method that fits.
@@ -95,7 +95,7 @@ extension BaseAPIRequest {
 
 extension RequestID {
     /// Whether this load is newer than `newest`, which it then becomes.
-    fileprivate func isNewest(_ newest: inout RequestID?) -> Bool {
+    fileprivate func replaceIfNewer(_ newest: inout RequestID?) -> Bool {
         if let newest, newest >= self { return false }
         newest = self
         return true

@@ -1,8 +1,8 @@
 /// Where the parameters and the parts of a load come from, before the hooks of the request change them.
 enum LoadParams: Sendable {
-    /// The param source, which is asked once for each load.
+    /// The param source, which is called once for each load.
     case paramSource
-    /// The call that begins the load; the param source is not asked.
+    /// The call that begins the load; the param source is not called.
     case given(APIParams?, extras: Boxed<Extras>? = nil)
 
     /// What few loads have.

@@ -17,7 +17,7 @@ import Synchronization
 /// inside ``ReloginHandler/relogin()`` and uses ``APIProxy/defaultService`` has the environment of the loads that need the
 /// relogin; a service that a request or a call names keeps its own.
 ///
-/// Each environment has a login of its own, whose relogin holds back no load of another one, and a cookie jar of its own
+/// Each environment has a separate login, whose relogin delays no load of another one, and a separate cookie jar
 /// beside the jar of the service or of the proxy: with a file `cookies.txt` there is `cookies-staging.txt` in the same folder.
 ///
 /// An app that stores a token stores one for each environment, and returns that of ``current`` from

@@ -107,7 +107,7 @@ public struct APIError: Error, Sendable {
             code: failure.code,
             serverMessage: failure.message,
             fieldMessages: failure.fieldMessages,
-            response: response.having(ServerStatement(code: failure.code, message: failure.message))
+            response: response.withStatement(ServerStatement(code: failure.code, message: failure.message))
         )
         self = worded(by: messages)
     }
@@ -156,7 +156,7 @@ extension APIError {
     }
 
     /// This error as that of a load.
-    func of(_ method: HTTPMethod, path: String) -> APIError {
+    func attributed(to method: HTTPMethod, path: String) -> APIError {
         var error = self
         var details = error.details
         (details.method, details.path) = (method, URLRedaction.path(path))
@@ -164,26 +164,26 @@ extension APIError {
         return error
     }
 
-    /// This error, with the answer that it is about, unless it brings one.
-    func answered(by response: APIResponse) -> APIError {
+    /// This error, with the answer that it is about, unless it has one.
+    func withResponse(ifMissing response: APIResponse) -> APIError {
         var error = self
         error.details.response = self.response ?? response
         return error
     }
 
     /// This error with another answer.
-    func answered(with response: APIResponse) -> APIError {
+    func withResponse(_ response: APIResponse) -> APIError {
         var error = self
         error.details.response = response
         return error
     }
 
     /// This error with the number of its try, and for the first one its time in the queue, in its timings, if it has any.
-    func counted(attempt: Int, queue: Duration? = nil) -> APIError {
+    func numbered(attempt: Int, queueTime: Duration? = nil) -> APIError {
         var error = self
-        if let response { error.details.response = response.counted(attempt: attempt, queue: queue) }
+        if let response { error.details.response = response.numbered(attempt: attempt, queueTime: queueTime) }
         guard var cause = underlying as? TransportError, let timings = cause.timings else { return error }
-        cause.timings = timings.counted(attempt: attempt, queue: queue)
+        cause.timings = timings.numbered(attempt: attempt, queueTime: queueTime)
         error.details.underlying = cause
         return error
     }

@@ -121,7 +121,7 @@ public struct APIService: Sendable {
         get { contents.failureReader }
         set { contents.failureReader = newValue }
     }
-    /// The longest silence: how long no byte may move in either direction, connecting included; 60 s by default.
+    /// The longest time without a transferred byte in either direction, connecting included; 60 s by default.
     ///
     /// A request's value takes precedence.
     public var timeout: Duration {

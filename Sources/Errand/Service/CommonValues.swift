@@ -14,7 +14,7 @@ extension APIService {
             }
             if !environment.headers.isEmpty { common.headers = common.headers.merging(environment.headers) }
         } catch {
-            throw failure(error, "the service could not make its common headers or parameters")
+            throw failure(from: error, reason: "the service could not make its common headers or parameters")
         }
         return common
     }
@@ -28,7 +28,7 @@ extension APIService {
     }
 
     /// Returns the failure of a load whose closure or adapter has thrown `error`: that error, or one of `type`.
-    func failure(_ error: any Error, _ reason: String, as type: APIErrorType = .invalidRequest) -> APIError {
+    func failure(from error: any Error, reason: String, as type: APIErrorType = .invalidRequest) -> APIError {
         if let error = error as? APIError {
             // Something else was cancelled, for which the load must not end as cancelled.
             guard error.type == .cancelled, !Task.isCancelled else { return error }

@@ -9,7 +9,7 @@ struct ServerStatement: Sendable {
 /// What an envelope contains besides its data.
 struct EnvelopeHead: DecodableWithConfiguration, Sendable {
     let statement: ServerStatement
-    /// Whether the code means success; `nil` if there is no code where there should be one.
+    /// Whether the code means success; `nil` if there is not a code where there should be one.
     let isSuccess: Bool?
 
     /// Reads as much as there is.
@@ -31,7 +31,7 @@ struct EnvelopeHead: DecodableWithConfiguration, Sendable {
 
     /// Reads code and message.
     ///
-    /// - Throws: `DecodingError` when the value that decides about success is missing or is no code.
+    /// - Throws: `DecodingError` when the value that decides about success is missing or is not a code.
     fileprivate init(in container: KeyedDecodingContainer<EnvelopeKey>, of envelope: Envelope) throws {
         let decisive = try envelope.decisiveKey.map(container.code)
         let code = envelope.successKey == nil ? decisive : envelope.codeKey.flatMap { try? container.code(at: $0) }
@@ -47,7 +47,7 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
     case success(Value, ServerStatement)
     case successWithoutData(DecodingError, ServerStatement)
     case failure(ServerStatement)
-    /// The answer is no object, or has no code where the envelope has it.
+    /// The answer is not an object, or has no code where the envelope has it.
     case notEnveloped(DecodingError)
 
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
@@ -79,7 +79,7 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
 extension KeyedDecodingContainer<EnvelopeKey> {
     /// Returns the member at a path: the object that has it, and its key there; `nil` if there is none.
     ///
-    /// - Throws: `DecodingError` when the path leads through a value that is no object.
+    /// - Throws: `DecodingError` when the path leads through a value that is not an object.
     fileprivate func member(at path: String) throws -> (KeyedDecodingContainer, EnvelopeKey)? {
         let whole = key(path)
         if contains(whole) { return (self, whole) }

@@ -22,7 +22,7 @@ public struct FailureReader: Sendable {
         self.read = read
     }
 
-    /// Returns the failure in `response`; `nil` if there is none that this reader knows.
+    /// Returns the failure in `response`; `nil` if there is none that this reader recognizes.
     public func failure(in response: APIResponse) -> ServerFailure? {
         guard readsSuccess || !response.isSuccess else { return nil }
         return try? read(response)
@@ -123,7 +123,7 @@ public struct ServerFailure: Sendable {
 }
 
 extension ServerFailure {
-    /// Whether it says nothing about the failure.
+    /// Whether it contains nothing about the failure.
     fileprivate var isEmpty: Bool { code == nil && message == nil && fieldMessages.isEmpty && type == nil }
 }
 

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Signs the user in again when a service says that the login has expired, or before that.
+/// Signs the user in again when a service reports that the login has expired, or before that.
 ///
 /// One relogin runs at a time for a service, however many requests need it. They wait for it and are sent once more afterwards,
 /// with the headers, parameters and cookies of the new login; a request that begins meanwhile waits as well, and is sent then.

@@ -101,7 +101,7 @@ extension ServerCode {
 }
 
 extension ServerCode: CustomStringConvertible, CustomReflectable {
-    /// The code for logs: `*` for a text that is no identifier or URL without a query, or longer than 64 characters.
+    /// The code for logs: `*` for a text that is neither an identifier nor a URL without a query, or longer than 64 characters.
     public var description: String {
         guard case .text(let text) = value else { return self.text }
         let isName = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "_-.:/".utf8.contains($0) }

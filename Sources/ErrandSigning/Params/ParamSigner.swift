@@ -14,7 +14,7 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
     }
 
     func adapt(_ params: inout APIParams?, context: AdapterContext) async throws {
-        guard let sent = context.sentParams, !sent.haveNoQuery else { return }
+        guard let sent = context.sentParams, !sent.hasNoQueryParams else { return }
         try checkPlaces()
         // Before the time of the signature is read.
         let secret = try await signing.secret()
@@ -40,7 +40,7 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
     }
 
     func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
-        if let sent = context.sentParams, !sent.haveNoQuery {
+        if let sent = context.sentParams, !sent.hasNoQueryParams {
             guard case .header = signing.signature else { return }
             let secret = try await signing.secret()
             var fields = try sent.fields(of: sent.params)

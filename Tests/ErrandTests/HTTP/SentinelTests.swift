@@ -102,7 +102,7 @@ struct SentinelTests {
         values.merge(wire(answer)) { $1 }
         values.merge(parameters()) { $1 }
         let statement = ServerStatement(code: "a s3cret", message: Self.secret)
-        values["APIResponse"] = [response, response.having(statement)]
+        values["APIResponse"] = [response, response.withStatement(statement)]
         let failure = ServerFailure(code: "a s3cret", message: Self.secret, fieldMessages: ["name": [Self.secret]])
         values["ServerFailure"] = [failure]
         values["ServerCode"] = ["a s3cret" as ServerCode]

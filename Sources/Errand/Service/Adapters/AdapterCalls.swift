@@ -41,7 +41,7 @@ extension APIService {
             let reason = "a response adapter has set the body of an answer that is stored in a file"
             throw APIError(.decoding, messages: errorMessages, reason: reason, response: response)
         }
-        return adapted.having(fileOf: response)
+        return adapted.withFile(of: response)
     }
 
     /// Returns the data of an answer as its adapters leave it.
@@ -70,15 +70,17 @@ extension APIService {
                     return changed
                 }
             } catch {
-                throw failure(error, of: adapter, call).answered(by: subject as? APIResponse ?? call.response)
+                throw failure(error, of: adapter, in: call).withResponse(
+                    ifMissing: subject as? APIResponse ?? call.response
+                )
             }
         }
         return subject
     }
 
-    private func failure(_ error: any Error, of adapter: Any, _ call: AdapterCall) -> APIError {
+    private func failure(_ error: any Error, of adapter: Any, in call: AdapterCall) -> APIError {
         guard let retry = error as? AdapterRetry else {
-            return failure(error, "\(type(of: adapter)) could not adapt \(call.what)", as: call.failure)
+            return failure(from: error, reason: "\(type(of: adapter)) could not adapt \(call.what)", as: call.failure)
         }
         let reason = "\(type(of: adapter)) has thrown AdapterRetry, the second one of this load"
         return APIError(call.failure, messages: errorMessages, reason: reason, underlying: RequestedRetry(retry: retry))
@@ -88,7 +90,7 @@ extension APIService {
 /// What is adapted, for errors.
 private struct AdapterCall {
     let what: String
-    /// The type of an error that is none of this library.
+    /// The type of an error that is not one of this library.
     let failure: APIErrorType
     /// The answer that the data are of.
     var response: APIResponse?
@@ -100,8 +102,10 @@ struct RequestedRetry: Error {
 }
 
 extension APIError {
-    /// This error with the answer that it is about, if there is one, unless it brings one.
-    fileprivate func answered(by response: APIResponse?) -> APIError { response.map { answered(by: $0) } ?? self }
+    /// This error with the answer that it is about, if there is one, unless it has one.
+    fileprivate func withResponse(ifMissing response: APIResponse?) -> APIError {
+        response.map { withResponse(ifMissing: $0) } ?? self
+    }
 }
 
 extension APIParams {

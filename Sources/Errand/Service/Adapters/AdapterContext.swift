@@ -1,4 +1,4 @@
-/// The send that an adapter is called for.
+/// The attempt of a load for which an adapter is called.
 public struct AdapterContext: Sendable {
     /// The ID of the load.
     public let id: RequestID
@@ -8,7 +8,8 @@ public struct AdapterContext: Sendable {
     public let path: String
     /// The number of the try within its load, 1 for the first one; replays and retries count, sent or not.
     public let attempt: Int
-    /// The generation of the login with which the request is sent, which each relogin increases.
+    /// The generation of the login with which the request is sent; increased when a relogin ends, and by a logout or a
+    /// change of the account.
     public let loginGeneration: Int
     /// The environment of the service in which the load has begun.
     public let environment: APIEnvironment

@@ -217,8 +217,8 @@ final class CurlLoop: @unchecked Sendable {
         ended.append(exchange)
     }
 
-    /// Returns the ended exchanges to their callers, several by one job of the pool: on a busy core, a thread of the pool that
-    /// this thread wakes for the first of them would interrupt it, and wait again for the next one.
+    /// Returns the ended exchanges to their callers, several by one job of the pool: on a busy core, a
+    /// job for each of them would interrupt this thread each time.
     private func completeEnded() {
         guard ended.count > 1 else { return ended.popLast()?.complete() ?? () }
         let exchanges = ended

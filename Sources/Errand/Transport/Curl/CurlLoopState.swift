@@ -1,5 +1,5 @@
 #if os(Linux)
-/// What other threads ask of a loop.
+/// The work that other threads have submitted to a loop.
 struct CurlInbox {
     var submitted: [CurlExchange] = []
     var cancelled: [CurlExchange] = []
@@ -29,7 +29,7 @@ struct CurlHosts {
     }
 }
 
-/// What a loop knows about one host.
+/// The state of one host in a loop.
 final class CurlHost {
     /// Whether the host's last answer was sent over HTTP/2.
     var isMultiplexed = false

@@ -3,7 +3,7 @@ import Foundation
 
 /// The result of reading the body of a request.
 enum CurlBodyRead {
-    /// So many bytes have been read; 0 at the end.
+    /// The number of bytes that have been read; 0 at the end.
     case bytes(Int)
     /// The transfer pauses; the loop resumes it when there are bytes.
     case pending

@@ -125,7 +125,7 @@ struct URLSessionExchangeState: ~Copyable {
     /// Ends the exchange with the outcome that `outcome` returns; `nil` if it has ended already.
     mutating func end(outcome decide: (inout URLSessionExchangeState) -> Outcome) -> Ending? {
         guard phase != .ended else { return nil }
-        let outcome = decide(&self).having(timings())
+        let outcome = decide(&self).withTimings(timings())
         let ending = Ending(outcome: outcome, continuation: continuation, cancelTask: cancelTask)
         phase = .ended
         (self.outcome, continuation, cancelTask) = (outcome, nil, nil)
@@ -149,7 +149,7 @@ struct URLSessionExchangeState: ~Copyable {
 
 extension Result<HTTPResponse, TransportError> {
     /// This outcome with `timings`.
-    fileprivate func having(_ timings: ExchangeTimings) -> Self {
+    fileprivate func withTimings(_ timings: ExchangeTimings) -> Self {
         switch self {
         case .success(var answer):
             answer.timings = timings
