@@ -6,10 +6,41 @@ import Synchronization
 /// is scheduled after the jobs that wait in the thread pool, so that the answers that they decode share it.
 final class MainDelivery: Sendable {
     private struct State {
-        var deliveries: [@MainActor @Sendable () -> Void] = []
+        private var deliveries: [@MainActor @Sendable () -> Void] = []
         var progress: [Transfer: TransferProgress] = [:]
         /// When the last hop began.
-        var lastHop: MonotonicClock.Instant = 0
+        private var lastHop: MonotonicClock.Instant = 0
+        /// When the first delivery was added, if its hop waits for the pool; `nil` otherwise.
+        private var waitsSince: MonotonicClock.Instant?
+
+        var count: Int { deliveries.count }
+
+        /// Adds a delivery, and returns the hop to schedule; `nil` when the hop of earlier deliveries includes it.
+        mutating func add(_ delivery: @escaping @MainActor @Sendable () -> Void, isOneOfMany: Bool) -> Hop? {
+            deliveries.append(delivery)
+            if deliveries.count == 1 {
+                let now = MonotonicClock.now
+                waitsSince = isOneOfMany && now - lastHop < MainDelivery.longestWait ? now : nil
+                return waitsSince == nil ? .direct : .afterPool
+            }
+            guard let start = waitsSince else { return nil }
+            guard !isOneOfMany || MonotonicClock.now - start >= MainDelivery.longestWait else { return nil }
+            waitsSince = nil
+            return .direct
+        }
+
+        /// Removes all deliveries for a hop; there are none after another hop that was scheduled later.
+        mutating func removeAll() -> [@MainActor @Sendable () -> Void] {
+            if !deliveries.isEmpty { lastHop = MonotonicClock.now }
+            waitsSince = nil
+            return exchange(&deliveries, with: [])
+        }
+    }
+
+    private enum Hop {
+        case direct
+        /// After the jobs that wait in the thread pool.
+        case afterPool
     }
 
     /// One direction of a load, so that the progress of an answer does not replace the last one of the upload.
@@ -18,24 +49,20 @@ final class MainDelivery: Sendable {
         let direction: TransferProgress.Direction
     }
 
-    /// How soon after a hop the next one may wait for the pool, in nanoseconds: not where the pool itself is slow.
-    private static let burst: Int64 = 1_000_000
+    /// How soon after a hop the next one may wait for the pool, and until when another delivery does not end that wait, in
+    /// nanoseconds: where the pool itself is slow, no delivery waits for it.
+    private static let longestWait: Int64 = 1_000_000
 
     private let state = Mutex(State())
 
     /// The number of deliveries that wait for the main actor.
-    var count: Int { state.withLock(\.deliveries.count) }
+    var count: Int { state.withLock(\.count) }
 
     /// Runs `delivery` on the main actor, in the order of the calls.
     ///
     /// `isOneOfMany` is whether others are likely to follow soon; it may be true only on a thread of the pool.
     func deliver(isOneOfMany: Bool = false, _ delivery: @escaping @MainActor @Sendable () -> Void) {
-        let lastHop = state.withLock { state -> MonotonicClock.Instant? in
-            state.deliveries.append(delivery)
-            return state.deliveries.count == 1 ? state.lastHop : nil
-        }
-        guard let lastHop else { return }
-        scheduleHop(behindPool: isOneOfMany && MonotonicClock.now - lastHop < Self.burst)
+        if let hop = state.withLock({ $0.add(delivery, isOneOfMany: isOneOfMany) }) { schedule(hop) }
     }
 
     /// Keeps the newest progress of each direction of a load and calls `receiver` with it on the main actor.
@@ -52,30 +79,26 @@ final class MainDelivery: Sendable {
         }
     }
 
-    private func scheduleHop(behindPool: Bool) {
+    private func schedule(_ hop: Hop) {
         // Neither the priority nor the scopes of the load that is first: the others share the hop.
         ReloginScope.run(in: nil) {
             guard EnvironmentScope.current == nil else {
-                return EnvironmentScope.$current.withValue(nil) { startHop(behindPool) }
+                return EnvironmentScope.$current.withValue(nil) { start(hop) }
             }
-            startHop(behindPool)
+            start(hop)
         }
     }
 
-    private func startHop(_ behindPool: Bool) {
-        if behindPool {
-            Task(priority: .userInitiated) { @concurrent in await deliverAll() }
-        } else {
-            Task(priority: .userInitiated) { @MainActor in deliverAll() }
+    private func start(_ hop: Hop) {
+        switch hop {
+        case .direct: Task(priority: .userInitiated) { @MainActor in deliverAll() }
+        case .afterPool: Task(priority: .userInitiated) { @concurrent in await deliverAll() }
         }
     }
 
     /// Delivers one batch: what its callbacks begin is in the next, so that the main actor is never held.
     @MainActor private func deliverAll() {
-        let batch = state.take { state in
-            state.lastHop = MonotonicClock.now
-            return exchange(&state.deliveries, with: [])
-        }
+        let batch = state.take { $0.removeAll() }
         for delivery in batch { delivery() }
     }
 }

@@ -66,13 +66,27 @@ final class MainDeliveryTests {
         #expect(delivery.count == 0)
     }
 
-    @Test func `A hop has neither the login nor the environment of the load that is first`() async {
+    @Test func `A delivery that is not one of many ends the wait of those before it`() async {
+        deliver("first")
+        await suspend(while: calls.isEmpty)
+        delivery.deliver(isOneOfMany: true) { [self] in calls.append("a") }
+        delivery.deliver(isOneOfMany: true) { [self] in calls.append("b") }
+        deliver("c")
+        mark()
+        await suspend(while: calls.count < 5)
+        #expect(calls == ["first", "a", "b", "c", "mark"])
+    }
+
+    @Test(arguments: [false, true])
+    func `A hop has neither the login nor the environment of the load that is first`(_ isOneOfMany: Bool) async {
         let service = APIService.sample()
         let scope = ReloginScope(of: service)
+        deliver("first")
+        await suspend(while: calls.isEmpty)
         await withCheckedContinuation { continuation in
             ReloginScope.run(in: scope) {
                 EnvironmentScope.$current.withValue(APIEnvironment("staging", baseURL: service.baseURL)) {
-                    delivery.deliver {
+                    delivery.deliver(isOneOfMany: isOneOfMany) {
                         #expect(ReloginScope.current == nil)
                         #expect(EnvironmentScope.current == nil)
                         continuation.resume()

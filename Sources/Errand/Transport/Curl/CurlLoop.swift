@@ -14,6 +14,8 @@ final class CurlLoop: @unchecked Sendable {
     private var ended: [CurlExchange] = []
     /// The handles of ended exchanges whose name lookups have not ended.
     private var abandoned: [CurlHandle] = []
+    /// Returns several ended exchanges to their callers; not a shared queue, whose threads the app may block.
+    private let completions = DispatchQueue(label: "errand.completions", qos: .userInitiated)
     private let alarm = CurlAlarm()
     private let backlog = CurlBacklog()
     private var awaitsSent = false
@@ -217,13 +219,13 @@ final class CurlLoop: @unchecked Sendable {
         ended.append(exchange)
     }
 
-    /// Returns the ended exchanges to their callers, several by one job of the pool: on a busy core, a
-    /// job for each of them would interrupt this thread each time.
+    /// Returns the ended exchanges to their callers, several by one job of a queue: on a busy core,
+    /// the pool's thread that each of them wakes would interrupt this thread each time.
     private func completeEnded() {
         guard ended.count > 1 else { return ended.popLast()?.complete() ?? () }
         let exchanges = ended
         ended.removeAll(keepingCapacity: true)
-        DispatchQueue.global(qos: .userInitiated).async { for exchange in exchanges { exchange.complete() } }
+        completions.async { for exchange in exchanges { exchange.complete() } }
     }
 
     private func endTurn() {
