@@ -2,6 +2,8 @@ import Observation
 
 /// A request whose answers are pages of one list: ``APIManager/reload()``, ``APIManager/loadNextPage()``, ``items``.
 ///
+/// No page is skipped and none is loaded twice, whatever page size the server really uses.
+///
 /// A screen supplies only the parameters of the list; the ``strategy`` adds those of the page. A refresh supersedes the load
 /// of another page; a failed refresh keeps the items and the positions; after the failure of another page,
 /// ``APIManager/retry()`` loads that page again. The delegate, if there is one, receives the ending of each page, as of any
@@ -127,7 +129,7 @@ extension PageAPIRequest: Pager {
         }
     }
 
-    func repeatIfOutdated(_ id: RequestID, after error: APIError?) -> RequestDraft.Addition? {
+    func additionToRepeat(_ id: RequestID, after error: APIError?) -> RequestDraft.Addition? {
         guard let page = list.pageToRepeat(of: id, after: error),
             // An error of the strategy is that of the load that requests the page again after this one.
             let addition = try? strategy.addition(for: page.position), list.recordRepeat(of: page)

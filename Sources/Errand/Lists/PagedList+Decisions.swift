@@ -1,5 +1,5 @@
 extension APIError {
-    /// The failure of a page that edits have outdated as often as it may be requested.
+    /// The failure of a page that has been requested again, because of edits, as often as is allowed.
     static var editedTooOften: APIError {
         APIError(.invalidAnswer, reason: "the list is edited more often than the server answers")
     }
@@ -10,7 +10,7 @@ extension PagedList {
     /// Returns how to obtain a part of the list now.
     func decision(for part: ListPart, isActive: (RequestID) -> Bool) -> PageLoadDecision {
         if let pending, isActive(pending.id) { return .join(pending.id) }
-        // What loads is between two of its pages.
+        // A refresh of all pages is between two of its pages.
         if let followUp { return .begin(followUp) }
         if loaded.pageCount == 0 { return .begin(.first) }
         let position = part == .previous ? loaded.previous : loaded.next

@@ -28,19 +28,18 @@ final class APICall<Value: Sendable>: Sendable {
         self.draft = draft
         self.serializer = serializer
         var options = options
-        options.coalescesIdentical = options.coalescesIdentical && Self.isShareable(draft, options.loginRole)
+        options.coalescesIdentical = options.coalescesIdentical && Self.isShareable(draft, as: options.loginRole)
         self.options = options
         self.progress = progress
         self.turn = (options.deadline ?? service.deadline) == nil ? nil : turn ?? TurnSignal()
     }
 
-    /// Returns the call with another addition in the place of the one that it has, to send it again within its load.
+    /// Returns the call with another draft, to send that within the same load.
     ///
     /// Its deadline is what is left of this call's. It shares no exchange, which may have been sent before the reason to send
     /// it again.
-    func adding(_ addition: RequestDraft.Addition) -> APICall {
-        var (draft, options) = (draft, options)
-        draft.add(addition)
+    func sending(_ draft: RequestDraft) -> APICall {
+        var options = options
         options.coalescesIdentical = false
         return APICall(
             id: id,
@@ -99,7 +98,7 @@ final class APICall<Value: Sendable>: Sendable {
     /// Whether the load may share an exchange.
     var isCoalescing: Bool { options.coalescesIdentical }
 
-    private static func isShareable(_ draft: RequestDraft, _ role: LoginRole) -> Bool {
+    private static func isShareable(_ draft: RequestDraft, as role: LoginRole) -> Bool {
         !role.isLoginRequest && [.get, .head].contains(draft.method) && draft.destination == .memory
     }
 

@@ -8,7 +8,6 @@ import Foundation
     /// Delivers the events of the load; `nil` without monitors.
     let trace: LoadTrace?
     let params: LoadParams
-    let loginRole: LoginRole
     private let method: HTTPMethod
     private let path: String
     // Loads that its callbacks begin are part of the same relogin.
@@ -16,12 +15,13 @@ import Foundation
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
-    /// What was sent, for a list, which may request its page again within this load.
-    private var pageCall: APICall<Manager.Response>?
+    /// What was sent for a page of a list, which may be requested again within this load; `nil` for a load without a page.
+    private var page: RepeatablePage<Manager.Response>?
     /// A file that the library has named, and that the app cannot find once the request is released.
     var temporaryFile: URL?
     /// Receives the progress; `nil` for none.
     var progress: (@MainActor (TransferProgress) -> Void)?
+    let loginRole: LoginRole
     var notifiesDelegateOfProgress = false
     var presentsErrors = true
 
@@ -59,9 +59,12 @@ import Foundation
         }
     }
 
+    /// Records what is sent besides the addition that requests the page of a list.
+    func setPage(_ draft: RequestDraft) { page = RepeatablePage(draft) }
+
     /// Sends the call and ends the load with its result.
     func run(_ call: APICall<Manager.Response>) {
-        if manager?.pager != nil { pageCall = call }
+        page?.call = call
         proxy.context.send(call) { [messages = call.service.errorMessages] result in
             self.inScope { self.didFinish(result, messages: messages) }
         }
@@ -98,7 +101,8 @@ import Foundation
     private func didFinish(_ result: Result<Answer, APIError>, messages: ErrorMessages?) {
         guard proxy.isActive(id), !repeatPageIfOutdated(after: result.error) else { return }
         var response = (try? result.get().response) ?? result.error?.response
-        var outcome = manager?.outcome(of: result, id, messages: messages) ?? result.map { $0.value as any Sendable }
+        var outcome =
+            manager?.outcome(of: result, for: id, messages: messages) ?? result.map { $0.value as any Sendable }
         outcome = outcome.mapError { $0.attributed(to: method, path: path) }
         // The validator or reformData may have edited the list.
         if repeatPageIfOutdated(after: outcome.error) { return }
@@ -128,8 +132,12 @@ import Foundation
     ///
     /// - Returns: Whether it does; the load has not ended then.
     private func repeatPageIfOutdated(after error: APIError?) -> Bool {
-        guard let pageCall, let addition = manager?.pager?.repeatIfOutdated(id, after: error) else { return false }
-        run(pageCall.adding(addition))
+        guard let page, let call = page.call, let addition = manager?.pager?.additionToRepeat(id, after: error) else {
+            return false
+        }
+        var draft = page.draft
+        draft.add(addition)
+        run(call.sending(draft))
         return true
     }
 
@@ -149,6 +157,8 @@ import Foundation
 
     /// Passes the ending to the readers of ``APIProxy/endings``.
     private func publish(_ ending: APIEnding) {
+        // The call refers to this load, by its progress.
+        page = nil
         proxy.context.endings.publish {
             EndedRequest(id: id, requestClass: Manager.self, method: method, path: path, ending: ending)
         }
@@ -178,4 +188,14 @@ import Foundation
         for waiter in waiters { waiter.ended(outcome) }
         manager.interceptor?.request(manager, didEnd: ending)
     }
+}
+
+/// A page of a list, to be requested again; a class, because most loads have none.
+private final class RepeatablePage<Response: Sendable> {
+    /// What is sent besides the addition that requests the page.
+    let draft: RequestDraft
+    /// The newest call; `nil` until it is sent.
+    var call: APICall<Response>?
+
+    init(_ draft: RequestDraft) { self.draft = draft }
 }

@@ -1,8 +1,10 @@
 extension APIManager {
-    /// How a load ends: a list ends, instead of failing, if the requested page does not exist.
+    /// Returns how a load ends; first calls the interceptor, the validator and ``APIManager/reformData(_:)``.
+    ///
+    /// A list ends, instead of failing, if the requested page does not exist.
     func outcome(
         of result: Result<APIAnswer<Response>, APIError>,
-        _ id: RequestID,
+        for id: RequestID,
         messages: ErrorMessages?
     ) -> Result<any Sendable, APIError> {
         var outcome = validate(result, messages: messages).map { $0 as any Sendable }

@@ -80,7 +80,10 @@ extension APIManager {
         let destination = destination
         draft.destination = try serializer.destination(for: destination)
         if draft.destination != destination { load.temporaryFile = draft.destination.file }
-        if let page = try page.get() { draft.add(page) }
+        if let page = try page.get() {
+            load.setPage(draft)
+            draft.add(page)
+        }
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self, load.loginRole, load.trace)
         load.notifiesDelegateOfProgress = reportsProgress

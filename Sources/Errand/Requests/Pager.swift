@@ -36,7 +36,7 @@
     /// of date.
     ///
     /// - Returns: What requests the page within the same load, which has not ended then; `nil` when the answer counts.
-    func repeatIfOutdated(_ id: RequestID, after error: APIError?) -> RequestDraft.Addition?
+    func additionToRepeat(_ id: RequestID, after error: APIError?) -> RequestDraft.Addition?
 
     /// Returns why the page of a load cannot be accepted, although it has been received: edits have made it out of date too often.
     func refusal(of id: RequestID) -> APIError?

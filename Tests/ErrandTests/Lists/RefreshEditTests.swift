@@ -92,6 +92,49 @@ struct RefreshEditTests {
         }
     }
 
+    @Test func `A refresh that begins again has no cursor of the page that an edit moved`() async throws {
+        server.way = .cursor
+        list.customStrategy = server.strategy()
+        await load(2)
+        let requests = server.queries.count
+        server.onAnswer = { [server, list] in
+            guard server.queries.count == requests + 2 else { return }
+            let removed = server.entries.removeFirst()
+            try list.remove(id: removed.id)
+        }
+        list.refreshAll()
+        await list.settle()
+        let cursors = server.queries[requests...].map { !$0.isEmpty }
+        #expect(cursors == [false, true, false, true])
+        #expect(list.items == Array(server.entries.prefix(6)))
+    }
+
+    @Test(arguments: [false, true])
+    func `A load of a page with progress is released when it has ended`(_ isRepeated: Bool) async throws {
+        await load(1)
+        if isRepeated {
+            server.onAnswer = { [server, list] in
+                server.onAnswer = {}
+                let removed = server.entries.removeFirst()
+                try list.remove(id: removed.id)
+            }
+        }
+        weak var released: DeinitObserver?
+        do {
+            let observer = DeinitObserver {}
+            released = observer
+            _ = try await list.value { _ in withExtendedLifetime(observer) {} }
+            let (gate, requests) = (Latch(), server.queries.count)
+            server.gate = gate
+            let cancelled = Task { [list] in try await list.value { _ in withExtendedLifetime(observer) {} } }
+            await suspend(while: server.queries.count == requests)
+            list.cancelAllRequests()
+            gate.open()
+            await #expect(throws: APIError.self) { try await cancelled.value }
+        }
+        await suspend(while: released != nil)
+    }
+
     @Test func `Without IDs the answer after two repeats is used as it is`() async throws {
         list.identifies = false
         await load(1)

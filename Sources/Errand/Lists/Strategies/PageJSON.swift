@@ -44,7 +44,7 @@ extension PageInfo {
         } catch {
             throw PageStrategyError(
                 "\(name) cannot be read, because the body is not JSON as in RFC 8259 and UTF-8: "
-                    + "read it with a PageStrategy of your own, from the page's nextCursor"
+                    + "read it with a custom PageStrategy, from the page's nextCursor"
             )
         }
     }

@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// The library's strategies are ``PageNumberStrategy``, ``OffsetStrategy``, ``CursorStrategy`` and ``LinkStrategy``, also
 /// written as `.pageNumber(size: 50)`, `.offset(limit: 50)`, `.cursor(…)` and `.link`. An app may add others. A strategy is
-/// a value without state: it keeps nothing from one page to the next.
+/// a value without state: it keeps nothing from one page to the next. All members are called on the main actor.
 public protocol PageStrategy: Sendable {
     /// The position of the page at which the list starts.
     var start: PagePosition { get }
