@@ -53,12 +53,15 @@ final class ScriptedDeadlines: Sendable {
     ///
     /// - Returns: Its error; `nil` when the task is cancelled.
     func passed() async -> TransportError? {
-        while true {
-            let now = clock.uptime.clampedNanoseconds
+        var now = clock.uptime.clampedNanoseconds
+        while !Task.isCancelled {
             let (error, next) = deadlines.withLock { ($0.error(at: now), $0.next) }
             if let error { return error }
             guard (try? await clock.sleep(for: .nanoseconds(next - now))) != nil else { return nil }
+            // A clock of a test may not advance while it sleeps.
+            now = max(clock.uptime.clampedNanoseconds, next)
         }
+        return nil
     }
 }
 

@@ -107,7 +107,7 @@ struct ErrandTestingTests {
                 return Data("part".utf8)
             }
         }
-        (request.timeout, request.deadline) = (.seconds(60), .seconds(110))
+        (request.timeout, request.deadline) = (.seconds(60), .seconds(95))
         let error = Task { [request] in await network.error(of: request) }
         await clock.waitForSleepers()
         for number in 1...3 {
@@ -115,11 +115,25 @@ struct ErrandTestingTests {
             gates[number - 1].open()
             // The next part is requested when this one has been read.
             await suspend(while: requested.count < number + 1)
-            clock.advance(by: .seconds(30))
+            clock.advance(by: .seconds(25))
             await clock.waitForSleepers()
         }
         clock.advance(by: .seconds(20))
         #expect(await error.value?.reason.contains("deadline") == true)
+    }
+
+    @Test func `A clock whose sleep does not advance it ends a script at once`() async {
+        struct ImmediateClock: APIClock {
+            var uptime: Duration { .zero }
+            var date: Date { Date(timeIntervalSince1970: 0) }
+            func sleep(for duration: Duration) async throws(CancellationError) {}
+        }
+        let never = Latch()
+        let network = ScriptedTransport(clock: ImmediateClock()) { _ in
+            try await never.wait()
+            return .status(200)
+        }
+        #expect(await network.ending(of: HTTPRequest(.get, URL("http://shop.test/"))) == .timeout)
     }
 
     @Test func `An answer within the timeout leaves no sleeping task`() async {
