@@ -14,6 +14,8 @@ public protocol HTTPTransport: Sendable {
 
     /// Sends a request.
     ///
+    /// Called by a proxy off the main actor, for several requests at a time.
+    ///
     /// - Parameters:
     ///   - request: A request that has passed ``HTTPRequest/validate()``.
     ///   - progress: Called on any thread, in order, while bytes are transferred; never after `send` has returned, nor for the

@@ -12,7 +12,7 @@ public import Foundation
 /// redactor.memberNames = ["category", "page"]
 /// ```
 ///
-/// Without names of the app, these are shown: headers of HTTP without credentials, validators and free text; the URLs in
+/// Without names of the app, these are shown: the HTTP headers that contain no credentials, no validators and no free text; the URLs in
 /// `Location`, `Content-Location`, `Origin` and `Referer`, redacted like any URL; of JSON, `null` and the members `errcode`, `errno`,
 /// `errorCode` and `error_code` where they are integers of at most six digits; scheme, host, port and path of a URL. A parameter
 /// in a path is shown only where the path is not known with `{name}` for its parameters, as in ``APIError/path``.

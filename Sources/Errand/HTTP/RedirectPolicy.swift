@@ -27,7 +27,7 @@ public struct RedirectPolicy: Sendable {
     /// Follows no redirect.
     public static let refuse = RedirectPolicy(limit: 0, isFollowing: false)
 
-    /// Follows at most `limit` redirects; 0 fails a request with its first one, which ``refuse`` returns.
+    /// Follows at most `limit` redirects; with 0, the first redirect fails the request, whereas ``refuse`` returns it as the answer.
     public static func follow(limit: Int) -> RedirectPolicy { RedirectPolicy(limit: limit) }
 
     /// Follows the redirects for which `decision` returns `true`, at most `limit` (20 by default).

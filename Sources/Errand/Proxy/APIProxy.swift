@@ -23,7 +23,7 @@ public final class APIProxy: Sendable {
     /// try APIProxy.configureShared(with: configuration)
     /// ```
     ///
-    /// Called on any thread; the first call has an effect, unless ``shared`` was used before. An ``APIProxy`` that the app
+    /// Called on any thread; the first call that does not throw has an effect. An ``APIProxy`` that the app
     /// creates receives these values as arguments instead.
     ///
     /// - Throws: Why nothing was configured.
@@ -107,8 +107,8 @@ public final class APIProxy: Sendable {
 
     /// Cancels one load, in whatever state it is.
     ///
-    /// When this returns, neither success nor failure will be delivered for `id`, and the connection of a request that is under
-    /// way is closed soon afterwards. The delegate or the `async` caller is notified
+    /// When this returns, neither success nor failure will be delivered for `id`. A request that is under way is stopped, unless
+    /// other loads share it: its connection is closed, or over HTTP/2 its stream reset. The delegate or the `async` caller is notified
     /// of the cancellation soon afterwards; for a download, when nothing of it is left on the disk. The file that a download
     /// was to replace stays as it was. An unknown, ended or repeated ID is a no-op.
     ///

@@ -5,15 +5,15 @@ import Foundation
 /// A class, because each asynchronous function would reserve memory for several copies of a structure.
 final class Exchange: Sendable {
     /// The load that it is for; `nil` when several loads share it.
-    let id: RequestID?
+    private let id: RequestID?
     /// The texts of its errors.
-    let messages: ErrorMessages?
-    let cookies: CookieJar
+    private let messages: ErrorMessages?
+    private let cookies: CookieJar
     /// The host in whose lane it has queued; `nil` for a login request.
-    let host: String?
-    let context: LoadContext
+    private let host: String?
+    private let context: LoadContext
     /// Emits its events; `nil` without monitors.
-    let trace: ExchangeTrace?
+    private let trace: ExchangeTrace?
 
     init(
         id: RequestID?,
@@ -78,7 +78,7 @@ final class Exchange: Sendable {
         to request: HTTPRequest,
         _ progress: TransferProgress.Handler?
     ) async throws(APIError) -> APIResponse {
-        var chain = RedirectChain(request, self)
+        var chain = RedirectChain(request, cookies: cookies, host: host, context: context, trace: trace)
         do throws(TransportError) {
             while true {
                 let response = try await context.transport.send(chain.request(), progress: progress)

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension LoadContext {
-    /// Returns what `work` returns, unless `limit` passes before; it runs from the `turn` of the load, where that is not now.
+    /// Returns what `work` returns, unless `limit` passes first, which runs from `turn`, or from now if that is `nil`.
     ///
     /// - Throws: What `work` throws; `timeout` when `limit` has passed. `work` is cancelled then, and not waited for, because it
     ///   may be in code of the app that ignores the cancellation.
@@ -25,7 +25,7 @@ extension LoadContext {
 
 /// Signals the first turn of a load, from which its deadline runs.
 ///
-/// A load that may share an exchange, which queues, begins its work before its turn; one that is sent again has it already.
+/// A load that may share an exchange begins its work before its turn; a load that is sent again has had its turn.
 final class TurnSignal: Sendable {
     private struct State {
         var isOpen = false

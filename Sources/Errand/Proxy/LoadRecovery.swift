@@ -7,7 +7,7 @@ final class LoadRecovery<Value: Sendable> {
     private var hasBeenReplayed = false
     private var retryCount = 0
 
-    init(_ call: APICall<Value>, _ context: LoadContext) {
+    init(_ call: APICall<Value>, in context: LoadContext) {
         (self.call, self.context) = (call, context)
     }
 

@@ -11,7 +11,7 @@ final class LoadRunner<Value: Sendable> {
     private var tries = 0
     /// The context of the current send for adapters; boxed, because most loads have none.
     private var send: Boxed<AdapterContext>?
-    private lazy var recovery = LoadRecovery(call, context)
+    private lazy var recovery = LoadRecovery(call, in: context)
 
     init(_ call: APICall<Value>, in context: LoadContext, slot: QueueSlot) {
         self.call = call

@@ -68,70 +68,51 @@ struct PlainCall: Sendable {
         let host = service?.queueHost ?? request.url.queueHost
         context.start(id, in: role.isLoginRequest ? nil : QueueLane(host: host, priority: .normal), trace: trace) {
             slot in
-            let progress = progress.map(whileActive)
+            let call = AdmittedCall(cookies: cookies, slot: slot, progress: progress.map(whileActive), trace: trace)
             let result =
-                if let service {
-                    await result(
-                        from: service,
-                        cookies: cookies,
-                        role: role,
-                        slot: slot,
-                        progress: progress,
-                        trace: trace
-                    )
-                } else {
-                    await result(cookies: cookies, slot: slot, progress: progress, trace: trace)
-                }
+                if let service { await result(of: call, from: service, as: role) } else { await result(of: call) }
             guard let load = context.loads.claim(id) else { return }
             ended(load.file?.end(with: result, messages: messages) ?? result)
         }
     }
 
-    private func result(
-        cookies: CookieJar,
-        slot: QueueSlot,
-        progress: TransferProgress.Handler?,
-        trace: LoadTrace?
-    ) async -> Result<APIResponse, APIError> {
+    private func result(of call: AdmittedCall) async -> Result<APIResponse, APIError> {
         do throws(APIError) {
             let deadline = request.deadline
             return .success(
                 try await context.withDeadline(deadline, messages: messages) { () async throws(APIError) in
-                    var slot = slot
+                    var slot = call.slot
                     defer { slot.release() }
                     try await slot.acquire()
                     guard context.loads.contains(id) else { throw APIError(.cancelled) }
-                    let exchange = makeExchange(cookies: cookies, host: slot.host, trace: trace)
-                    let answer = try await exchange.send(request, progress: progress)
-                    return trace?.numbered(answer) ?? answer
+                    let exchange = makeExchange(for: call)
+                    let answer = try await exchange.send(request, progress: call.progress)
+                    return call.trace?.numbered(answer) ?? answer
                 }
             )
         } catch {
-            return .failure(trace?.numbered(error) ?? error)
+            return .failure(call.trace?.numbered(error) ?? error)
         }
     }
 
-    private func makeExchange(cookies: CookieJar, host: String?, trace: LoadTrace?) -> Exchange {
-        trace?.didStart()
-        trace?.beginTry()
+    private func makeExchange(for call: AdmittedCall) -> Exchange {
+        call.trace?.didStart()
+        call.trace?.beginTry()
         return Exchange(
             id: id,
             messages: messages,
-            cookies: cookies,
-            host: host,
+            cookies: call.cookies,
+            host: call.slot.host,
             context: context,
-            trace: trace?.makeExchangeTrace()
+            trace: call.trace?.makeExchangeTrace()
         )
     }
 
     /// Carries the call as a load whose value is the answer, whatever its status.
     private func result(
+        of admitted: AdmittedCall,
         from service: APIService,
-        cookies: CookieJar,
-        role: LoginRole,
-        slot: QueueSlot,
-        progress: TransferProgress.Handler?,
-        trace: LoadTrace?
+        as role: LoginRole
     ) async -> Result<APIResponse, APIError> {
         // Done when the call is in the table, where a logout ends it.
         var deadline = request.deadline
@@ -139,27 +120,27 @@ struct PlainCall: Sendable {
             do throws(APIError) {
                 deadline = try await restOfDeadline(after: { await service.login.readRenewalDate(for: service) })
             } catch {
-                var slot = slot
+                var slot = admitted.slot
                 slot.release()
-                return .failure(trace?.numbered(error) ?? error)
+                return .failure(admitted.trace?.numbered(error) ?? error)
             }
         }
         let preparation = Preparation()
         let call = APICall(
             id: id,
             service: service.forPlainCall(as: role, preparation),
-            cookies: cookies,
+            cookies: admitted.cookies,
             draft: RequestDraft(request),
             serializer: ResponseSerializer { response, _ in response },
             options: LoadOptions(
                 priority: .normal,
                 loginRole: role,
                 coalescesIdentical: false,
-                extras: LoadOptions.Extras(deadline: deadline, trace: trace)
+                extras: LoadOptions.Extras(deadline: deadline, trace: admitted.trace)
             ),
-            progress: progress
+            progress: admitted.progress
         )
-        return await context.result(of: call, slot).map(\.value).flatMapError { error in
+        return await context.result(of: call, admitted.slot).map(\.value).flatMapError { error in
             guard error.type == .http, let response = error.response, !preparation.isUnfinished else {
                 return .failure(error)
             }
@@ -179,6 +160,14 @@ struct PlainCall: Sendable {
             if context.loads.contains(id) { report(progress) }
         }
     }
+}
+
+/// What a call has when it has its first place in the queue.
+private struct AdmittedCall: Sendable {
+    let cookies: CookieJar
+    let slot: QueueSlot
+    let progress: TransferProgress.Handler?
+    let trace: LoadTrace?
 }
 
 /// Whether closures and adapters of the service have returned, whose errors may have the answer of another request.

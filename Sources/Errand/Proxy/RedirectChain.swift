@@ -15,13 +15,13 @@ struct RedirectChain {
     private var current: HTTPRequest
     private var redirects: [URL] = []
 
-    init(_ request: HTTPRequest, _ exchange: Exchange) {
+    init(_ request: HTTPRequest, cookies: CookieJar, host: String?, context: LoadContext, trace: ExchangeTrace?) {
         first = request
         current = request
-        session = CookieSession(exchange.cookies)
-        context = exchange.context
-        trace = exchange.trace
-        host = exchange.host
+        session = CookieSession(cookies)
+        self.context = context
+        self.trace = trace
+        self.host = host
         start = context.clock.uptime
     }
 

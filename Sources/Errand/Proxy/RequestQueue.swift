@@ -134,7 +134,8 @@ public struct QueueLimits: Sendable {
     }
 }
 
-/// The order in which queued requests are sent; those of one priority are sent in the order in which they began.
+/// The order in which queued requests are sent; those of one priority and host are sent in the order in
+/// which they entered the queue.
 public enum RequestPriority: Int, Sendable, CaseIterable, Comparable {
     /// After all others, such as a prefetch.
     case background

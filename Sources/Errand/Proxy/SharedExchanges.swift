@@ -20,7 +20,7 @@ final class SharedExchanges: Sendable {
         let key = SharedExchange.Key(request, of: call, in: generation)
         let id = call.id
         let outcome = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
-            if let trace = join(key, SharedExchange.Member(of: call, waiter: waiter)) {
+            if let trace = join(key, as: SharedExchange.Member(of: call, waiter: waiter)) {
                 let exchange = Exchange(
                     id: nil,
                     messages: call.service.errorMessages,
@@ -29,7 +29,8 @@ final class SharedExchanges: Sendable {
                     context: context,
                     trace: trace
                 )
-                begin(key, number: id, QueueSlot(context.queue, lane: call.exchangeLane)) { progress throws(APIError) in
+                begin(key, number: id, slot: QueueSlot(context.queue, lane: call.exchangeLane)) {
+                    progress throws(APIError) in
                     try await exchange.send(request, progress: progress)
                 } isActive: {
                     context.loads.containsAny(of: $0)
@@ -37,7 +38,7 @@ final class SharedExchanges: Sendable {
             }
             return nil
         } remove: {
-            leave(key, id)
+            leave(key, id: id)
         }
         return try outcome.get()
     }
@@ -45,7 +46,7 @@ final class SharedExchanges: Sendable {
     private func begin(
         _ key: SharedExchange.Key,
         number: RequestID,
-        _ slot: QueueSlot,
+        slot: QueueSlot,
         send: @escaping @Sendable (@escaping TransferProgress.Handler) async throws(APIError) -> APIResponse,
         isActive: @escaping @Sendable (Set<RequestID>) -> Bool
     ) {
@@ -53,16 +54,16 @@ final class SharedExchanges: Sendable {
             var slot = slot
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
-                if !slot.acquireAtOnce() { didQueue(key, number) }
+                if !slot.acquireAtOnce() { didQueue(key, number: number) }
                 try await slot.acquire()
                 defer { slot.release() }
-                admit(key, number)
-                guard !removeIfCancelled(key, number, isActive) else { throw APIError(.cancelled) }
-                outcome = .success(try await send { self.report($0, key, number) })
+                admit(key, number: number)
+                guard !removeIfCancelled(key, number: number, isActive: isActive) else { throw APIError(.cancelled) }
+                outcome = .success(try await send { self.report($0, to: key, number: number) })
             } catch {
                 outcome = .failure(error)
             }
-            remove(key, number)?.end(with: outcome)
+            remove(key, number: number)?.end(with: outcome)
         }
         let isCurrent = exchanges.withLock { $0[key]?.setTask(task, of: number) }
         if isCurrent != true { task.cancel() }
@@ -71,12 +72,12 @@ final class SharedExchanges: Sendable {
     /// Adds a load.
     ///
     /// - Returns: The trace of the exchange if the load is the first, which has to begin it.
-    private func join(_ key: SharedExchange.Key, _ member: SharedExchange.Member) -> ExchangeTrace? {
+    private func join(_ key: SharedExchange.Key, as member: SharedExchange.Member) -> ExchangeTrace? {
         // Events of the exchange may follow before it is known whether the load has joined it.
         member.trace?.reserve()
         let (isFirst, stage, trace, exchange) = exchanges.withLock { exchanges in
             let isFirst = exchanges[key] == nil
-            var shared = exchanges.removeValue(forKey: key) ?? first(member.id, key)
+            var shared = exchanges.removeValue(forKey: key) ?? makeShared(key, number: member.id)
             shared.members[member.id] = member
             exchanges[key] = shared
             return (isFirst, shared.stage, shared.trace, shared.trace.number)
@@ -90,25 +91,25 @@ final class SharedExchanges: Sendable {
         return isFirst ? trace : nil
     }
 
-    private func first(_ number: RequestID, _ key: SharedExchange.Key) -> SharedExchange {
-        let trace = ExchangeTrace { [self] in members(of: key, number).compactMap(\.trace) }
+    private func makeShared(_ key: SharedExchange.Key, number: RequestID) -> SharedExchange {
+        let trace = ExchangeTrace { [self] in members(of: key, number: number).compactMap(\.trace) }
         return SharedExchange(number: number, trace)
     }
 
     /// Reports that all loads that share an exchange wait, and those that join it until it is admitted.
-    private func didQueue(_ key: SharedExchange.Key, _ number: RequestID) {
-        for member in setStage(.queued, of: key, number) { member.trace?.didQueue() }
+    private func didQueue(_ key: SharedExchange.Key, number: RequestID) {
+        for member in setStage(.queued, of: key, number: number) { member.trace?.didQueue() }
     }
 
     /// Signals the turn of all loads that share an exchange, and of those that join it later.
-    private func admit(_ key: SharedExchange.Key, _ number: RequestID) {
-        for member in setStage(.admitted, of: key, number) { member.begin() }
+    private func admit(_ key: SharedExchange.Key, number: RequestID) {
+        for member in setStage(.admitted, of: key, number: number) { member.begin() }
     }
 
     private func setStage(
         _ stage: SharedExchange.Stage,
         of key: SharedExchange.Key,
-        _ number: RequestID
+        number: RequestID
     ) -> [SharedExchange.Member] {
         exchanges.take { exchanges in
             guard exchanges[key]?.number == number else { return [] }
@@ -122,11 +123,11 @@ final class SharedExchanges: Sendable {
     /// - Returns: Whether the exchange is not to be sent.
     private func removeIfCancelled(
         _ key: SharedExchange.Key,
-        _ number: RequestID,
-        _ isActive: (Set<RequestID>) -> Bool
+        number: RequestID,
+        isActive: (Set<RequestID>) -> Bool
     ) -> Bool {
         while true {
-            let members = Set(members(of: key, number).map(\.id))
+            let members = Set(members(of: key, number: number).map(\.id))
             guard !members.isEmpty else { return true }
             if isActive(members) { return false }
             let shared = exchanges.take { exchanges -> SharedExchange? in
@@ -142,24 +143,24 @@ final class SharedExchanges: Sendable {
         }
     }
 
-    private func members(of key: SharedExchange.Key, _ number: RequestID) -> [SharedExchange.Member] {
+    private func members(of key: SharedExchange.Key, number: RequestID) -> [SharedExchange.Member] {
         let shared = exchanges.take { $0[key] }
         guard let shared, shared.number == number else { return [] }
         return Array(shared.members.values)
     }
 
-    private func report(_ progress: TransferProgress, _ key: SharedExchange.Key, _ number: RequestID) {
-        for member in members(of: key, number) { member.progress?(progress) }
+    private func report(_ progress: TransferProgress, to key: SharedExchange.Key, number: RequestID) {
+        for member in members(of: key, number: number) { member.progress?(progress) }
     }
 
-    private func remove(_ key: SharedExchange.Key, _ number: RequestID) -> SharedExchange? {
+    private func remove(_ key: SharedExchange.Key, number: RequestID) -> SharedExchange? {
         exchanges.take { exchanges in
             exchanges[key]?.number == number ? exchanges.removeValue(forKey: key) : nil
         }
     }
 
     /// Removes one load; the exchange ends with the last.
-    private func leave(_ key: SharedExchange.Key, _ id: RequestID) -> SharedExchange.Waiter? {
+    private func leave(_ key: SharedExchange.Key, id: RequestID) -> SharedExchange.Waiter? {
         let (member, abandoned) = exchanges.take { exchanges -> (SharedExchange.Member?, SharedExchange?) in
             let member = exchanges[key]?.members.removeValue(forKey: id)
             guard member != nil, exchanges[key]?.members.isEmpty == true else { return (member, nil) }

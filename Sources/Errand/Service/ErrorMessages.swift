@@ -1,8 +1,8 @@
 /// The texts that a service shows for errors, in the user's language.
 ///
 /// For one error the first of these counts: what ``localize`` returns, the text for its server code, the server's own
-/// message, the text for its status, the text for its type, the library's English text. An error that an app makes with a
-/// message of its own keeps that.
+/// message, the text for its status, the text for its type, the library's English text. An error that an app creates with a
+/// message keeps that message.
 public struct ErrorMessages: Sendable {
     private struct Contents: Sendable {
         var byCode: [ServerCode: String]

@@ -3,7 +3,8 @@ import Synchronization
 
 /// The session of one account at one service: it runs one relogin for all loads that need it.
 ///
-/// A *generation* is increased when a relogin ends, successfully or not, and when a new session begins. A load records the generation that it was sent in;
+/// A *generation* is increased when a relogin ends, successfully or not, and when a new session begins; an early renewal that
+/// fails does not count. A load records the generation that it was sent in;
 /// when its login has expired and a later generation exists, the relogin in between applies to it, and none is started.
 final class LoginSession: Sendable {
     typealias Outcome = Result<Void, APIError>

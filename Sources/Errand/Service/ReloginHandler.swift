@@ -3,7 +3,8 @@ public import Foundation
 /// Signs the user in again when a service reports that the login has expired, or before that.
 ///
 /// One relogin runs at a time for a service, however many requests need it. They wait for it and are sent once more afterwards,
-/// with the headers, parameters and cookies of the new login; a request that begins meanwhile waits as well, and is sent then.
+/// with the headers, parameters and cookies of the new login; a request that begins meanwhile waits as well, and is sent then. A request that was sent
+/// with an older login and is refused after the relogin is sent once more without another one.
 ///
 /// All members are called on the main actor, to which a class that adopts this protocol is isolated, with the environment that
 /// needs the login as ``APIEnvironment/current``. Retained by ``APIService/reloginHandler``.
@@ -32,7 +33,7 @@ public import Foundation
     /// server that cannot be reached has refused nothing: an ``APIError`` with the type `noNetwork`, `timeout` or
     /// `transport`, or with a status 5xx or 429, fails the waiting loads with that type, and the next load that is refused
     /// calls this again. A login that passes ``APIService/reloginTimeout`` ends the session: give its request a shorter
-    /// ``BaseAPIRequest/timeout`` where a silent server is not to. To keep the session after an error of another library, throw such an `APIError`.
+    /// ``BaseAPIRequest/timeout`` to prevent that. To keep the session after an error of another library, throw such an `APIError`.
     func relogin() async throws
 
     /// The date from which the login is renewed before a request is sent, usually a little before it expires; `nil`, the

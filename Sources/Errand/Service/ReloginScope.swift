@@ -71,7 +71,7 @@ extension APIService {
     ///
     /// They neither queue nor wait for a relogin, and the default service has the environment of this one.
     ///
-    /// For what loads wait for while they have places in the queue, for which `work` would wait otherwise.
+    /// For work that loads wait for while the queue has admitted them: without this, the loads of `work` would wait for them.
     package func withLoginRequests<Result>(
         of owner: AnyObject,
         _ work: () async throws -> Result

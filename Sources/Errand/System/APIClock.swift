@@ -3,7 +3,7 @@ public import Foundation
 
 /// The clock of a proxy: for deadlines, back-off, `Retry-After` and the age of cookies.
 ///
-/// Apps use ``SystemClock``; a test uses another one, such as `ManualClock` of ErrandTesting.
+/// All members are called on any thread. Apps use ``SystemClock``; a test uses another one, such as `ManualClock` of ErrandTesting.
 public protocol APIClock: Sendable {
     /// The time since a fixed moment; it never decreases, even if the date changes.
     var uptime: Duration { get }
@@ -33,7 +33,7 @@ public struct SystemClock: APIClock {
     package static var uptime: Duration { start.duration(to: .now) }
 
     /// Returns the uptime at an instant.
-    // What is stored by the thousand has uptimes: a structure with an instant is laid out, copied and destroyed by the runtime.
+    // Events store uptimes: the runtime has to lay out, copy and destroy a structure that contains an instant.
     package static func uptime(at instant: ContinuousClock.Instant) -> Duration { start.duration(to: instant) }
 
     /// Returns the instant of an uptime.

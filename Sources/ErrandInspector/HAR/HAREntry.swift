@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 extension HARValue {
-    /// An entry, with fields of its own that begin with `_`, as HAR requires.
+    /// An entry; fields that are not those of HAR begin with `_`, as HAR requires.
     init(_ exchange: PrintedExchange, _ printer: Printer) {
         let recorded = exchange.recorded
         let connection = recorded.timings?.connectionID ?? recorded.timings?.remotePort.map { "\($0)" }

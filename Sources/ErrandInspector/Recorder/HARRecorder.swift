@@ -14,7 +14,7 @@ import Synchronization
 /// try recorder.writeReport(to: folder.appending(path: "session.html"))
 /// ```
 ///
-/// Each exchange is one entry: a redirect, a retry and a replay have entries of their own, and loads that share an exchange have
+/// Each exchange is one entry: a redirect, a retry and a replay have separate entries, and loads that share an exchange have
 /// one together. What fails or is cancelled is recorded as far as it came.
 ///
 /// What a `Redactor` does not know to be harmless is not exported. It is removed when the recorder exports, because recording

@@ -1,4 +1,4 @@
-// In a module of their own, because Swift refuses a function that has the name of a type, such as `stat`, in one module.
+// In a separate module, because Swift refuses a function that has the name of a type, such as `stat`, in one module.
 @_exported public import DarwinTypes
 
 @discardableResult public func open(_: UnsafePointer<CChar>, _: Int32) -> Int32 { fatalError() }

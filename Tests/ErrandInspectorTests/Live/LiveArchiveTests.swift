@@ -37,7 +37,7 @@ struct LiveArchiveTests {
         await sendAll()
         let entries = try recorder.entries()
         let requests = server.requests
-        // The redirects of the cookie route and of the two others are exchanges of their own.
+        // The redirects of the cookie route and of the two others are separate exchanges.
         #expect(entries.count == 12)
         #expect(entries.map(\.request.method) == requests.map(\.method))
         #expect(entries.map(\.request.headersSize) == requests.map(\.head.bytes.count))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ErrandSigning
 
-/// A proxy whose service seals its traffic, with a server of its own.
+/// A proxy whose service seals its traffic, with a separate server.
 struct SealingScene: Sendable {
     let server: SealingServer
     let exchange: SampleExchange

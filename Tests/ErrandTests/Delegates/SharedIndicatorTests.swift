@@ -6,7 +6,7 @@ import Testing
 
 @MainActor @Suite("Loads that share an indicator are counted")
 struct SharedIndicatorTests {
-    /// An indicator as those of UIKit: shown or hidden, without a number of its own.
+    /// An indicator as those of UIKit: shown or hidden, without a counter.
     private final class Spinner: LoadingIndicator {
         private(set) var changes: [Bool] = []
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ErrandTestSupport
 
-/// Code that only Apple's platforms compile cannot be tested on Linux, so it is little, in files of its own, and listed.
+/// Code that only Apple's platforms compile cannot be tested on Linux, so it is little, in separate files, and listed.
 @Suite("Code for Apple's platforms")
 struct AppleCodeTests {
     private static let limit = 80

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ErrandTestSupport
 
-/// The folders of `Sources/Errand` are layers: a file names only types of its own layer and of lower ones.
+/// The folders of `Sources/Errand` are layers: a file names only types of the same layer and of lower ones.
 @Suite("Layers")
 struct LayerTests {
     /// From the lowest to the highest; the folders of one row may name each other.

@@ -14,14 +14,20 @@ struct ExchangeTests {
         _ script: @escaping ScriptedTransport.Script,
         id: RequestID? = nil,
         cookies: CookieJar = CookieJar()
-    ) -> (Exchange, ScriptedTransport) {
+    ) -> (exchange: Exchange, transport: ScriptedTransport, loads: LoadTable) {
         let transport = ScriptedTransport(script)
         let context = LoadContext.sample(transport)
         if let id { context.loads.insert(.sample(id)) }
         let messages = ErrorMessages()
-        return (
-            Exchange(id: id, messages: messages, cookies: cookies, host: nil, context: context, trace: nil), transport
+        let exchange = Exchange(
+            id: id,
+            messages: messages,
+            cookies: cookies,
+            host: nil,
+            context: context,
+            trace: nil
         )
+        return (exchange, transport, context.loads)
     }
 
     private func download(to file: URL) -> HTTPRequest {
@@ -33,7 +39,7 @@ struct ExchangeTests {
     @Test func `Each request of a chain has the cookies of its URL, those of the answer before included`() async throws
     {
         let cookies = CookieJar()
-        let (exchange, transport) = exchange(
+        let (exchange, transport, _) = exchange(
             { request in
                 guard request.url.path == "/api/photo" else { return .json("{}") }
                 return .status(302, headers: ["Location": "/next", "Set-Cookie": "step=1; Path=/next"])
@@ -49,7 +55,7 @@ struct ExchangeTests {
     }
 
     @Test func `A chain ends with an error after as many redirects as the policy follows`() async {
-        let (exchange, transport) = exchange { request in
+        let (exchange, transport, _) = exchange { request in
             .status(302, headers: ["Location": "/\((Int(request.url.lastPathComponent) ?? 0) + 1)"])
         }
         var request = HTTPRequest(.get, Self.url)
@@ -64,14 +70,14 @@ struct ExchangeTests {
         let target = folder.url.appending(path: "photo.jpg")
         try Data("old".utf8).write(to: target)
         let id = RequestID.next()
-        let (exchange, _) = exchange({ _ in HTTPResponse(status: 200, body: Data("new".utf8)) }, id: id)
+        let (exchange, _, loads) = exchange({ _ in HTTPResponse(status: 200, body: Data("new".utf8)) }, id: id)
         let answer = try await exchange.send(download(to: target), progress: nil)
         let staged = try #require(answer.file)
         #expect(staged != target && staged.lastPathComponent == "photo.jpg")
         #expect(try Data(contentsOf: staged) == Data("new".utf8))
         #expect(try Data(contentsOf: target) == Data("old".utf8))
         #expect(try folder.names.count == 2)
-        exchange.context.loads.discardFile(of: id)
+        loads.discardFile(of: id)
         #expect(try folder.names == ["photo.jpg"])
     }
 
@@ -80,7 +86,7 @@ struct ExchangeTests {
         let folder = try TemporaryFolder()
         let target = folder.url.appending(path: "photo.jpg")
         try Data("old".utf8).write(to: target)
-        let (exchange, _) = exchange({ _ in .status(status) }, id: .next())
+        let (exchange, _, _) = exchange({ _ in .status(status) }, id: .next())
         #expect(try await exchange.send(download(to: target), progress: nil).status == status)
         #expect(try folder.names == ["photo.jpg"])
         #expect(try Data(contentsOf: target) == Data("old".utf8))
@@ -90,10 +96,10 @@ struct ExchangeTests {
         let folder = try TemporaryFolder()
         let target = folder.url.appending(path: "photo.jpg")
         try Data("old".utf8).write(to: target)
-        let (missing, _) = exchange({ _ in HTTPResponse(status: 404, body: Data("none".utf8)) }, id: .next())
+        let (missing, _, _) = exchange({ _ in HTTPResponse(status: 404, body: Data("none".utf8)) }, id: .next())
         let stored = try await missing.send(download(to: target), storing: [404], progress: nil)
         #expect(try Data(contentsOf: #require(stored.file)) == Data("none".utf8))
-        let (unmodified, _) = exchange({ _ in .status(304) }, id: .next())
+        let (unmodified, _, _) = exchange({ _ in .status(304) }, id: .next())
         let answer = try await unmodified.send(download(to: target), storing: [304], progress: nil)
         #expect(answer.file == target)
         #expect(try Data(contentsOf: target) == Data("old".utf8))
@@ -103,13 +109,13 @@ struct ExchangeTests {
         let folder = try TemporaryFolder()
         let target = folder.url.appending(path: "photo.jpg")
         let id = RequestID.next()
-        let (ended, endedTransport) = exchange({ _ in .status(200) }, id: id)
-        _ = ended.context.loads.claim(id)
+        let (ended, endedTransport, loads) = exchange({ _ in .status(200) }, id: id)
+        _ = loads.claim(id)
         let cancelled = await #expect(throws: APIError.self) {
             try await ended.send(download(to: target), progress: nil)
         }
         #expect(cancelled?.type == .cancelled)
-        let (shared, sharedTransport) = exchange { _ in .status(200) }
+        let (shared, sharedTransport, _) = exchange { _ in .status(200) }
         let refused = await #expect(throws: APIError.self) {
             try await shared.send(download(to: target), progress: nil)
         }
@@ -119,7 +125,7 @@ struct ExchangeTests {
     }
 
     @Test func `Nothing is sent by a cancelled task`() async {
-        let (exchange, transport) = exchange { _ in .status(200) }
+        let (exchange, transport, _) = exchange { _ in .status(200) }
         let task = Task { () async -> APIErrorType? in
             while !Task.isCancelled { await Task.yield() }
             do throws(APIError) {

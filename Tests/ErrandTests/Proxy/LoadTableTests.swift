@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("A load in the table ends once")
+@Suite("A load in the table ends once", .timeLimit(.minutes(10)))
 struct LoadTableTests {
     let table = LoadTable()
 
@@ -75,7 +75,7 @@ struct LoadTableTests {
         #expect(try names().count == 1)
         table.discardFile(of: id)
         #expect(try names().isEmpty)
-        #expect(table.claim(id)?.file == nil)
+        #expect(try #require(table.claim(id)).file == nil)
     }
 
     @Test func `The sends of a load are counted, and it is sent again once`() {
@@ -108,7 +108,7 @@ struct LoadTableTests {
                 }
             )
             #expect(table.setTask(task, of: id) && table.setFile(file, of: id))
-            #expect(throws: Never.self) { try file.make() }
+            #expect((try? file.make()) == true)
             table.claim(id)?.cancel(isMistake: true)
         }
         #expect(rest == 0)

@@ -18,7 +18,7 @@ struct DecodingBudget {
     /// Whether nothing more may be decoded in this turn.
     var isSpent: Bool { remainingBytes <= 0 }
 
-    /// Subtracts the cost of a step that has read and written so many bytes.
+    /// Subtracts the cost of a step that has read and written `bytes` bytes.
     fileprivate mutating func spend(bytes: Int) {
         remainingBytes -= bytes + Self.bytesPerStep
     }

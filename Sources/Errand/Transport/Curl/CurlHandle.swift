@@ -213,7 +213,7 @@ extension TransportConfiguration.Proxy {
 }
 
 extension TransportError.Kind {
-    /// Returns the kind of failure when the request has been sent so many times.
+    /// Returns the kind of failure after `attempts` attempts to send the request.
     fileprivate func afterAttempts(_ attempts: Int) -> TransportError.Kind {
         switch self {
         case .connectionLost where attempts == 0: .cannotConnect

@@ -4,7 +4,7 @@ import Foundation
 /// The transport of Linux: the libcurl that is already loaded in the process, on one thread.
 ///
 /// - It supports HTTP/1.1 with persistent connections and HTTP/2 over TLS, for `http` and `https` URLs.
-/// - Every request starts at once; the limits of ``TransportConfiguration`` are its ``capacity``, which a proxy applies.
+/// - There is no queue: the limits of ``TransportConfiguration`` are its ``capacity``, which a proxy applies.
 /// - Requests to one `https` host wait half a second for a connection that another request opens, because HTTP/2 can carry
 ///   all of them; then the next request opens another connection.
 /// - Bodies in gzip, deflate, Brotli and Zstandard are decoded; the header lines are not changed. A body in an unknown

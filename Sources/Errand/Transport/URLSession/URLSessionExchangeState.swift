@@ -79,7 +79,7 @@ struct URLSessionExchangeState: ~Copyable {
         self.sentBytes = sentBytes
     }
 
-    /// Returns the events to report now, of a request whose body has so many bytes.
+    /// Returns the events to report now, of a request whose body has `bodyBytes` bytes.
     ///
     /// `URLSession` does not report the end of a request without a body: it is reported with the head.
     mutating func events(bodyBytes: Int64) -> [TransportEvent] {

@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-/// The keys that were accepted are those of the process, so each test has keys of its own.
+/// The keys that were accepted are those of the process, so each test has other keys.
 @Suite("The record of accepted and refused certificates", .timeLimit(.minutes(10)))
 struct TrustRecordTests {
     private static func record(_ hosts: String..., key: UInt8) throws -> TrustRecord {
