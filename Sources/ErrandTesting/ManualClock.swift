@@ -38,7 +38,7 @@ public final class ManualClock: APIClock {
     public func sleep(for duration: Duration) async throws(CancellationError) {
         let number = nextNumber()
         let hasSlept = await withCancellableContinuation(ifCancelled: false) { waiter in
-            park(waiter, number, for: duration)
+            store(waiter, number, for: duration)
         } remove: {
             remove(number)
         }
@@ -74,7 +74,7 @@ public final class ManualClock: APIClock {
     }
 
     /// Keeps a sleeper, and returns `nil`; for a wait of zero or less, returns whether the task is not cancelled.
-    private func park(_ waiter: CheckedContinuation<Bool, Never>, _ number: Int, for duration: Duration) -> Bool? {
+    private func store(_ waiter: CheckedContinuation<Bool, Never>, _ number: Int, for duration: Duration) -> Bool? {
         guard duration > .zero else { return !Task.isCancelled }
         state.withLock { $0.sleepers[number] = ($0.uptime + duration, waiter) }
         sleeping.add(1)

@@ -6,7 +6,7 @@ import Foundation
     private static let stepLimit = Duration.seconds(30)
 
     let app: App
-    let backstage: Backstage
+    let debugging: ServerDebugging
     let folder: TemporaryFolder
 
     private var steps: [Step] {

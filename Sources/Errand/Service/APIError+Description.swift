@@ -7,10 +7,10 @@ extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringCo
     /// The type, method and path, status, code and reason.
     public var description: String {
         let request = path.map { path in "\(method.map { "\($0) " } ?? "")\(path)" }
-        let facts = [
+        let parts = [
             request, status.map { "HTTP \($0)" }, code.map { "code \($0)" }, loggedReason,
         ]
-        return ([type.rawValue] + facts.compactMap { $0 }).joined(separator: ", ")
+        return ([type.rawValue] + parts.compactMap { $0 }).joined(separator: ", ")
     }
 
     /// The reason with the type of an error of the app below this one, or what may be logged of the error below.

@@ -43,7 +43,7 @@ final class ReloginScope: Sendable {
     }
 
     /// Whether the current task runs in a scope of `owner`.
-    static func belongs(to owner: AnyObject) -> Bool {
+    static func isInScope(of owner: AnyObject) -> Bool {
         var scope = current?.innermostOpen
         while let next = scope, next.owner != ObjectIdentifier(owner) { scope = next.outer?.innermostOpen }
         return scope != nil
@@ -84,7 +84,7 @@ extension APIService {
     }
 
     /// Returns whether the current task, or the load that it carries, has begun in ``withLoginRequests(of:_:)`` of `owner`.
-    package static func isInLoginRequests(of owner: AnyObject) -> Bool { ReloginScope.belongs(to: owner) }
+    package static func isInLoginRequests(of owner: AnyObject) -> Bool { ReloginScope.isInScope(of: owner) }
 }
 
 /// The role of a load in signing in.

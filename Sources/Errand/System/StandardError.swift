@@ -6,14 +6,14 @@ import Synchronization
 /// Called on any thread. A closed standard error, or a pipe without a reader, loses the lines and does not end the process.
 enum StandardError {
     // Held for a system call, so that lines longer than a pipe accepts at once are not mixed.
-    private static let turn = Mutex<Void>(())
+    private static let writeLock = Mutex<Void>(())
 
     /// Writes a line, to which a line feed is added; in tests to another descriptor.
     static func write(line: String, to descriptor: Int32 = STDERR_FILENO) {
         var text = line
         text.append("\n")
         text.withUTF8 { bytes in
-            turn.withLock { _ in
+            writeLock.withLock { _ in
                 withoutSIGPIPE(on: descriptor) { writeAll(UnsafeRawBufferPointer(bytes), to: descriptor) }
             }
         }

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// The details of one exchange: its facts, its phases, headers and bodies.
+/// The details of one exchange: its properties, its phases, headers and bodies.
 struct ReportDetails {
     /// The longest body that is shown; an archive has all that was recorded.
     private static let longestText = 64 << 10
@@ -52,7 +52,7 @@ struct ReportDetails {
     private func writeConnection(to page: inout HTMLText) {
         let timings = exchange.recorded.timings
         let port = timings?.remotePort.map { ":\($0)" } ?? ""
-        let facts: [(String, String?)] = [
+        let properties: [(String, String?)] = [
             ("Started", exchange.start.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))),
             ("Protocol", exchange.httpVersion),
             ("Server", exchange.address.map { ($0.contains(":") ? "[\($0)]" : $0) + port }),
@@ -64,7 +64,7 @@ struct ReportDetails {
             ("Waited for", exchange.cause),
         ]
         page.markup("<section><h2>Transfer</h2><table><tbody>\n")
-        for (name, value) in facts {
+        for (name, value) in properties {
             guard let value else { continue }
             page.element("<tr><th scope=\"row\">", name, "</th>")
             page.element("<td>", value, "</td></tr>\n")

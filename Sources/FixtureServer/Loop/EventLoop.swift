@@ -86,27 +86,27 @@ final class EventLoop {
         connections[lastNumber] = connection
         context.requestLog.connectionOpened()
         poller.watch(connection.descriptor, token: lastNumber, for: connection.interest.union(.hangUp))
-        settle(connection, connection.start())
+        update(connection, waiting: connection.start())
     }
 
     private func handle(_ connection: Connection, _ readiness: Readiness) {
         if readiness.contains(.readable) {
-            settle(connection, connection.receive(into: scratch))
+            update(connection, waiting: connection.receive(into: scratch))
         } else if readiness.contains(.hangUp) {
-            settle(connection, .closed)
+            update(connection, waiting: .closed)
         }
         guard readiness.contains(.writable), connections[connection.number] != nil,
             connection.interest.contains(.writable)
         else { return }
-        settle(connection, connection.writable())
+        update(connection, waiting: connection.writable())
     }
 
     private func resume(_ number: Int, waitGeneration: Int) {
         guard let connection = connections[number], connection.waitGeneration == waitGeneration else { return }
-        settle(connection, connection.resume())
+        update(connection, waiting: connection.resume())
     }
 
-    private func settle(_ connection: Connection, _ wait: Connection.Wait?) {
+    private func update(_ connection: Connection, waiting wait: Connection.Wait?) {
         if case .closed = wait { return forget(connection) }
         if deadline != nil, connection.isIdle { return forget(connection) }
         if let wait { scheduleWait(wait, connection) }

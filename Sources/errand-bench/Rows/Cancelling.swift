@@ -18,10 +18,10 @@ struct Cancelling: Workload {
         proxy.cancelAllRequests()
         let seconds = meter.seconds
         while witness.cancelled < order.requests, meter.seconds < 10 { try await Task.sleep(for: .milliseconds(5)) }
-        let told = meter.seconds
+        let notified = meter.seconds
         try await Task.sleep(for: .milliseconds(500))
         return [
-            "requests": Double(order.requests), "cancel_ms": seconds * 1_000, "told_ms": told * 1_000,
+            "requests": Double(order.requests), "cancel_ms": seconds * 1_000, "notified_ms": notified * 1_000,
             "cancelled": Double(witness.cancelled), "late_callbacks": Double(witness.others),
             "peak_rss_mb": Memory.peak,
         ]

@@ -24,7 +24,7 @@ struct Queueing: Workload {
         withExtendedLifetime((requests, witness)) {}
         return [
             "queued": Double(order.requests), "bytes_each": bytes, "cancel_all_s": returned,
-            "all_told_s": meter.seconds,
+            "all_notified_s": meter.seconds,
             "cancelled": Double(witness.cancelled), "late": Double(witness.others), "peak_rss_mb": Memory.peak,
         ]
     }

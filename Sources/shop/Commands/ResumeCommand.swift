@@ -11,7 +11,7 @@ import Foundation
         let screen = ProfileScreen(app)
         screen.appear()
         try await screen.content()
-        try expect(screen.profile?.account == Credentials.demo.account, "somebody else is signed in")
+        try expect(screen.profile?.account == Credentials.demo.account, "another account is signed in")
         try expect(app.wire.exchanges.map(\.credentials) == ["cookie"], "it was not the cookie alone that counted")
         app.showWire()
         return EXIT_SUCCESS

@@ -46,7 +46,7 @@ import Foundation
         let app = App(baseURL: baseURL, cookieFile: folder.file("cookies.txt"), recorder: recorder)
         // Otherwise the jar would create the folder again when it writes its file.
         defer { try? app.proxy.cookies.flush() }
-        let walk = Walk(app: app, backstage: Backstage(baseURL: baseURL), folder: folder)
+        let walk = Walk(app: app, debugging: ServerDebugging(baseURL: baseURL), folder: folder)
         guard let report, let recorder else { return try await walk.run() }
         do {
             try await walk.run()

@@ -3,10 +3,10 @@ import Errand
 extension Walk {
     /// Starts a slow request, and cancels it by its ID after it has reached the server.
     func cancelSlowRequest() async throws {
-        let start = try await backstage.log()
+        let start = try await debugging.log()
         let screen = SlowScreen(app)
         let id = screen.appear()
-        try await backstage.waitForHit(of: "/slow", since: start)
+        try await debugging.waitForHit(of: "/slow", since: start)
         try expect(app.proxy.activeRequests.map(\.id) == [id], "the proxy does not know the request as active")
         try expect(app.proxy.cancelRequest(id), "there was nothing to cancel")
         try expect(!app.proxy.cancelRequest(id), "it could be cancelled twice")

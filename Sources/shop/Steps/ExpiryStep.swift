@@ -1,14 +1,14 @@
 extension Walk {
     /// Lets the session expire while five requests are under way, which must cause one relogin and five replays.
     func expireSession(as style: ExpiryStyle) async throws {
-        try await backstage.expireSession(of: app.account, as: style)
-        let start = try await backstage.log()
+        try await debugging.expireSession(of: app.account, as: style)
+        let start = try await debugging.log()
         let home = HomeScreen(app)
         // Without this line a request may start late, be sent with the session of the relogin, and need no replay.
         app.transport.expect(home.paths.count)
         home.appear()
         try await home.content()
-        let log = try await backstage.log().since(start)
+        let log = try await debugging.log().since(start)
         show(log, replays: replays(of: home, in: log))
         try expect(log.refused == 5, "\(log.refused) requests were refused, not 5")
         try expect(log.logins == 1, "there were \(log.logins) relogins, not 1")

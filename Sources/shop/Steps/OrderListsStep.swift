@@ -23,7 +23,7 @@ extension Walk {
         var pages = 0
         for try await _ in list.pages {
             pages += 1
-            if pages == 1 { try await backstage.placeOrder(of: app.account) }
+            if pages == 1 { try await debugging.placeOrder(of: app.account) }
         }
         let numbers = list.items.map(\.id)
         table.add(way, "\(pages)", "\(numbers.count)", "\(numbers.first ?? 0)", "\(numbers.last ?? 0)")
@@ -37,7 +37,7 @@ extension Walk {
 
     /// Scrolls through the orders until a page fails, and loads that page again.
     func retryPage() async throws {
-        try await backstage.breakOrders(of: app.account, after: 2)
+        try await debugging.breakOrders(of: app.account, after: 2)
         let screen = OrdersScreen(app)
         screen.appear()
         let error = try await screen.failure()

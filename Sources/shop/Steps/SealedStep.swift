@@ -10,13 +10,13 @@ extension Walk {
         screen.pay(202_600_001...202_600_001)
         try await screen.content()
         guard let id = keys.latestID else { throw StepFailure("no key was exchanged") }
-        try await backstage.expireKey(id: id)
-        let start = try await backstage.log()
+        try await debugging.expireKey(id: id)
+        let start = try await debugging.log()
         // All must be sent with the expired key; one that is sent later would wait for the new key, and need no replay.
         app.transport.expect(10)
         screen.pay(202_600_001...202_600_010)
         try await screen.content()
-        let log = try await backstage.log().since(start)
+        let log = try await debugging.log().since(start)
         show(log)
         try expect(log.keyRefusals == 10, "\(log.keyRefusals) payments were refused, not 10")
         try expect(log.keyExchanges == 1, "there were \(log.keyExchanges) exchanges of a key, not 1")

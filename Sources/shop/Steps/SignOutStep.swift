@@ -26,7 +26,7 @@ extension Walk {
         let error = try await screen.failure()
         try expect(error.type == .loginExpired, "the next request ended otherwise: \(error)")
         try expect(app.wire.exchanges.last?.status == 401, "the server did not refuse the next request")
-        try expect(app.account.expiredSessions == 1, "the account was told \(app.account.expiredSessions) times")
+        try expect(app.account.expiredSessions == 1, "the account was notified \(app.account.expiredSessions) times")
     }
 
     /// Sends the old cookie explicitly, as an attacker would, and expects a refusal.

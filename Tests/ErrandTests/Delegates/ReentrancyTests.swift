@@ -21,14 +21,14 @@ struct ReentrancyTests {
     }
 
     /// The method called inside.
-    enum Deed: CaseIterable, Sendable {
+    enum Action: CaseIterable, Sendable {
         case cancelThis, cancelAll, loadAgain, loadAnother, dropDelegate
     }
 
-    @Test(.fault(74), arguments: Callback.allCases, Deed.allCases)
-    func `Each load still ends once`(in callback: Callback, doing deed: Deed) async {
+    @Test(.fault(74), arguments: Callback.allCases, Action.allCases)
+    func `Each load still ends once`(in callback: Callback, doing action: Action) async {
         let stage = Stage(callback) { stage in
-            switch deed {
+            switch action {
             case .cancelThis: stage.request?.cancelAllRequests()
             case .cancelAll: stage.proxy.cancelAllRequests()
             case .loadAgain: stage.request?.loadData(indicator: stage)
@@ -37,7 +37,7 @@ struct ReentrancyTests {
             }
         }
         stage.begin()
-        await stage.settle()
+        await stage.waitUntilLoaded()
         #expect(stage.proxy.activeRequests.isEmpty)
         #expect(stage.request?.isLoading == false)
         #expect(stage.shown == stage.hidden)
@@ -50,7 +50,7 @@ struct ReentrancyTests {
         let stage = Stage(callback) { $0.request = nil }
         weak let request = stage.request
         stage.begin()
-        await stage.settle()
+        await stage.waitUntilLoaded()
         #expect(request == nil)
         #expect(stage.proxy.activeRequests.isEmpty)
         #expect(stage.shown == 1 && stage.hidden == 1)
@@ -62,7 +62,7 @@ struct ReentrancyTests {
     func `A load that is cancelled before its ending is delivered ends as cancelled`(in callback: Callback) async {
         let stage = Stage(callback) { $0.request?.cancelAllRequests() }
         stage.begin()
-        await stage.settle()
+        await stage.waitUntilLoaded()
         #expect(stage.screen.events == [.cancelled])
     }
 
@@ -118,11 +118,11 @@ struct ReentrancyTests {
     private let validator = ValidatorSpy()
     private let progressed = Latch()
     private let callback: Callback
-    private let deed: @MainActor (Stage) -> Void
+    private let action: @MainActor (Stage) -> Void
 
-    init(_ callback: Callback, _ deed: @escaping @MainActor (Stage) -> Void) {
+    init(_ callback: Callback, _ action: @escaping @MainActor (Stage) -> Void) {
         self.callback = callback
-        self.deed = deed
+        self.action = action
         let answer = callback == .failure ? HTTPResponse(status: 500) : .json(goodsJSON([]))
         proxy = APIProxy(service: .sample(), transport: PausedTransport(answer: answer, progressed: progressed))
         another = TextRequest(proxy: proxy)
@@ -140,7 +140,7 @@ struct ReentrancyTests {
     }
 
     /// Waits until no load runs.
-    func settle() async {
+    func waitUntilLoaded() async {
         for _ in 0..<3 {
             await suspend(while: !proxy.activeRequests.isEmpty)
             await request?.waitUntilIdle()
@@ -169,7 +169,7 @@ struct ReentrancyTests {
     private func act<Value>(_ callback: Callback, returning value: Value = ()) -> Value {
         guard callback == self.callback, !hasActed else { return value }
         hasActed = true
-        deed(self)
+        action(self)
         return value
     }
 

@@ -121,7 +121,7 @@ final class Entries: PageAPIRequest<PageModel<Entry>>, APIManager {
     }
 
     /// Waits until no page is loading.
-    func settle() async {
+    func waitUntilLoaded() async {
         await suspend(while: isLoading || [refreshState, appendState, prependState].contains(where: \.isLoading))
     }
 }

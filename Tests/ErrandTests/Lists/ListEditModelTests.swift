@@ -50,15 +50,15 @@ struct ListEditModelTests {
             for _ in 0..<Int.random(in: 2...14, using: &random) {
                 let action = Action.allCases.randomElement(using: &random) ?? .next
                 trace.append("\(action)")
-                guard await take(action), agrees() else { return report() }
+                guard await take(action), equalsServer() else { return report() }
             }
             list.retry()
-            await list.settle()
-            guard await loadAll({ list.loadNextPage() }), agrees() else { return report() }
+            await list.waitUntilLoaded()
+            guard await loadAll({ list.loadNextPage() }), equalsServer() else { return report() }
             guard list.items.last(where: isServers)?.id == visible.last?.id || !list.items.contains(where: isServers)
             else { return report() }
             guard isWindow else { return shown.count == visible.count || report() }
-            guard await loadAll({ list.loadPreviousPage() }), agrees() else { return report() }
+            guard await loadAll({ list.loadPreviousPage() }), equalsServer() else { return report() }
             return list.items.first?.id == server.entries.first?.id || report()
         }
 
@@ -76,7 +76,7 @@ struct ListEditModelTests {
             case .edit, .otherEdit: return edit()
             case .held, .heldReload: return await editWhileLoading(reloads: action == .heldReload)
             }
-            await list.settle()
+            await list.waitUntilLoaded()
             return true
         }
 
@@ -95,14 +95,14 @@ struct ListEditModelTests {
             }
             server.gate = nil
             gate.open()
-            await list.settle()
+            await list.waitUntilLoaded()
             return true
         }
 
         private func loadAll(_ load: () -> RequestID?) async -> Bool {
             for _ in 0..<100 {
                 guard load() != nil else { return true }
-                await list.settle()
+                await list.waitUntilLoaded()
                 if list.error != nil { return false }
             }
             return false
@@ -187,7 +187,7 @@ struct ListEditModelTests {
         private var visible: [Entry] { server.entries.filter { !hidden.contains($0.id) } }
 
         /// Whether the list has consecutive items of the server's list, from the first one except in a window.
-        private func agrees() -> Bool {
+        private func equalsServer() -> Bool {
             guard table.rows == list.items, list.insertedRows.upperBound <= list.items.count else { return false }
             let (shown, visible) = (shown.map(\.id), visible.map(\.id))
             guard isWindow, let first = shown.first else {

@@ -238,7 +238,7 @@ struct ListEditTests {
             try list.replace(server.entries[0])
             server.gate = nil
             gate.open()
-            await list.settle()
+            await list.waitUntilLoaded()
             #expect(list.items == Array(server.entries.prefix(list.items.count)))
         }
     }
@@ -252,13 +252,13 @@ struct ListEditTests {
             try list.insert(server.insert(at: 0), at: 0)
         }
         list.loadNextPage()
-        await list.settle()
+        await list.waitUntilLoaded()
         #expect(server.queries.count == 12, "the first page, the second one, and its repeats")
         #expect(list.appendState.error?.type == .invalidAnswer)
         #expect(screen.events.last == .failure(.invalidAnswer))
         server.onAnswer = {}
         list.retry()
-        await list.settle()
+        await list.waitUntilLoaded()
         #expect(list.items == Array(server.entries.prefix(list.items.count)))
         #expect(list.appendState.error == nil)
     }
@@ -274,7 +274,7 @@ struct ListEditTests {
         }
         list.validator = validator
         list.loadNextPage()
-        await list.settle()
+        await list.waitUntilLoaded()
         #expect(server.queries.count == 12)
         #expect(list.appendState.error?.type == .invalidAnswer)
         #expect(screen.events.last == .failure(.invalidAnswer))
@@ -313,7 +313,7 @@ struct ListEditTests {
             isEditing = false
         }
         list.loadNextPage()
-        await list.settle()
+        await list.waitUntilLoaded()
         #expect(server.queries.count == 12)
         #expect(list.appendState.error?.type == .invalidAnswer)
     }
@@ -425,7 +425,7 @@ struct ListEditTests {
             #expect((try? list.remove(id: removed.id)) == true)
         }
         list.refreshAll()
-        await list.settle()
+        await list.waitUntilLoaded()
         #expect(server.queries.suffix(3) == ["page=1&size=3", "page=1&size=3", "page=2&size=3"])
         #expect(list.items == Array(server.entries.prefix(6)))
     }
@@ -488,7 +488,7 @@ struct ListEditTests {
         (list.validator, list.interceptor) = (validator, interceptor)
         list.loadNextPage()
         #expect(await screen.endings(isInside ? 1 : 2).allSatisfy { $0 == .success })
-        await list.settle()
+        await list.waitUntilLoaded()
         #expect(server.queries == ["limit=3&offset=0", "limit=3&offset=3", "limit=3&offset=2"])
         (list.validator, list.interceptor) = (nil, nil)
         await loadRest()

@@ -15,7 +15,7 @@ struct ListReentrancyTests {
     }
 
     /// The method called inside.
-    enum Deed: CaseIterable {
+    enum Action: CaseIterable {
         case reload, refreshAll, loadData, loadNextPage, loadPreviousPage, retry, cancel, cancelProxy, reloadAndCancel
         case replace, removeAndInsert
     }
@@ -25,13 +25,13 @@ struct ListReentrancyTests {
         case first, reload, refreshAll, next, failing
     }
 
-    @Test(.fault(90), arguments: Hook.allCases, Deed.allCases)
-    func `Endings and items agree`(in hook: Hook, doing deed: Deed) async throws {
+    @Test(.fault(90), arguments: Hook.allCases, Action.allCases)
+    func `Endings and items agree`(in hook: Hook, doing action: Action) async throws {
         for policy in [RestartPolicy.cancelPrevious, .ignoreNew, .concurrent] {
             for outer in Outer.allCases {
                 let stage = ListStage(policy)
-                try await stage.run(outer, hook, deed)
-                let place: Comment = "\(hook), \(deed), \(policy), \(outer)"
+                try await stage.run(outer, hook, action)
+                let place: Comment = "\(hook), \(action), \(policy), \(outer)"
                 let list = stage.list
                 #expect(stage.hasActed || hook == .observer && outer == .failing, place)
                 #expect(stage.proxy.activeRequests.isEmpty && !list.isLoading, place)
@@ -49,7 +49,7 @@ struct ListReentrancyTests {
         let stage = ListStage(.cancelPrevious)
         stage.act(in: .params) { $0.reload() }
         stage.list.reload()
-        await stage.settle()
+        await stage.waitUntilLoaded()
         #expect(stage.events == ["cancel", "success"])
         #expect(stage.list.items == Array(0..<10))
         #expect(stage.server.queries.count == 1)
@@ -61,7 +61,7 @@ struct ListReentrancyTests {
         stage.act(in: .params) { $0.cancelAllRequests() }
         stage.list.interceptor = interceptor
         stage.list.loadData()
-        await stage.settle()
+        await stage.waitUntilLoaded()
         #expect(interceptor.calls == [.willEnd("cancelled"), .didEnd("cancelled")])
         #expect(stage.server.queries.isEmpty)
     }
@@ -70,7 +70,7 @@ struct ListReentrancyTests {
         let stage = ListStage(.cancelPrevious)
         stage.act(in: .hideLoading) { $0.loadNextPage() }
         stage.list.loadData(indicator: stage)
-        await stage.settle()
+        await stage.waitUntilLoaded()
         #expect(stage.list.items == Array(0..<20))
     }
 
@@ -78,11 +78,11 @@ struct ListReentrancyTests {
         let stage = ListStage(.cancelPrevious)
         stage.list.identifies = true
         stage.list.reload()
-        await stage.settle()
+        await stage.waitUntilLoaded()
         for number in (-10..<0).reversed() { stage.server.insertAtStart(number) }
         stage.act(in: .observer) { $0.cancelAllRequests() }
         stage.list.itemAppeared(at: 9)
-        await stage.settle()
+        await stage.waitUntilLoaded()
         #expect(stage.events == ["success", "success", "cancel"])
         #expect(stage.server.queries.count <= 3)
     }
@@ -127,7 +127,7 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
     private(set) var hidden = 0
     private(set) var hasActed = true
     private var place: Hook?
-    private var deed: (Numbers) -> Void = { _ in }
+    private var action: (Numbers) -> Void = { _ in }
     private let interceptor = InterceptorSpy()
     private let validator = ValidatorSpy()
 
@@ -158,19 +158,19 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
         }
     }
 
-    func act(in place: Hook, _ deed: @escaping (Numbers) -> Void) {
-        (self.place, self.deed, hasActed) = (place, deed, false)
+    func act(in place: Hook, _ action: @escaping (Numbers) -> Void) {
+        (self.place, self.action, hasActed) = (place, action, false)
     }
 
     /// Prepares the list, begins a load, and waits until no load runs.
-    func run(_ outer: ListReentrancyTests.Outer, _ hook: Hook, _ deed: ListReentrancyTests.Deed) async throws {
+    func run(_ outer: ListReentrancyTests.Outer, _ hook: Hook, _ action: ListReentrancyTests.Action) async throws {
         if outer != .first {
             for _ in 1...2 {
                 list.loadNextPage()
-                await settle()
+                await waitUntilLoaded()
             }
         }
-        act(in: hook) { [unowned self] in perform(deed, $0) }
+        act(in: hook) { [unowned self] in perform(action, $0) }
         switch outer {
         case .first, .reload: list.loadData(indicator: self)
         case .refreshAll: list.refreshAll()
@@ -179,14 +179,14 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
             server.failNextRequest()
             list.loadNextPage()
         }
-        await settle()
+        await waitUntilLoaded()
         server.failNextRequest(nil)
         // Not every load calls every hook.
         if !hasActed { list.loadData(indicator: self) }
-        await settle()
+        await waitUntilLoaded()
     }
 
-    func settle() async {
+    func waitUntilLoaded() async {
         for _ in 0..<3 {
             await suspend(while: !proxy.activeRequests.isEmpty)
             await list.waitUntilIdle()
@@ -194,8 +194,8 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
         }
     }
 
-    private func perform(_ deed: ListReentrancyTests.Deed, _ list: Numbers) {
-        switch deed {
+    private func perform(_ action: ListReentrancyTests.Action, _ list: Numbers) {
+        switch action {
         case .reload: list.reload()
         case .refreshAll: list.refreshAll()
         case .loadData: list.loadData()
@@ -219,7 +219,7 @@ private final class ListStage: APIManagerCallbackDelegate, APIManagerParamSource
         begun.formUnion(list.loads)
         guard hook == place, !hasActed else { return }
         hasActed = true
-        deed(list)
+        action(list)
         begun.formUnion(list.loads)
     }
 

@@ -39,12 +39,12 @@ struct RefreshEditTests {
     private func load(_ pages: Int) async {
         for _ in 0..<pages {
             list.loadNextPage()
-            await list.settle()
+            await list.waitUntilLoaded()
         }
     }
 
     private func loadRest() async {
-        while list.loadNextPage() != nil { await list.settle() }
+        while list.loadNextPage() != nil { await list.waitUntilLoaded() }
     }
 
     /// Changes the list of the server and that of the app in the same way.
@@ -77,12 +77,12 @@ struct RefreshEditTests {
         for refresh in [{ $0.reload() }, { $0.refreshAll() }] as [@MainActor (Entries) -> RequestID] {
             server.reset(10)
             list.reload()
-            await list.settle()
+            await list.waitUntilLoaded()
             await load(2)
             let requests = server.queries.count
             server.onAnswer = { try edit(kind) }
             _ = refresh(list)
-            await list.settle()
+            await list.waitUntilLoaded()
             server.onAnswer = {}
             #expect(list.refreshState.error == nil)
             #expect((requests + 3...requests + 5).contains(server.queries.count))
@@ -103,7 +103,7 @@ struct RefreshEditTests {
             try list.remove(id: removed.id)
         }
         list.refreshAll()
-        await list.settle()
+        await list.waitUntilLoaded()
         let cursors = server.queries[requests...].map { !$0.isEmpty }
         #expect(cursors == [false, true, false, true])
         #expect(list.items == Array(server.entries.prefix(6)))
@@ -143,7 +143,7 @@ struct RefreshEditTests {
             try list.remove(at: 0)
         }
         list.reload()
-        await list.settle()
+        await list.waitUntilLoaded()
         #expect(server.queries.count == 4)
         #expect(list.items.map(\.id) == [3, 4, 5])
     }
@@ -154,7 +154,7 @@ struct RefreshEditTests {
         validator.acceptsContent = { _ in (try? edit(.remove)) != nil }
         list.validator = validator
         list.reload()
-        await list.settle()
+        await list.waitUntilLoaded()
         #expect(server.queries.count == 4)
         list.validator = nil
         await loadRest()
@@ -220,12 +220,12 @@ struct RefreshEditTests {
         list.customStrategy = .offset(limit: 0)
         server.gate = nil
         gate.open()
-        await list.settle()
+        await list.waitUntilLoaded()
         #expect(list.appendState.error?.type == .invalidRequest)
         #expect(list.items == Array(server.entries.prefix(2)))
         list.customStrategy = server.strategy()
         list.retry()
-        await list.settle()
+        await list.waitUntilLoaded()
         await loadRest()
         #expect(list.items == server.entries)
     }

@@ -104,14 +104,14 @@ struct ErrorHookTests {
 
     @Test func `The hook may save and sign out, also during an automatic save`() async throws {
         let proxy = proxy(try jarWithoutPlace())
-        let heard = Latch()
+        let isReported = Latch()
         proxy.onError = { [weak proxy] _ in
             try? proxy?.cookies.flush()
             proxy?.cookies.clear()
-            heard.open()
+            isReported.open()
         }
         proxy.cookies.store(setCookie: "a=1", from: url)
-        try await heard.wait()
+        try await isReported.wait()
         #expect(proxy.cookies.cookies.isEmpty)
     }
 }

@@ -56,12 +56,12 @@ struct JoinTests {
     }
 
     @Test func `Cancelling the last load cancels the exchange, and the next load begins a new one`() async {
-        let hearsCancel = Latch()
+        let isCancelled = Latch()
         let transport = ScriptedTransport { [gate] _ in
             do {
                 try await gate.wait()
             } catch {
-                hearsCancel.open()
+                isCancelled.open()
                 throw error
             }
             return .json(goodsJSON([]))
@@ -72,7 +72,7 @@ struct JoinTests {
         await suspend(while: proxy.sharedLoadCount < 3 || transport.requests.isEmpty)
         proxy.cancelAllRequests()
         #expect(await screen.endings(of: requests) == [.cancelled, .cancelled, .cancelled])
-        try? await hearsCancel.wait()
+        try? await isCancelled.wait()
         #expect(proxy.sharedLoadCount == 0)
         requests[0].loadData()
         await transport.waitForRequests(2)

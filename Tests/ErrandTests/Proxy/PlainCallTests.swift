@@ -31,16 +31,16 @@ struct PlainCallTests {
     @Test func `No progress of a cancelled call is reported`() async {
         let transport = ProgressingTransport()
         let proxy = APIProxy(transport: transport)
-        let heard = Mutex(0)
+        let reports = Mutex(0)
         let call = Task {
-            try await proxy.send(HTTPRequest(.get, URL("http://shop.test/"))) { _ in heard.withLock { $0 += 1 } }
+            try await proxy.send(HTTPRequest(.get, URL("http://shop.test/"))) { _ in reports.withLock { $0 += 1 } }
         }
         await suspend(while: transport.handler.withLock({ $0 == nil }))
         transport.report()
         proxy.cancelAllRequests()
         await #expect(throws: APIError.self) { try await call.value }
         transport.report()
-        #expect(heard.withLock { $0 } == 1)
+        #expect(reports.withLock { $0 } == 1)
         transport.latch.open()
     }
 }

@@ -20,13 +20,15 @@ struct SceneBackend: Sendable {
         (self.latch, self.gate) = (latch, gate)
         guard let kind else {
             let scripted = ScriptedTransport { request in
-                try await Self.deed(at: point, request.url.path, request.headers["X-Token"]).response(behind: latch)
+                try await Self.behaviour(at: point, request.url.path, request.headers["X-Token"]).response(
+                    behind: latch
+                )
             }
             (transport, baseURL, arrivals) = (scripted, URL("http://shop.test/api"), { scripted.requests.count })
             return
         }
         let server = try FixtureServer.start { request in
-            Self.deed(at: point, request.path, request.headers["X-Token"]).answer(behind: gate)
+            Self.behaviour(at: point, request.path, request.headers["X-Token"]).answer(behind: gate)
         }
         (transport, baseURL, arrivals) = (try kind.make(), server.baseURL, { server.requests.count })
     }
@@ -36,7 +38,7 @@ struct SceneBackend: Sendable {
         gate.open()
     }
 
-    private static func deed(at point: LoadScene.Point, _ path: String, _ token: String?) -> SceneDeed {
+    private static func behaviour(at point: LoadScene.Point, _ path: String, _ token: String?) -> SceneBehaviour {
         let isRenewed = token != "t0"
         return switch point {
         case .queued, .joined, .sending, .delivering: .hang
@@ -52,7 +54,7 @@ struct SceneBackend: Sendable {
 }
 
 /// The action on one request.
-private enum SceneDeed {
+private enum SceneBehaviour {
     case answer, hang, answerHalf, refuse, fail, redirect, noNetwork
 
     func response(behind latch: Latch) async throws -> HTTPResponse {

@@ -53,14 +53,14 @@ import Testing
         #expect(ending.standardError.starts(with: "shop: step 1 (Sign in) did not hold: a request failed: transport"))
     }
 
-    @Test("reports each fault of a shop", arguments: Sabotage.allCases)
-    func sabotage(_ sabotage: Sabotage) async throws {
-        let server = try FixtureServer.start(routes: sabotage.routes())
+    @Test("reports each fault of a shop", arguments: ShopFault.allCases)
+    func fault(_ fault: ShopFault) async throws {
+        let server = try FixtureServer.start(routes: fault.routes())
         defer { server.stop() }
         let shop = try ShopProcess(["--base-url", server.baseURL.absoluteString])
         let ending = try await shop.ending()
         #expect(ending.status == 1)
-        #expect(ending.standardError.split(separator: "\n").last ?? "" == "shop: step \(sabotage.rawValue)")
+        #expect(ending.standardError.split(separator: "\n").last ?? "" == "shop: step \(fault.rawValue)")
         #expect(try shop.leftovers == [])
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 /// The server's log and its debug calls, which the app itself does not use.
 ///
 /// It has a separate proxy, so that its requests are not among the app's exchanges and cookies.
-@MainActor struct Backstage {
+@MainActor struct ServerDebugging {
     private let proxy: APIProxy
 
     /// Creates the debug client of the shop at `baseURL`.
@@ -43,7 +43,7 @@ import Foundation
     }
 
     private func change(_ change: DebugChange, for account: Account) async throws {
-        guard let token = account.headers["X-Token"] else { throw StepFailure("nobody is signed in") }
+        guard let token = account.headers["X-Token"] else { throw StepFailure("no account is signed in") }
         try await DebugRequest(change, token: token, proxy: proxy).value()
     }
 }

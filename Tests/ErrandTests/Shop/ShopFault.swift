@@ -5,7 +5,7 @@ import Foundation
 @testable import ErrandTestSupport
 
 /// A shop with one fault; the raw value is the walk's message about it.
-enum Sabotage: String, CaseIterable {
+enum ShopFault: String, CaseIterable {
     case garbledName = "2 (Goods list) did not hold: 龙井茶叶 明前特级 250g is not among the goods"
     case wrongTotal = "3 (Cart) did not hold: the cart's total is not the sum of its lines"
     case missingOrder = "4 (Orders, page by page) did not hold: 137 orders were expected, 136 received"
