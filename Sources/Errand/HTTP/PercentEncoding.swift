@@ -1,7 +1,7 @@
 /// Percent-encoding of URL parts (RFC 3986 section 2.1).
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Returns `%` and the two hexadecimal digits of `byte`.
-    static func triplet(_ byte: UInt8) -> [UInt8] {
+    package static func triplet(_ byte: UInt8) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
@@ -26,10 +26,26 @@ enum PercentEncoding {
         }
         return String(decoding: encoded, as: UTF8.self)
     }
+
+    /// Returns the text of a name or value of a query or form: its triplets decoded, and `+` as a space (WHATWG URL, section 5.1).
+    static func decodedFormText(_ text: Substring) -> String {
+        var (bytes, rest) = ([UInt8](), text.utf8[...])
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2).compactMap(\.hexDigitValue)
+            guard byte == UInt8(ascii: "%"), digits.count == 2 else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                continue
+            }
+            bytes.append(digits[0] << 4 | digits[1])
+            rest = rest.dropFirst(2)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }
 
 extension Collection where Element == UInt8 {
-    fileprivate var startsWithHexPair: Bool {
+    /// Whether the first two bytes are hexadecimal digits.
+    package var startsWithHexPair: Bool {
         let pair = prefix(2)
         return pair.count == 2 && pair.allSatisfy { $0.hexDigitValue != nil }
     }
@@ -45,7 +61,7 @@ extension UInt8 {
     }
 
     /// Whether the byte is one of `!$&'()*+,;=` (RFC 3986 section 2.2).
-    var isSubDelimiter: Bool {
+    package var isSubDelimiter: Bool {
         switch self {
         case UInt8(ascii: "&")...UInt8(ascii: ","), UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: ";"),
             UInt8(ascii: "="):

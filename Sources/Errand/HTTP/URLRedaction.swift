@@ -27,7 +27,7 @@ struct URLRedaction {
         guard items.count <= Self.itemLimit else { return [(Redactor.hidden(text.utf8), nil)] }
         return items.map { item in
             let rawName = item.prefix { $0 != "=" }
-            let name = Self.decoded(rawName)
+            let name = PercentEncoding.decodedFormText(rawName)
             guard rawName.endIndex < item.endIndex else {
                 // An item without a name may be a secret as a whole.
                 return (redactor.queryNames.contains(name) ? redactor.name(name) : Redactor.hidden(item.utf8), nil)
@@ -41,22 +41,8 @@ struct URLRedaction {
     private static func withoutCombining(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 >= 0x80 }), text.count != text.unicodeScalars.count else { return text }
         return text.utf8.reduce(into: "") { result, byte in
-            result += byte < 0x80 ? String(Unicode.Scalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
+            result += String(decoding: byte < 0x80 ? [byte] : PercentEncoding.triplet(byte), as: UTF8.self)
         }
-    }
-
-    private static func decoded(_ text: Substring) -> String {
-        var (bytes, rest) = ([UInt8](), text.utf8[...])
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(2).compactMap(\.hexDigitValue)
-            guard byte == UInt8(ascii: "%"), digits.count == 2 else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-                continue
-            }
-            bytes.append(digits[0] << 4 | digits[1])
-            rest = rest.dropFirst(2)
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Returns a URL or a path without user, password, query and fragment.

@@ -1,3 +1,4 @@
+import Errand
 import Foundation
 
 /// The names and values of the query in a printed URL, percent-decoded.
@@ -30,12 +31,12 @@ extension String {
         while let byte = rest.popFirst() {
             let position = utf8.count - rest.count
             if position > authority, byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") { isInAuthority = false }
-            let isEscape = byte == UInt8(ascii: "%") && rest.prefix(2).count { $0.isHexDigit } == 2
+            let isEscape = byte == UInt8(ascii: "%") && rest.startsWithHexPair
             let isBracket = byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
             if isEscape || isBracket && isInAuthority || byte.isURICharacter {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
-                text += (byte < 0x10 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+                text += String(decoding: PercentEncoding.triplet(byte), as: UTF8.self)
             }
         }
         return text
@@ -43,15 +44,8 @@ extension String {
 }
 
 extension UInt8 {
-    fileprivate var isHexDigit: Bool { Unicode.Scalar(self).properties.isASCIIHexDigit }
-
     /// Whether RFC 3986 allows it outside of an address, `%` excluded.
     fileprivate var isURICharacter: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~:/?@!$&'()*+,;=".utf8.contains(self)
-        }
+        isUnreserved || isSubDelimiter || ":/?@".utf8.contains(self)
     }
 }
