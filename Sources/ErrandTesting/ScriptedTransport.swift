@@ -56,7 +56,8 @@ public final class ScriptedTransport: HTTPTransport {
     ///
     /// - Parameters:
     ///   - clock: Measures each request's `timeout` and `deadline`, at whose ends the exchange fails with `timeout`; usually a
-    ///     ``ManualClock``. A script is silent until it answers. Without a clock, the default, no exchange times out.
+    ///     ``ManualClock``. A script is silent until it answers. Its `sleep` must wait: with a clock that returns at once, an exchange may
+    ///     fail with `timeout`. Without a clock, the default, no exchange times out.
     ///   - capacity: How many exchanges a proxy gives to the transport at a time; unlimited by default, so that only the limits
     ///     of the proxy apply. `TransportCapacity()` is that of the platform's transport.
     ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads.

@@ -40,9 +40,10 @@ struct URLRedaction {
     /// combining mark is a delimiter for a server, and would not be one here.
     private static func withoutCombining(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 >= 0x80 }), text.count != text.unicodeScalars.count else { return text }
-        return text.utf8.reduce(into: "") { result, byte in
-            result += String(decoding: byte < 0x80 ? [byte] : PercentEncoding.triplet(byte), as: UTF8.self)
+        let encoded = text.utf8.reduce(into: [UInt8]()) { encoded, byte in
+            if byte < 0x80 { encoded.append(byte) } else { encoded += PercentEncoding.triplet(byte) }
         }
+        return String(decoding: encoded, as: UTF8.self)
     }
 
     /// Returns a URL or a path without user, password, query and fragment.

@@ -12,7 +12,7 @@ struct ItemStore<Item> {
     mutating func append(_ page: [Item], itemID: ItemID<Item>?) {
         guard let itemID else { return items += page }
         makeIndex(itemID)
-        let page = withoutRemoved(page, itemID)
+        let page = withoutRemoved(page, itemID: itemID)
         Self.append(page, to: &items, index: &index, firstSerial: firstSerial, itemID: itemID)
     }
 
@@ -20,7 +20,7 @@ struct ItemStore<Item> {
     mutating func prepend(_ page: [Item], itemID: ItemID<Item>?) {
         guard let itemID else { return items.insert(contentsOf: page, at: 0) }
         makeIndex(itemID)
-        let page = withoutRemoved(page, itemID)
+        let page = withoutRemoved(page, itemID: itemID)
         let new = Self.newItems(of: page, before: items, index: &index, firstSerial: firstSerial, itemID: itemID)
         firstSerial -= UInt32(new.count)
         items.insert(contentsOf: new.reversed(), at: 0)
@@ -85,7 +85,7 @@ extension ItemStore {
         (self.index, self.firstSerial, hasMovedItems) = (index, firstSerial, false)
     }
 
-    private func withoutRemoved(_ page: [Item], _ itemID: ItemID<Item>) -> [Item] {
+    private func withoutRemoved(_ page: [Item], itemID: ItemID<Item>) -> [Item] {
         guard !removed.isEmpty else { return page }
         return page.filter { item in removed[itemID.hash(item)]?.contains { itemID.areSame($0, item) } != true }
     }

@@ -59,7 +59,7 @@ extension PageAPIRequest {
         let rules = prepareEdit()
         let identity = try identity(rules)
         let rows = list.loaded.items.indices.filter { identity.areSame(list.loaded.items[$0], item) }
-        apply(rows.map { ListEdit(change: .replace(item), row: $0, isOnServer: onServer) }, rules)
+        apply(rows.map { ListEdit(change: .replace(item), row: $0, isOnServer: onServer) }, by: rules)
         return !rows.isEmpty
     }
 
@@ -76,7 +76,7 @@ extension PageAPIRequest {
         if let itemID = rules.itemID, let known = self.row(of: item, itemID), known != row {
             throw ListEditError("row \(known) of the list has the ID of the new item for row \(row)")
         }
-        apply([ListEdit(change: .replace(item), row: row, isOnServer: onServer)], rules)
+        apply([ListEdit(change: .replace(item), row: row, isOnServer: onServer)], by: rules)
     }
 
     /// Inserts an item; with ``itemID``, an item that the list contains already is replaced where it is.
@@ -94,7 +94,7 @@ extension PageAPIRequest {
         try checkRow(row, isInsertion: true)
         let known = rules.itemID.flatMap { self.row(of: item, $0) }
         let change: ListEdit<Item>.Change = known == nil ? .insert(item) : .replace(item)
-        apply([ListEdit(change: change, row: known ?? row, isOnServer: onServer)], rules)
+        apply([ListEdit(change: change, row: known ?? row, isOnServer: onServer)], by: rules)
         return known == nil
     }
 
@@ -119,7 +119,7 @@ extension PageAPIRequest {
             // The rows of one item on the server, from the last one, so that the first one counts there.
             guard let row = list.loaded.items.lastIndex(where: isWanted) else { return wasFound }
             let isFirst = list.loaded.items[..<row].contains(where: isWanted) == false
-            apply([ListEdit(change: .remove, row: row, isOnServer: onServer && isFirst)], rules)
+            apply([ListEdit(change: .remove, row: row, isOnServer: onServer && isFirst)], by: rules)
             wasFound = true
             if isFirst { return true }
         }
@@ -137,7 +137,7 @@ extension PageAPIRequest {
         let rules = prepareEdit()
         try checkRow(row, isInsertion: false)
         let item = list.loaded.items[row]
-        apply([ListEdit(change: .remove, row: row, isOnServer: onServer)], rules)
+        apply([ListEdit(change: .remove, row: row, isOnServer: onServer)], by: rules)
         return item
     }
 }

@@ -2,7 +2,7 @@ import Observation
 
 /// A request whose answers are pages of one list: ``APIManager/reload()``, ``APIManager/loadNextPage()``, ``items``.
 ///
-/// No page is skipped and none is loaded twice, whatever page size the server really uses.
+/// The page size that the server uses may differ from the requested one: no page is skipped or loaded twice because of it.
 ///
 /// A screen supplies only the parameters of the list; the ``strategy`` adds those of the page. A refresh supersedes the load
 /// of another page; a failed refresh keeps the items and the positions; after the failure of another page,
@@ -175,7 +175,7 @@ extension PageAPIRequest {
     }
 
     /// Edits the list and notifies the observer.
-    func apply(_ edits: [ListEdit<Item>], _ rules: ListRules<Item>) {
+    func apply(_ edits: [ListEdit<Item>], by rules: ListRules<Item>) {
         guard !edits.isEmpty else { return }
         for edit in edits {
             list.apply(edit, rules: rules)

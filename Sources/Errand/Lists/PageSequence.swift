@@ -80,14 +80,14 @@ extension APIManager where Self: PagedManager {
         var first = beginPage(position)
         while case .wait(let id) = first {
             await waitForEnding(of: id)
-            guard !Task.isCancelled else { return IterationStep(position, .failure(APIError(.cancelled))) }
+            guard !Task.isCancelled else { return IterationStep(at: position, page: .failure(APIError(.cancelled))) }
             first = beginPage(position)
         }
-        guard case .load(let id) = first else { return IterationStep(first, position) }
+        guard case .load(let id) = first else { return IterationStep(without: first, at: position) }
         let current = CancellableLoad(id)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                receivePage(of: id, position, current) { waiter.resume(returning: $0) }
+                receivePage(of: id, after: position, current: current) { waiter.resume(returning: $0) }
             }
         } onCancel: { [proxy] in
             current.cancel(in: proxy)
@@ -131,27 +131,27 @@ extension APIManager where Self: PagedManager {
     /// Waits inside its ending for the load that follows up, which could otherwise end before the iteration continues.
     private func receivePage(
         of id: RequestID,
-        _ position: IterationPosition,
-        _ current: CancellableLoad,
-        _ ended: @escaping @MainActor (IterationStep<Item>) -> Void
+        after position: IterationPosition,
+        current: CancellableLoad,
+        ended: @escaping @MainActor (IterationStep<Item>) -> Void
     ) {
         wait(for: id) { [self] result in
             if let error = result.error {
                 // Another load has replaced it.
                 let isSuperseded = error.type == .cancelled && isLoading
-                return ended(IterationStep(isSuperseded ? .interrupted : position, .failure(error)))
+                return ended(IterationStep(at: isSuperseded ? .interrupted : position, page: .failure(error)))
             }
             let isAdded = pager?.lastPageLoad == id
             if isAdded, !insertedRows.isEmpty || !appendState.isLoading {
                 let rows = Array(items[insertedRows])
-                return ended(IterationStep(.page(id), .success(rows.isEmpty && !hasMore ? nil : rows)))
+                return ended(IterationStep(at: .page(id), page: .success(rows.isEmpty && !hasMore ? nil : rows)))
             }
             // An edit has made the page out of date, or a row that appeared has requested it, and it is empty.
             let position = isAdded ? .page(id) : position
             let next = beginPage(position, isFollowUp: true)
-            guard case .load(let followUp) = next else { return ended(IterationStep(next, position)) }
+            guard case .load(let followUp) = next else { return ended(IterationStep(without: next, at: position)) }
             current.replace(by: followUp, in: proxy)
-            receivePage(of: followUp, position, current, ended)
+            receivePage(of: followUp, after: position, current: current, ended: ended)
         }
     }
 }
@@ -173,23 +173,23 @@ private struct IterationStep<Item: Sendable>: Sendable {
     /// The items of a page; `nil` at the end of the list.
     let page: Result<[Item]?, APIError>
 
-    init(_ position: IterationPosition, _ page: Result<[Item]?, APIError>) {
+    init(at position: IterationPosition, page: Result<[Item]?, APIError>) {
         self.position = position
         self.page = page
     }
 
     /// Creates the step of a page for which there is no load.
-    init(_ page: BegunPage, _ position: IterationPosition) {
+    init(without page: BegunPage, at position: IterationPosition) {
         guard case .end = page else {
             self = .interrupted
             return
         }
-        self.init(position, .success(nil))
+        self.init(at: position, page: .success(nil))
     }
 
     private static var interrupted: IterationStep {
         let error = APIError(.cancelled, reason: "another load of this list has interrupted the iteration")
-        return IterationStep(.interrupted, .failure(error))
+        return IterationStep(at: .interrupted, page: .failure(error))
     }
 }
 

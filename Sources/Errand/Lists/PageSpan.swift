@@ -41,7 +41,7 @@ struct PageSpans {
     ///
     /// A page without rows is not counted: it would remove the rows of another one.
     mutating func removeFirst(keeping limit: Int?) -> [PageSpan] {
-        let removed = spans.prefix(excess(spans, limit))
+        let removed = spans.prefix(excess(of: spans, limit: limit))
         spans.removeFirst(removed.count)
         receivedCount -= removed.receivedCount
         return Array(removed)
@@ -49,14 +49,14 @@ struct PageSpans {
 
     /// Removes pages at the end, so that `limit` pages with rows remain, and returns them.
     mutating func removeLast(keeping limit: Int?) -> [PageSpan] {
-        let removed = spans.suffix(excess(spans.reversed(), limit))
+        let removed = spans.suffix(excess(of: spans.reversed(), limit: limit))
         spans.removeLast(removed.count)
         receivedCount -= removed.receivedCount
         return Array(removed)
     }
 
     /// Returns how many of these pages to remove, from the first one, so that `limit` pages with rows remain.
-    private func excess(_ pages: some Sequence<PageSpan>, _ limit: Int?) -> Int {
+    private func excess(of pages: some Sequence<PageSpan>, limit: Int?) -> Int {
         guard let limit else { return 0 }
         var excess = spans.pagesWithRows - limit
         var count = 0

@@ -66,24 +66,24 @@ extension RefreshEdits {
         func rows(of item: Item?) -> [Int] {
             item.map { item in pages.items.indices.filter { identity.areSame(pages.items[$0], item) } } ?? []
         }
-        func edit(_ change: ListEdit<Item>.Change, _ row: Int) -> ListEdit<Item> {
+        func edit(_ change: ListEdit<Item>.Change, at row: Int) -> ListEdit<Item> {
             ListEdit(change: change, row: row, isOnServer: true)
         }
         let anchors = rows(of: entry.anchor)
         switch entry.edit.change {
         case .remove:
-            return anchors.prefix(1).map { edit(.remove, $0) }
+            return anchors.prefix(1).map { edit(.remove, at: $0) }
         case .replace(let item):
             let known = rows(of: item)
-            guard !known.isEmpty else { return anchors.prefix(1).map { edit(.replace(item), $0) } }
+            guard !known.isEmpty else { return anchors.prefix(1).map { edit(.replace(item), at: $0) } }
             let replaced = known.contains(where: anchors.contains) ? [] : anchors.prefix(1)
-            return known.map { edit(.replace(item), $0) } + replaced.map { edit(.remove, $0) }
+            return known.map { edit(.replace(item), at: $0) } + replaced.map { edit(.remove, at: $0) }
         case .insert(let item):
             let known = rows(of: item)
-            guard known.isEmpty else { return known.map { edit(.replace(item), $0) } }
+            guard known.isEmpty else { return known.map { edit(.replace(item), at: $0) } }
             guard let place = entry.anchor == nil ? 0 : anchors.first.map({ $0 + 1 }) else { return [] }
             // After the last row the server has it in the next page.
-            return place == pages.items.count && pages.next != nil ? [] : [edit(.insert(item), place)]
+            return place == pages.items.count && pages.next != nil ? [] : [edit(.insert(item), at: place)]
         }
     }
 }

@@ -92,7 +92,7 @@ public struct APIEvent: Sendable {
         /// The uptime when it began.
         let began: Duration
 
-        init(_ id: RequestID, _ method: HTTPMethod, path: String, began: Duration) {
+        init(id: RequestID, method: HTTPMethod, path: String, began: Duration) {
             (self.id, self.method, self.path, self.began) = (id, method, URLRedaction.path(path), began)
         }
     }
@@ -172,7 +172,7 @@ public struct APIEvent: Sendable {
         response: APIResponse? = nil
     ) {
         let uptime = SystemClock.uptime(at: time)
-        let load = Common(id, method, path: path, began: uptime - elapsed)
+        let load = Common(id: id, method: method, path: path, began: uptime - elapsed)
         self.init(kind, of: load, attempt: attempt, exchange: exchange, uptime: uptime, response: response)
     }
 

@@ -95,7 +95,7 @@ public final class APILog: APIMonitor {
         case .answeredFromCache: insertCached(event.id)
         // The answer of the try before is not that of the load.
         case .tryingAgain: removeCached(event.id)
-        case .ended(let ending): return end(event, ending)
+        case .ended(let ending): return end(event, with: ending)
         default: break
         }
         guard level > .endings, let entry = format.entry(for: event, isEverything: level == .everything) else { return }
@@ -132,7 +132,7 @@ public final class APILog: APIMonitor {
         }
     }
 
-    private func end(_ event: APIEvent, _ ending: APIEnding) {
+    private func end(_ event: APIEvent, with ending: APIEnding) {
         let summary = LogFormat.Ending(
             ending: ending,
             response: event.response ?? ending.error?.response,

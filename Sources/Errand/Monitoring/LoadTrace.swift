@@ -70,7 +70,7 @@ final class LoadTrace: Sendable {
 
     /// Creates the trace of a load, whose first event is delivered by ``begin()``.
     init(id: RequestID, method: HTTPMethod, path: String, monitors: ObservingMonitors) {
-        load = APIEvent.Common(id, method, path: path, began: SystemClock.uptime)
+        load = APIEvent.Common(id: id, method: method, path: path, began: SystemClock.uptime)
         self.monitors = monitors
     }
 

@@ -170,7 +170,7 @@ final class LoadRunner<Value: Sendable> {
 
     private func adaptedAnswer(in response: APIResponse) async throws(APIError) -> APIAnswer<Value> {
         guard let send = send?.wrappedValue else { return try answer(in: response) }
-        let response = try await call.service.adapted(response, send)
+        let response = try await call.service.adapted(response, in: send)
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         return call.service.adapters.data.isEmpty ? try answer(in: response) : try await answer(in: response, send)
     }
@@ -185,7 +185,7 @@ final class LoadRunner<Value: Sendable> {
         guard let part = try call.serializer.decodedData(of: response, from: service, accepting: statuses) else {
             return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)
         }
-        let data = try await service.adapted(part.data, of: response, send)
+        let data = try await service.adapted(part.data, of: response, in: send)
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard data != part.data else {
             return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)

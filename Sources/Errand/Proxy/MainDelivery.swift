@@ -29,7 +29,7 @@ final class MainDelivery: Sendable {
             return .direct
         }
 
-        /// Removes all deliveries for a hop; there are none after another hop that was scheduled later.
+        /// Removes all deliveries, for a hop; there are none left if the other hop of the same deliveries ran first.
         mutating func removeAll() -> [@MainActor @Sendable () -> Void] {
             if !deliveries.isEmpty { lastHop = MonotonicClock.now }
             waitsSince = nil
@@ -49,8 +49,9 @@ final class MainDelivery: Sendable {
         let direction: TransferProgress.Direction
     }
 
-    /// How soon after a hop the next one may wait for the pool, and until when another delivery does not end that wait, in
-    /// nanoseconds: where the pool itself is slow, no delivery waits for it.
+    /// How soon after a hop the next one may wait for the pool, in nanoseconds.
+    ///
+    /// A delivery that is added after the same time ends that wait; without one, the wait ends when the pool runs the hop.
     private static let longestWait: Int64 = 1_000_000
 
     private let state = Mutex(State())

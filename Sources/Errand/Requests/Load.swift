@@ -125,16 +125,16 @@ import Foundation
             indicator?.hideLoading()
             return
         }
-        end(manager, with: outcome, response)
+        end(manager, with: outcome, response: response)
     }
 
     /// Requests the page of a list again if edits have made its answer out of date.
     ///
     /// - Returns: Whether it does; the load has not ended then.
     private func repeatPageIfOutdated(after error: APIError?) -> Bool {
-        guard let page, let call = page.call, let addition = manager?.pager?.additionToRepeat(id, after: error) else {
-            return false
-        }
+        guard let page, let call = page.call, proxy.isActive(id),
+            let addition = manager?.pager?.additionToRepeat(id, after: error)
+        else { return false }
         var draft = page.draft
         draft.add(addition)
         run(call.sending(draft))
@@ -152,7 +152,7 @@ import Foundation
             indicator?.hideLoading()
             return
         }
-        end(manager, with: .failure(APIError(.cancelled).attributed(to: method, path: path)), nil)
+        end(manager, with: .failure(APIError(.cancelled).attributed(to: method, path: path)), response: nil)
     }
 
     /// Passes the ending to the readers of ``APIProxy/endings``.
@@ -165,7 +165,7 @@ import Foundation
     }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
-    private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, _ response: APIResponse?) {
+    private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, response: APIResponse?) {
         let notifyObserver = manager.record(outcome, of: id, response: response)
         let isReceived = manager.newestSuccess == id || manager.waiters.contains { $0.id == id }
         // A delegate finds only the newest answer.
@@ -178,10 +178,10 @@ import Foundation
         }
         indicator?.hideLoading()
         notifyObserver?()
-        notify(manager, receiver, of: outcome)
+        notify(receiver, of: manager, with: outcome)
     }
 
-    private func notify(_ manager: Manager, _ receiver: EndingReceiver, of outcome: Result<any Sendable, APIError>) {
+    private func notify(_ receiver: EndingReceiver, of manager: Manager, with outcome: Result<any Sendable, APIError>) {
         let (waiters, ending) = (manager.takeWaiters(of: id), outcome.ending)
         if presentsErrors, case .failure(let error) = ending { manager.present(error, to: receiver) }
         if case .delegate = receiver { manager.notifyDelegate(ending) }

@@ -39,18 +39,18 @@ extension APIManager {
         load.trace?.begin()
         if self.progress != nil { self.progress = nil }
         indicator?.showLoading(message)
-        send(load, draft, page, to: service)
+        send(load, draft: draft, page: page, to: service)
         return load.id
     }
 
     private func send(
         _ load: Load<Self>,
-        _ draft: RequestDraft,
-        _ page: Result<RequestDraft.Addition?, APIError>,
+        draft: RequestDraft,
+        page: Result<RequestDraft.Addition?, APIError>,
         to service: APIService?
     ) {
         do throws(APIError) {
-            guard let call = try call(for: load, draft, page, to: service) else {
+            guard let call = try call(for: load, draft: draft, page: page, to: service) else {
                 proxy.cancelRequest(load.id)
                 return
             }
@@ -63,8 +63,8 @@ extension APIManager {
     /// What to send; `nil` when the interceptor refuses, and when the load has been cancelled in a hook.
     private func call(
         for load: Load<Self>,
-        _ draft: RequestDraft,
-        _ page: Result<RequestDraft.Addition?, APIError>,
+        draft: RequestDraft,
+        page: Result<RequestDraft.Addition?, APIError>,
         to service: APIService?
     ) throws(APIError) -> APICall<Response>? {
         var draft = draft
@@ -85,10 +85,10 @@ extension APIManager {
             draft.add(page)
         }
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
-        let options = LoadOptions(of: self, load.loginRole, load.trace)
+        let options = LoadOptions(of: self, loginRole: load.loginRole, trace: load.trace)
         load.notifiesDelegateOfProgress = reportsProgress
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
-        try validate(draft.params, prepared.errorMessages)
+        try validate(draft.params, messages: prepared.errorMessages)
         return APICall(
             id: load.id,
             service: prepared,
@@ -100,7 +100,7 @@ extension APIManager {
         )
     }
 
-    private func validate(_ params: APIParams?, _ messages: ErrorMessages) throws(APIError) {
+    private func validate(_ params: APIParams?, messages: ErrorMessages) throws(APIError) {
         do throws(APIError) {
             guard try validator?.request(self, accepts: params) == false else { return }
         } catch {
@@ -177,7 +177,7 @@ extension LoginRole {
 
 extension LoadOptions {
     /// Creates the options of a load of `request`.
-    @MainActor fileprivate init(of request: BaseAPIRequest, _ loginRole: LoginRole, _ trace: LoadTrace?) {
+    @MainActor fileprivate init(of request: BaseAPIRequest, loginRole: LoginRole, trace: LoadTrace?) {
         self.init(
             priority: request.priority,
             loginRole: loginRole,

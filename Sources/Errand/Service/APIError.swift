@@ -121,7 +121,8 @@ extension APIError {
     ///   - message: The text for the user; the service's text for the error by default.
     ///   - reason: What happened, for the developer; free of secrets.
     ///   - code: The server's business code; none by default.
-    ///   - response: The answer; none by default. An error that a ``ResponseSerializer`` throws without one receives the answer that it has read.
+    ///   - response: The answer; none by default. If a ``ResponseSerializer`` throws an error without an answer, the error receives the
+    /// answer that the serializer has read.
     ///   - underlying: The error below this one.
     public init(
         _ type: APIErrorType,

@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// One relogin runs at a time for a service, however many requests need it. They wait for it and are sent once more afterwards,
 /// with the headers, parameters and cookies of the new login; a request that begins meanwhile waits as well, and is sent then. A request that was sent
-/// with an older login and is refused after the relogin is sent once more without another one.
+/// with an older login and is refused after the relogin is sent once more without another relogin.
 ///
 /// All members are called on the main actor, to which a class that adopts this protocol is isolated, with the environment that
 /// needs the login as ``APIEnvironment/current``. Retained by ``APIService/reloginHandler``.

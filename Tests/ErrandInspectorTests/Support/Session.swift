@@ -27,7 +27,7 @@ final class Session {
         recorder.observe(
             APIEvent(
                 kind,
-                of: APIEvent.Common(RequestID(rawValue: load), method, path: "/", began: start),
+                of: APIEvent.Common(id: RequestID(rawValue: load), method: method, path: "/", began: start),
                 attempt: attempt,
                 exchange: exchange,
                 uptime: uptime,

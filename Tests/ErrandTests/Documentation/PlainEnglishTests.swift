@@ -35,11 +35,10 @@ struct PlainEnglishTests {
     @Test(arguments: ["Sources", "Tests", "README.md", "CHANGELOG.md", ".github"])
     func `No comment and no document contains a phrase of the list`(_ part: String) throws {
         let url = TypeChecker.root.appending(path: part)
-        let paths = try FileManager.default.subpathsOfDirectory(atPath: url.path).filter { path in
-            [".swift", ".md", ".c", ".h"].contains { path.hasSuffix($0) }
-        }
-        // A file has no subpaths.
-        for file in paths.isEmpty ? [url] : paths.map({ url.appending(path: $0) }) {
+        let isFile = url.pathExtension == "md"
+        let paths = isFile ? [] : try FileManager.default.subpathsOfDirectory(atPath: url.path)
+        let files = isFile ? [url] : paths.map { url.appending(path: $0) }
+        for file in files where ["swift", "md", "c", "h"].contains(file.pathExtension) {
             let violations = try Self.violations(in: file.path, String(contentsOf: file, encoding: .utf8))
             #expect(violations.isEmpty, "\(violations.joined(separator: "\n"))")
         }

@@ -12,29 +12,29 @@ extension APIService {
         var (draft, common, context) = (draft, common, context)
         if !adapters.params.isEmpty {
             context.sentParams = SentParams(draft, for: self)
-            draft.params = try await adapted(common.params?.merging(draft.params) ?? draft.params, context)
+            draft.params = try await adapted(common.params?.merging(draft.params) ?? draft.params, in: context)
             common.params = nil
         }
         let request = try draft.request(for: self, with: common)
         // Only adapters that have adapted the parameters sign them.
         if !adapters.params.isEmpty { context.sentParams = SentParams(draft, for: self) }
-        return adapters.request.isEmpty ? request : try await adapted(request, context)
+        return adapters.request.isEmpty ? request : try await adapted(request, in: context)
     }
 
-    private func adapted(_ params: APIParams?, _ context: AdapterContext) async throws(APIError) -> APIParams? {
+    private func adapted(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
         let call = AdapterCall(what: "the parameters", failure: .invalidRequest)
-        return try await adapted(params, by: adapters.params, call) { try await $0.adapt(&$1, context: context) }
+        return try await adapted(params, by: adapters.params, for: call) { try await $0.adapt(&$1, context: context) }
     }
 
-    private func adapted(_ request: HTTPRequest, _ context: AdapterContext) async throws(APIError) -> HTTPRequest {
+    private func adapted(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
         let call = AdapterCall(what: "the request", failure: .invalidRequest)
-        return try await adapted(request, by: adapters.request, call) { try await $0.adapt(&$1, context: context) }
+        return try await adapted(request, by: adapters.request, for: call) { try await $0.adapt(&$1, context: context) }
     }
 
     /// Returns an answer as its adapters leave it.
-    func adapted(_ response: APIResponse, _ context: AdapterContext) async throws(APIError) -> APIResponse {
+    func adapted(_ response: APIResponse, in context: AdapterContext) async throws(APIError) -> APIResponse {
         let call = AdapterCall(what: "the answer", failure: .decoding)
-        let adapted = try await adapted(response, by: adapters.response, call) {
+        let adapted = try await adapted(response, by: adapters.response, for: call) {
             try await $0.adapt(&$1, context: context)
         }
         guard adapted.file == nil || adapted.body.isEmpty else {
@@ -48,16 +48,16 @@ extension APIService {
     func adapted(
         _ data: Data,
         of response: APIResponse,
-        _ context: AdapterContext
+        in context: AdapterContext
     ) async throws(APIError) -> Data {
         let call = AdapterCall(what: "the data", failure: .decoding, response: response)
-        return try await adapted(data, by: adapters.data, call) { try await $0.adapt(&$1, context: context) }
+        return try await adapted(data, by: adapters.data, for: call) { try await $0.adapt(&$1, context: context) }
     }
 
     private func adapted<Subject, Adapter>(
         _ subject: Subject,
         by adapters: [Adapter],
-        _ call: AdapterCall,
+        for call: AdapterCall,
         adapt: (Adapter, inout Subject) async throws -> Void
     ) async throws(APIError) -> Subject {
         var subject = subject

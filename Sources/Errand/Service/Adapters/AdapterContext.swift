@@ -8,8 +8,8 @@ public struct AdapterContext: Sendable {
     public let path: String
     /// The number of the try within its load, 1 for the first one; replays and retries count, sent or not.
     public let attempt: Int
-    /// The generation of the login with which the request is sent; increased by each relogin that loads needed, and
-    /// by a logout or a change of the account.
+    /// The generation of the login with which the request is sent; increased when a relogin ends, unless it was
+    /// early and has failed, and by a logout or a change of the account.
     public let loginGeneration: Int
     /// The environment of the service in which the load has begun.
     public let environment: APIEnvironment

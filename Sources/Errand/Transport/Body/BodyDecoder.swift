@@ -3,7 +3,7 @@ import Foundation
 
 extension ContentCoding {
     /// The codings whose library is available, as a value of `Accept-Encoding`; empty without any.
-    static let accepted = allCases.filter(CurlDecoder.isAvailable).map(\.rawValue).joined(separator: ", ")
+    static let accepted = allCases.filter(ContentDecoder.isAvailable).map(\.rawValue).joined(separator: ", ")
 }
 
 /// How much may be decoded in one turn of the loop.
@@ -94,15 +94,15 @@ private final class CodingLayer {
     var input = UnsafeRawBufferPointer(start: nil, count: 0)
     private let coding: ContentCoding
     private let limit: Int?
-    private let decoder: CurlDecoder
+    private let decoder: ContentDecoder
     private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 1)
-    private var step: CurlDecoder.Step?
+    private var step: ContentDecoder.Step?
     private var hasMoreOutput = false
     private var readBytes = 0
     private var decodedBytes = 0
 
     init(_ coding: ContentCoding, limit: Int?) throws(TransportError) {
-        guard let decoder = CurlDecoder(coding) else {
+        guard let decoder = ContentDecoder(coding) else {
             throw TransportError(.badResponse, "there is no memory to decode the body")
         }
         (self.coding, self.limit, self.decoder) = (coding, limit, decoder)

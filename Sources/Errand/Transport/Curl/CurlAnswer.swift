@@ -57,7 +57,7 @@ struct CurlAnswer: ~Copyable {
     }
 
     private mutating func readFraming() throws(TransportError) {
-        layout = try block.framing().layout(hasBody: hasBody, canDecode: CurlDecoder.isAvailable)
+        layout = try block.framing().layout(hasBody: hasBody, canDecode: ContentDecoder.isAvailable)
     }
 
     /// Receives coded bytes of the body, and decodes as many as `budget` allows.

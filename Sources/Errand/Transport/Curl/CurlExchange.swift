@@ -203,7 +203,7 @@ final class CurlExchange: @unchecked Sendable {
         loop = nil
         timings = timings ?? marks.clock.timings()
         guard case .file = request.destination else { return resume() }
-        // Waiting for the disk would block the loop or a thread of the concurrency pool.
+        // Waiting for the disk would block the loop, or the exchanges after this one in the queue of completions.
         DispatchQueue(label: "errand.file").async { [self] in
             saveFile()
             resume()

@@ -3,7 +3,7 @@ import CurlRuntime
 
 /// The libcurl that is already loaded in the process, bound at run time.
 ///
-/// Only this type, ``CurlEasy``, ``CurlMulti`` and ``CurlDecoder`` use the C declarations.
+/// Only this type, ``CurlEasy``, ``CurlMulti`` and ``ContentDecoder`` use the C declarations.
 enum CurlLibrary {
     /// The reason why libcurl cannot be used; `nil` when it can.
     static let unavailableReason: String? = curlrt_unavailable().map { String(cString: $0) }

@@ -14,7 +14,7 @@ struct ServerTrust: @unchecked Sendable {
     /// Reads the authorities; `nil` when the system's evaluation is enough.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when the authorities cannot be read, or one is not a certificate.
-    init?(_ configuration: TLSConfiguration, _ pinnedKeys: PinnedKeys) throws(TransportError) {
+    init?(_ configuration: TLSConfiguration, pinnedKeys: PinnedKeys) throws(TransportError) {
         guard configuration.additionalAuthorities != nil || !pinnedKeys.isEmpty else { return nil }
         self.pinnedKeys = pinnedKeys
         var authorities: [SecCertificate] = []

@@ -24,9 +24,9 @@ struct URLSessionChallenges: Sendable {
     /// Reads the authorities and the identity of `configuration`.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest``.
-    init(_ configuration: TLSConfiguration, _ pinnedKeys: PinnedKeys) throws(TransportError) {
+    init(_ configuration: TLSConfiguration, pinnedKeys: PinnedKeys) throws(TransportError) {
         record = TrustRecord(pinnedKeys)
-        trust = try ServerTrust(configuration, pinnedKeys)
+        trust = try ServerTrust(configuration, pinnedKeys: pinnedKeys)
         identity = try ImportedIdentity(configuration.clientIdentity)
     }
 

@@ -47,6 +47,6 @@ struct URLSessionChallenges: Sendable {
 
     init() {}
 
-    init(_ configuration: TLSConfiguration, _ pinnedKeys: PinnedKeys) throws(TransportError) {}
+    init(_ configuration: TLSConfiguration, pinnedKeys: PinnedKeys) throws(TransportError) {}
 }
 #endif

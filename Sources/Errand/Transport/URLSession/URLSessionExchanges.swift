@@ -13,7 +13,7 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     let challenges: URLSessionChallenges
     private let exchanges = Mutex<[ObjectIdentifier: URLSessionExchange]>([:])
 
-    init(_ queues: URLSessionQueues, _ challenges: URLSessionChallenges) {
+    init(_ queues: URLSessionQueues, challenges: URLSessionChallenges) {
         self.queues = queues
         self.challenges = challenges
     }

@@ -9,8 +9,8 @@ struct URLSessionPool: Sendable {
 
     init(
         _ configuration: TransportConfiguration,
-        _ proxy: ProxyServer?,
-        _ pinnedKeys: PinnedKeys,
+        proxy: ProxyServer?,
+        pinnedKeys: PinnedKeys,
         delegate: URLSessionExchanges
     ) {
         self.delegate = delegate

@@ -33,7 +33,12 @@ public final class URLSessionTransport: HTTPTransport {
 
     /// Creates a transport with the default configuration and a new session.
     public convenience init() {
-        self.init(TransportConfiguration(), nil, PinnedKeys(), URLSessionChallenges())
+        self.init(
+            TransportConfiguration(),
+            proxy: nil,
+            pinnedKeys: PinnedKeys(),
+            challenges: URLSessionChallenges()
+        )
     }
 
     /// Creates a transport with a configuration and a new session, which has no cache, no cookies and no stored credentials.
@@ -43,20 +48,21 @@ public final class URLSessionTransport: HTTPTransport {
     public convenience init(_ configuration: TransportConfiguration) throws(TransportError) {
         try configuration.validateForURLSession()
         let pinnedKeys = try PinnedKeys(configuration.tls.pinnedPublicKeys)
-        let challenges = try URLSessionChallenges(configuration.tls, pinnedKeys)
-        self.init(configuration, try configuration.proxy.server(), pinnedKeys, challenges)
+        let challenges = try URLSessionChallenges(configuration.tls, pinnedKeys: pinnedKeys)
+        let proxy = try configuration.proxy.server()
+        self.init(configuration, proxy: proxy, pinnedKeys: pinnedKeys, challenges: challenges)
     }
 
     private init(
         _ configuration: TransportConfiguration,
-        _ proxy: ProxyServer?,
-        _ pinnedKeys: PinnedKeys,
-        _ challenges: URLSessionChallenges
+        proxy: ProxyServer?,
+        pinnedKeys: PinnedKeys,
+        challenges: URLSessionChallenges
     ) {
         self.pinnedKeys = pinnedKeys
         capacity = TransportCapacity(of: configuration)
-        exchanges = URLSessionExchanges(queues, challenges)
-        sessions = URLSessionPool(configuration, proxy, pinnedKeys, delegate: exchanges)
+        exchanges = URLSessionExchanges(queues, challenges: challenges)
+        sessions = URLSessionPool(configuration, proxy: proxy, pinnedKeys: pinnedKeys, delegate: exchanges)
     }
 
     deinit {
@@ -72,14 +78,16 @@ public final class URLSessionTransport: HTTPTransport {
         try request.validate()
         // Refuses a URL whose server cannot be authenticated by its keys.
         _ = try pinnedKeys.keys(for: request.url)
-        guard request.body.isStoredForURLSession else { return try await send(request, progress, clock) }
-        return try await sendStored(request, progress, clock)
+        guard request.body.isStoredForURLSession else {
+            return try await send(request, progress: progress, clock: clock)
+        }
+        return try await sendStored(request, progress: progress, clock: clock)
     }
 
     private func send(
         _ request: HTTPRequest,
-        _ progress: TransferProgress.Handler?,
-        _ clock: ExchangeClock
+        progress: TransferProgress.Handler?,
+        clock: ExchangeClock
     ) async throws(TransportError) -> HTTPResponse {
         let exchange = try URLSessionExchange(request, progress: progress, queues: queues, clock: clock)
         let urlRequest = try URLRequest(exchange)
@@ -96,8 +104,8 @@ public final class URLSessionTransport: HTTPTransport {
     /// Sends a request of whose body a part is first stored in temporary files.
     private func sendStored(
         _ request: HTTPRequest,
-        _ progress: TransferProgress.Handler?,
-        _ clock: ExchangeClock
+        progress: TransferProgress.Handler?,
+        clock: ExchangeClock
     ) async throws(TransportError) -> HTTPResponse {
         let body = try await StoredBody.make(of: request)
         defer { withExtendedLifetime(body) {} }
@@ -105,7 +113,7 @@ public final class URLSessionTransport: HTTPTransport {
         // The deadline is that of both steps.
         request.deadline = request.deadline.map { $0 - clock.timings().total }
         request.body = HTTPBody(body.pieces)
-        return try await send(request, progress, clock)
+        return try await send(request, progress: progress, clock: clock)
     }
 
     private func start(_ request: URLRequest, for exchange: URLSessionExchange) {

@@ -2,7 +2,7 @@
 import CurlRuntime
 
 /// The state of one stream in a content coding; used by one thread at a time.
-struct CurlDecoder {
+struct ContentDecoder {
     /// The result of a step.
     enum Step {
         case more
