@@ -273,7 +273,10 @@ extension APIProxy: CookieJarOwner {
     /// Called after the cookies are those of the next session: a load that begins in between ends with this one.
     private func endSession(of service: APIService?) {
         guard let login = APIService.forNewLoad(service, or: defaultService)?.login else { return }
+        // Before the new session: it would let those through that wait for a login, with the old one's credentials.
+        context.cancel(context.loads.claimAll { $0.login === login })
         login.startNewSession()
+        // Those that have begun meanwhile.
         context.cancel(context.loads.claimAll { $0.login === login })
     }
 }
