@@ -107,7 +107,14 @@ final class APICall<Value: Sendable>: Sendable {
 
     /// Where its exchange queues; that of a login request does not, since the queued loads may wait for it.
     var exchangeLane: QueueLane? {
-        loginRole.isLoginRequest ? nil : QueueLane(host: service.queueHost, priority: options.priority)
+        loginRole.isLoginRequest ? nil : service.queueLane(options.priority)
+    }
+}
+
+extension APIService {
+    /// Where its requests queue.
+    func queueLane(_ priority: RequestPriority) -> QueueLane {
+        QueueLane(host: queueHost, service: ObjectIdentifier(login), priority: priority)
     }
 }
 

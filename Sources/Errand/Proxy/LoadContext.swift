@@ -44,12 +44,15 @@ final class LoadContext: Sendable {
         let (priority, scope) = (Task.currentPriority, ReloginScope.current)
         let begin: @Sendable () -> Void = { [self] in
             ReloginScope.run(in: scope) {
-                let task = Task(priority: priority) { await work(QueueSlot(queue, lane: lane, isHeld: true)) }
+                let task = Task(priority: priority) { await work(QueueSlot(queue, number: id.queueNumber, lane: lane)) }
                 if !loads.setTask(task, of: id) { task.cancel() }
             }
         }
-        guard let lane, let sequence = queue.enter(lane, start: begin) else { return begin() }
-        if !loads.setWaiting(sequence, in: lane, of: id) { queue.remove(sequence, from: lane) }
+        guard let lane, !queue.enter(QueuePlace(number: id.queueNumber, lane: lane), start: begin) else {
+            return begin()
+        }
+        // A load that was cancelled meanwhile may have left the queue before it entered it.
+        if !loads.setWaiting(in: lane, of: id) { queue.withdraw([(id.queueNumber, lane)]) }
         trace?.didQueue()
     }
 
@@ -58,7 +61,7 @@ final class LoadContext: Sendable {
     /// All are out of the table and of the queue before the first of them is cancelled, so that none is started in its place.
     /// `isMistake` is whether their request object was released while its delegate existed.
     func cancel(_ cancelled: [ActiveLoad], isMistake: Bool = false) {
-        for case let (sequence, lane)? in cancelled.map(\.waiting) { queue.remove(sequence, from: lane) }
+        queue.withdraw(cancelled.map { ($0.id.queueNumber, $0.lane) })
         for load in cancelled { load.cancel(isMistake: isMistake) }
     }
 
@@ -84,6 +87,8 @@ extension LoadContext {
     ) {
         start(call.id, in: call.lane, trace: call.trace) { [self] slot in
             let result = await result(of: call, slot)
+            // After a deadline, code of the app may still have the load.
+            slot.withdraw()
             delivery.deliver(isOneOfMany: loads.count >= Self.manyLoads) { ended(result) }
         }
     }

@@ -4,7 +4,8 @@ import Foundation
 final class LoadRecovery<Value: Sendable> {
     private let call: APICall<Value>
     private let context: LoadContext
-    private var hasBeenReplayed = false
+    /// How many relogins the load has needed.
+    private var neededLogins = 0
     private var retryCount = 0
 
     init(_ call: APICall<Value>, in context: LoadContext) {
@@ -13,18 +14,21 @@ final class LoadRecovery<Value: Sendable> {
 
     /// Waits until the load is to be sent again.
     ///
+    /// - Parameters:
+    ///   - error: Why it has failed.
+    ///   - login: The login that it was sent with.
+    ///   - slot: Its place in the queue, which it leaves, and to which it returns.
     /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
-    func recover(from error: APIError, in generation: Int) async throws(APIError) {
+    func recover(from error: APIError, in login: SentLogin, _ slot: QueueSlot) async throws(APIError) {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         if let requested = error.underlying as? RequestedRetry {
+            slot.release()
             return try await waitToSendAgain(as: requested.retry, after: error)
         }
-        if error.type == .loginExpired, call.renewsLogin, !hasBeenReplayed, isAnswerOfService(error),
-            mayReplay(after: error)
-        {
-            hasBeenReplayed = true
-            return try await renewLogin(after: generation, error)
+        if error.type == .loginExpired, call.renewsLogin, isAnswerOfService(error), mayReplay(after: error) {
+            return try await renewLogin(after: login, slot.loginPlace, error)
         }
+        slot.release()
         let policy = call.retryPolicy
         let isUnreachable = context.reachability.status == .unreachable
         // An error with an answer is one of an adapter or of the app: the request was sent.
@@ -36,8 +40,11 @@ final class LoadRecovery<Value: Sendable> {
 
     /// Returns whether the answer is from the service's own origin: a relogin does not help at another one.
     private func isAnswerOfService(_ error: APIError) -> Bool {
-        guard let response = error.response else { return true }
-        return response.url.hasSameOrigin(as: call.service.baseURL)
+        error.response.map(isOfService) ?? true
+    }
+
+    private func isOfService(_ response: APIResponse) -> Bool {
+        response.url.hasSameOrigin(as: call.service.baseURL)
     }
 
     /// Returns whether the whole load may be sent again: before a redirect, the server may have executed it.
@@ -45,10 +52,22 @@ final class LoadRecovery<Value: Sendable> {
         error.response?.redirects.isEmpty != false || call.draft.isRepeatable
     }
 
-    private func renewLogin(after generation: Int, _ refusal: APIError) async throws(APIError) {
+    /// Waits until there is another login than the one that was refused.
+    ///
+    /// A new login that is refused does not help, unless others had succeeded with it when the load was sent: then it may
+    /// have expired while the load queued.
+    private func renewLogin(
+        after login: SentLogin,
+        _ place: (any LoginPlace)?,
+        _ refusal: APIError
+    ) async throws(APIError) {
+        let session = call.service.login
+        let mayNeedLogin = neededLogins == 0 || (login.isProven && neededLogins < LoginLimit.maxOfLoad)
+        guard let isNeeded = session.join(login, mayNeedLogin: mayNeedLogin) else { throw refusal }
+        if isNeeded { neededLogins += 1 }
         call.willWaitForLogin()
         do {
-            try await call.service.login.renew(call.id, after: generation, for: call.service, clock: context.clock)
+            try await session.renew(call.id, place, after: login.generation, for: call.service, clock: context.clock)
         } catch {
             // Each waiter keeps its own answer; what they share is why the relogin failed.
             throw error.type == .loginExpired ? refusal.caused(by: error) : error
@@ -74,7 +93,26 @@ final class LoadRecovery<Value: Sendable> {
     }
 
     private func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
-        try await sleep(for: retryDelay(after: error, policy))
+        let clock = context.clock
+        let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
+        let delay = try retryDelay(after: error, policy, serverDelay)
+        // The pause is in the queue, where the load keeps its order.
+        if let response = error.response, let pause = pause(after: response), pause >= delay { return }
+        try await sleep(for: delay)
+    }
+
+    /// Pauses all requests of the service to its host when that has too many (RFC 6585 section 4).
+    func pauseHost(after response: APIResponse) {
+        guard let delay = pause(after: response), let lane = call.exchangeLane else { return }
+        context.queue.pause(lane, for: delay, by: context.clock)
+    }
+
+    /// How long a response pauses the requests of the service; `nil` for not at all.
+    private func pause(after response: APIResponse) -> Duration? {
+        let policy = call.retryPolicy
+        guard response.status == 429, policy.pausesHost, call.exchangeLane != nil, isOfService(response) else { return nil }
+        let delay = response.headers.retryAfter(at: context.clock.date, limit: policy.maxRetryAfter)
+        return delay.flatMap { $0 > .zero ? $0 : nil }
     }
 
     /// Returns how long to wait before the load is sent again, and counts the retry.
@@ -82,14 +120,13 @@ final class LoadRecovery<Value: Sendable> {
     /// - Throws: `error`, when the load is not sent again.
     @inline(never) private func retryDelay(
         after error: APIError,
-        _ policy: RetryPolicy
+        _ policy: RetryPolicy,
+        _ serverDelay: Duration?
     ) throws(APIError) -> Duration {
-        let clock = context.clock
-        let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
         guard retryCount < policy.maxRetries, policy.isRetryable(error) else { throw error }
         let isPostponed = policy.retryAfterAppliesToAllMethods && serverDelay != nil && error.isOfPostponedRequest
         guard call.draft.isRepeatable || isPostponed else { throw error }
-        guard call.service.retryBudget.takeRetry(of: policy, at: clock.uptime) else { throw error }
+        guard call.service.retryBudget.takeRetry(of: policy, at: context.clock.uptime) else { throw error }
         let delay = max(policy.delay(before: retryCount), serverDelay ?? .zero)
         retryCount += 1
         call.trace?.willWait(for: .retry, limit: delay)

@@ -25,15 +25,18 @@ final class LoadRunner<Value: Sendable> {
         // The service's closures are not called for a load that was cancelled before its turn.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         call.service.retryBudget.countRequest(at: context.clock.uptime)
+        beginTry()
         while true {
-            beginTry()
-            let generation = try await loginGeneration()
+            let login = try await turn()
             do throws(APIError) {
-                let response = numbered(try await response(in: generation))
+                guard let response = try await response(in: login) else { continue }
                 let isAdapted = call.service.adapters.adaptsAnswers
-                return isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
+                let answer = isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
+                if call.renewsLogin { call.service.login.didSucceed(with: login) }
+                return answer
             } catch {
-                try await recovery.recover(from: failure(error), in: generation)
+                try await recovery.recover(from: failure(error), in: login, slot)
+                beginTry()
             }
         }
     }
@@ -61,45 +64,74 @@ final class LoadRunner<Value: Sendable> {
         return numbered(error).withoutFile.attributed(to: call.draft.method, path: call.draft.path)
     }
 
-    /// Returns the generation of the login to send with, when no relogin runs or is due; a load that waits for one releases its
-    /// place in the queue.
-    private func loginGeneration() async throws(APIError) -> Int {
-        let login = call.service.login
-        guard call.renewsLogin else { return login.generation }
-        if let generation = login.currentGeneration(by: context.clock) { return generation }
-        slot.release()
-        call.willWaitForLogin()
-        let newest = try await login.ready(call.id, for: call.service, clock: context.clock)
-        call.trace?.didWaitForLogin(of: newest)
-        return newest
+    /// Waits for the load's turn and for the login to send with.
+    ///
+    /// The login is that of the turn, because a load may queue longer than one is valid. A load that waits for a login releases
+    /// its place in the queue, and returns to it before those that have begun later.
+    private func turn() async throws(APIError) -> SentLogin {
+        while true {
+            try await slot.acquire()
+            let login = call.service.login
+            guard call.renewsLogin else { return login.current }
+            if tries == 1, let refusal = login.refusal(of: call.id) { throw refusal }
+            if let current = login.current(by: context.clock) { return current }
+            call.willWaitForLogin()
+            let newest = try await login.ready(call.id, slot.loginPlace, for: call.service, clock: context.clock)
+            call.trace?.didWaitForLogin(of: newest)
+        }
     }
 
     // MARK: One attempt
 
-    private func response(in generation: Int) async throws(APIError) -> APIResponse {
-        guard !call.isCoalescing else { return try await sharedResponse(in: generation) }
-        try await slot.acquire()
-        defer { slot.release() }
+    /// Sends the load; returns `nil` when a relogin has begun while its headers were made, which may be those of either login.
+    private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
-        return try await exchange(request(in: generation))
+        let request = try await request(in: login.generation)
+        guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
+        let response =
+            if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
+                try await exchange(request)
+            }
+        return numbered(received(response, in: login))
     }
 
-    @inline(never) private func sharedResponse(in generation: Int) async throws(APIError) -> APIResponse {
-        // Before it is compared with others: loads share what is sent.
-        let request = try await request(in: generation)
+    /// Releases the place in the queue, once what the answer means for the next request is known.
+    @inline(never) private func received(_ response: APIResponse, in login: SentLogin) -> APIResponse {
+        if response.status == 429 { recovery.pauseHost(after: response) }
+        if mayBeRefusal(response, of: login) { slot.didReceive() } else { slot.release() }
+        return response
+    }
+
+    /// Returns whether the load keeps its place until the answer is read, so that it is the next one to be sent after a relogin.
+    ///
+    /// So do the first requests with a new login until one of them has succeeded: a later refusal is known to mean that the
+    /// login has expired then. Not where an adapter may wait for a load that needs the place.
+    private func mayBeRefusal(_ response: APIResponse, of login: SentLogin) -> Bool {
+        guard call.renewsLogin, !call.service.adapters.adaptsAnswers else { return false }
+        return !login.isProven || call.service.loginExpiredStatuses.contains(response.status)
+            || response.file == nil && response.body.count <= Self.longestRefusal
+    }
+
+    /// In bytes; to read as much takes less time than to send a request.
+    private static var longestRefusal: Int { 4_096 }
+
+    @inline(never) private func sharedResponse(
+        to request: HTTPRequest,
+        in generation: Int
+    ) async throws(APIError) -> APIResponse {
         if request.isShareable {
             return try await context.shared.response(to: request, of: call, in: generation, context)
         }
-        slot = QueueSlot(context.queue, lane: call.exchangeLane)
+        slot = QueueSlot(context.queue, number: call.id.queueNumber, lane: call.exchangeLane)
         if !slot.acquireAtOnce() { call.trace?.didQueue() }
         try await slot.acquire()
         call.begin()
-        defer { slot.release() }
         return try await exchange(request)
     }
 
     private func exchange(_ request: HTTPRequest) async throws(APIError) -> APIResponse {
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
+        try slot.send()
         let exchange = makeExchange()
         // Other serializers read such an answer in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []

@@ -67,10 +67,10 @@ final class LoadTable: Sendable {
     /// Records where a load waits.
     ///
     /// - Returns: Whether the load is active.
-    func setWaiting(_ sequence: UInt64, in lane: QueueLane, of id: RequestID) -> Bool {
+    func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool {
         loads.withLock { loads in
             guard let index = loads.index(forKey: id) else { return false }
-            loads.values[index].waiting = (sequence, lane)
+            loads.values[index].lane = lane
             return true
         }
     }
@@ -145,7 +145,8 @@ struct ActiveLoad {
     fileprivate(set) var sends: Int32 = 0
     /// Delivers the ending of a cancelled load; its argument is whether its request object was released by mistake.
     private let cancelled: @Sendable (Bool) -> Void
-    fileprivate(set) var waiting: (sequence: UInt64, lane: QueueLane)?
+    /// Where it has waited in the queue; `nil` if it was admitted at once.
+    fileprivate(set) var lane: QueueLane?
     fileprivate(set) var task: Task<Void, Never>?
     /// The file of a download.
     fileprivate(set) var file: StagedFile?

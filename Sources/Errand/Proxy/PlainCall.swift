@@ -65,12 +65,12 @@ struct PlainCall: Sendable {
         trace?.begin()
         // Read when the call is in the table, where a logout ends it; a later change of the account does not affect the call.
         let cookies = proxy.jar(for: service ?? proxy.defaultService)
-        let host = service?.queueHost ?? request.url.queueHost
-        context.start(id, in: role.isLoginRequest ? nil : QueueLane(host: host, priority: .normal), trace: trace) {
-            slot in
+        let lane = service?.queueLane(.normal) ?? QueueLane(host: request.url.queueHost, priority: .normal)
+        context.start(id, in: role.isLoginRequest ? nil : lane, trace: trace) { slot in
             let call = AdmittedCall(cookies: cookies, slot: slot, progress: progress.map(whileActive), trace: trace)
             let result =
                 if let service { await result(of: call, from: service, as: role) } else { await result(of: call) }
+            slot.withdraw()
             guard let load = context.loads.claim(id) else { return }
             ended(load.file?.end(with: result, messages: messages) ?? result)
         }
@@ -81,10 +81,11 @@ struct PlainCall: Sendable {
             let deadline = request.deadline
             return .success(
                 try await context.withDeadline(deadline, messages: messages) { () async throws(APIError) in
-                    var slot = call.slot
+                    let slot = call.slot
                     defer { slot.release() }
                     try await slot.acquire()
                     guard context.loads.contains(id) else { throw APIError(.cancelled) }
+                    try slot.send()
                     let exchange = makeExchange(for: call)
                     let answer = try await exchange.send(request, progress: call.progress)
                     return call.trace?.numbered(answer) ?? answer
@@ -120,8 +121,7 @@ struct PlainCall: Sendable {
             do throws(APIError) {
                 deadline = try await restOfDeadline(after: { await service.login.readRenewalDate(for: service) })
             } catch {
-                var slot = admitted.slot
-                slot.release()
+                admitted.slot.release()
                 return .failure(admitted.trace?.numbered(error) ?? error)
             }
         }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The requests that wait for the transport: by priority, then first in, first out.
+/// The requests that wait for the transport: by priority, then in the order in which their loads began.
 ///
 /// It is the only queue of a load: the transport starts at once what the queue admits.
 final class RequestQueue: Sendable {
@@ -15,50 +15,80 @@ final class RequestQueue: Sendable {
 
     /// Admits a request at once, or calls `start` when it is admitted.
     ///
-    /// - Returns: The number to pass to ``remove(_:from:)``; `nil` when the request is admitted, and `start` is not called.
-    func enter(_ lane: QueueLane, start: @escaping @Sendable () -> Void) -> UInt64? {
+    /// - Returns: Whether it is admitted, and `start` is not called.
+    func enter(_ place: QueuePlace, start: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
-            guard !state.admit(lane) else { return nil }
-            let sequence = state.nextSequence()
-            state.insert(.start(start), sequence: sequence, in: lane)
-            return sequence
+            if state.admit(place) { return true }
+            state.insert(.start(start), at: place)
+            return false
         }
     }
 
-    /// Removes a request that ``enter(_:start:)`` has let wait; a no-op when its turn has come.
-    func remove(_ sequence: UInt64, from lane: QueueLane) {
-        // The waiter is released after the lock.
-        _ = state.take { $0.remove(sequence, from: lane) }
-    }
-
     /// Admits a request, unless it has to wait.
-    func admitAtOnce(_ lane: QueueLane) -> Bool { state.withLock { $0.admit(lane) } }
+    func admitAtOnce(_ place: QueuePlace) -> Bool { state.withLock { $0.admit(place) } }
 
     /// Waits until a request is admitted.
     ///
     /// - Returns: Whether it is; `false` when the task was cancelled.
-    func admission(to lane: QueueLane) async -> Bool {
-        let sequence = state.withLock { $0.admit(lane) ? nil : $0.nextSequence() }
-        guard let sequence else { return true }
+    func admission(to place: QueuePlace) async -> Bool {
+        guard !admitAtOnce(place) else { return true }
         return await withCancellableContinuation(ifCancelled: false) { continuation in
             state.withLock { state in
-                if state.admit(lane) { return true }
-                state.insert(.resume(continuation), sequence: sequence, in: lane)
+                if state.admit(place) { return true }
+                state.insert(.resume(continuation), at: place)
                 return nil
             }
         } remove: {
-            guard case .resume(let continuation) = state.take({ $0.remove(sequence, from: lane) }) else { return nil }
+            guard case .resume(let continuation) = state.take({ $0.remove(place) }) else { return nil }
             return continuation
         }
     }
 
-    /// Ends the admission of a request, and admits those for which there is room then.
-    func leave(_ lane: QueueLane) {
-        let waiters = state.take { state in
-            state.leave(lane)
-            return state.admitWaiters()
+    /// Admits a request or has it wait, so that none that begins later is admitted before it; its load then calls
+    /// ``admission(to:)`` or ``leave(_:)``.
+    ///
+    /// An admission that it has already is kept by the next ``leaveUnlessReserved(_:)``.
+    func reserve(_ place: QueuePlace) {
+        state.withLock { state in
+            guard !state.keep(place), !state.admit(place) else { return }
+            state.insert(.reserved, at: place)
         }
-        for waiter in waiters { waiter.proceed() }
+    }
+
+    /// Ends the admission of a request, unless its place was reserved since it was admitted.
+    func leaveUnlessReserved(_ place: QueuePlace) {
+        let waiters = state.take { $0.leaveUnlessKept(place) ? $0.admitWaiters() : [] }
+        proceed(waiters)
+    }
+
+    /// Records whether the transport has a request, which keeps its admission then, also after a cancel.
+    ///
+    /// - Returns: Whether it is admitted; ``withdraw(_:)`` may have ended its admission.
+    func setSent(_ isSent: Bool, at place: QueuePlace) -> Bool { state.withLock { $0.setSent(isSent, at: place) } }
+
+    /// Ends the admission of a request, or its wait, and admits those for which there is room then.
+    func leave(_ place: QueuePlace) {
+        let (waiters, removed) = state.take { state in
+            state.leave(place) ? (state.admitWaiters(), nil) : ([], state.remove(place))
+        }
+        removed?.end()
+        proceed(waiters)
+    }
+
+    /// Ends the waits and the admissions of loads that have ended, except of those whose requests the transport has.
+    ///
+    /// None of them is admitted in the place of another.
+    func withdraw(_ loads: [(number: UInt64, waitingIn: QueueLane?)]) {
+        let (removed, waiters) = state.take { state in
+            let removed = loads.compactMap { load in
+                load.waitingIn.flatMap { state.remove(QueuePlace(number: load.number, lane: $0)) }
+            }
+            // Not with `||`, which would leave the admissions after the first one.
+            let hasRoom = loads.reduce(false) { state.withdraw($1.number) || $0 }
+            return (removed, hasRoom ? state.admitWaiters() : [])
+        }
+        for waiter in removed { waiter.end() }
+        proceed(waiters)
     }
 
     /// Records whether a host multiplexes its connections, and admits what that allows.
@@ -66,54 +96,155 @@ final class RequestQueue: Sendable {
         let waiters = state.take { state in
             state.record(isMultiplexed: isMultiplexed, of: host) ? state.admitWaiters() : []
         }
+        proceed(waiters)
+    }
+
+    /// Admits no request of a service to a host until `delay` has passed; a pause that ends later stays as it is.
+    func pause(_ lane: QueueLane, for delay: Duration, by clock: any APIClock) {
+        guard state.withLock({ $0.pause(lane.key, until: clock.uptime + delay) }) else { return }
+        Task { [weak self] in
+            while let end = self?.endOfPause(lane.key, at: clock.uptime) {
+                // Nothing cancels the task, so a clock that throws has failed.
+                guard (try? await clock.sleep(for: end - clock.uptime)) != nil else { return self?.endPause(lane.key) }
+            }
+        }
+    }
+
+    /// Admits no request of a lane until ``resume(_:)``, which follows each hold.
+    func hold(_ lane: QueueLane) { state.withLock { $0.hold(lane.key) } }
+
+    /// Ends a hold.
+    func resume(_ lane: QueueLane) {
+        let waiters = state.take { $0.release(lane.key) ? $0.admitWaiters() : [] }
+        proceed(waiters)
+    }
+
+    /// Returns when the pause ends; `nil` when it has ended, which admits what has waited for that.
+    private func endOfPause(_ key: QueueLane.Key, at uptime: Duration) -> Duration? {
+        guard let end = state.withLock({ $0.endOfPause(key) }) else { return nil }
+        guard end <= uptime else { return end }
+        endPause(key)
+        return nil
+    }
+
+    private func endPause(_ key: QueueLane.Key) {
+        let waiters = state.take { state in
+            state.resume(key)
+            return state.admitWaiters()
+        }
+        proceed(waiters)
+    }
+
+    private func proceed(_ waiters: [RequestQueueState.Waiter]) {
         for waiter in waiters { waiter.proceed() }
     }
 }
 
-/// Where a request waits: those to one host share its limit.
+/// Where a request waits: those to one host share its limit, and those of one service to it a pause.
 struct QueueLane: Sendable {
-    let host: String
+    /// What a pause applies to.
+    struct Key: Hashable {
+        let host: String
+        let service: ObjectIdentifier?
+    }
+
+    let key: Key
     let priority: RequestPriority
+
+    var host: String { key.host }
+
+    init(host: String, service: ObjectIdentifier? = nil, priority: RequestPriority) {
+        key = Key(host: host, service: service)
+        self.priority = priority
+    }
+}
+
+/// Where a request waits, and its order there.
+struct QueuePlace: Sendable {
+    /// Lower numbers go first; no two requests have the same one.
+    let number: UInt64
+    let lane: QueueLane
+}
+
+extension RequestID {
+    /// The order of a load in the queue.
+    var queueNumber: UInt64 { rawValue << 1 }
+
+    /// The order of the exchange that this load has begun, and that others may share.
+    var sharedQueueNumber: UInt64 { rawValue << 1 | 1 }
 }
 
 /// A load's admission to the transport, which it holds or has to wait for.
 struct QueueSlot: Sendable {
     private let queue: RequestQueue
     /// Where it waits; `nil` is always admitted.
-    private let lane: QueueLane?
-    private var isHeld: Bool
+    private let place: QueuePlace?
 
     /// The host in whose lane it waits.
-    var host: String? { lane?.host }
+    var host: String? { place?.lane.host }
 
-    init(_ queue: RequestQueue, lane: QueueLane?, isHeld: Bool = false) {
+    init(_ queue: RequestQueue, number: UInt64, lane: QueueLane?) {
         self.queue = queue
-        self.lane = lane
-        self.isHeld = isHeld && lane != nil
+        place = lane.map { QueuePlace(number: number, lane: $0) }
     }
 
     /// Waits for the admission, unless it is held.
     ///
     /// - Throws: `cancelled` when the task was cancelled.
-    mutating func acquire() async throws(APIError) {
-        guard !isHeld, let lane else { return }
-        isHeld = await queue.admission(to: lane)
-        guard isHeld else { throw APIError(.cancelled) }
+    func acquire() async throws(APIError) {
+        guard let place else { return }
+        guard await queue.admission(to: place) else { throw APIError(.cancelled) }
     }
 
     /// Takes the admission, unless there is none now.
     ///
     /// - Returns: Whether it is held.
-    mutating func acquireAtOnce() -> Bool {
-        if !isHeld, let lane { isHeld = queue.admitAtOnce(lane) }
-        return isHeld || lane == nil
+    func acquireAtOnce() -> Bool { place.map(queue.admitAtOnce) ?? true }
+
+    /// The place of a load that waits for a login; `nil` without a lane.
+    var loginPlace: (any LoginPlace)? { place == nil ? nil : self }
+
+    /// Records that the transport has the request, which holds the admission until ``release()``, also after a cancel.
+    ///
+    /// - Throws: `cancelled` when a cancel has ended the admission.
+    func send() throws(APIError) {
+        guard let place, !queue.setSent(true, at: place) else { return }
+        throw APIError(.cancelled)
     }
 
-    /// Ends the admission, if it is held.
-    mutating func release() {
-        guard isHeld, let lane else { return }
-        isHeld = false
-        queue.leave(lane)
+    /// Records that the transport has returned the response, so that a cancel ends the admission.
+    func didReceive() {
+        if let place { _ = queue.setSent(false, at: place) }
+    }
+
+    /// Ends the admission, if it is held, and the wait for it.
+    func release() {
+        if let place { queue.leave(place) }
+    }
+
+    /// Ends the admission of a load that has ended, unless the transport has its request.
+    func withdraw() {
+        if let place { queue.withdraw([(place.number, nil)]) }
+    }
+}
+
+extension QueueSlot: LoginPlace {
+    var rank: Int { place?.lane.priority.rawValue ?? 0 }
+
+    func leaveForLogin() {
+        if let place { queue.leaveUnlessReserved(place) }
+    }
+
+    func reserve() {
+        if let place { queue.reserve(place) }
+    }
+
+    func holdLane() {
+        if let place { queue.hold(place.lane) }
+    }
+
+    func resumeLane() {
+        if let place { queue.resume(place.lane) }
     }
 }
 
@@ -135,7 +266,7 @@ public struct QueueLimits: Sendable {
 }
 
 /// The order in which queued requests are sent; those of one priority and host are sent in the order in
-/// which they entered the queue.
+/// which their loads began.
 public enum RequestPriority: Int, Sendable, CaseIterable, Comparable {
     /// After all others, such as a prefetch.
     case background

@@ -1,6 +1,6 @@
 /// The state of a ``RequestQueue``.
 ///
-/// Requests wait for a host only while that host or the whole is at its limit, so that the order is kept.
+/// Requests wait only while their host or the whole is at its limit, or their lane is paused, so that the order is kept.
 struct RequestQueueState {
     /// What happens when a waiting request is admitted.
     enum Waiter: Sendable {
@@ -8,24 +8,46 @@ struct RequestQueueState {
         case start(@Sendable () -> Void)
         /// Resumes a task.
         case resume(CheckedContinuation<Bool, Never>)
+        /// Nothing: the task finds the admission.
+        case reserved
 
         func proceed() {
             switch self {
             case .start(let start): start()
             case .resume(let continuation): continuation.resume(returning: true)
+            case .reserved: break
             }
         }
+
+        /// Ends the wait of a request that is not admitted any more.
+        func end() {
+            if case .resume(let continuation) = self { continuation.resume(returning: false) }
+        }
+    }
+
+    /// A request that is admitted.
+    private struct Admission {
+        let host: String
+        /// Whether the transport has it.
+        var isSent = false
+        /// Whether it is kept when its load leaves to wait for a login that it has already.
+        var isKept = false
     }
 
     private let limits: QueueLimits
     private let capacity: TransportCapacity
-    private var admitted = 0
+    private var admissions: [UInt64: Admission] = [:]
     /// The connections of the admitted requests: one for each request, or for each host that multiplexes.
     private var connections = 0
-    private var hosts: [String: HostQueue] = [:]
+    private var hosts: [String: HostAdmissions] = [:]
+    /// The requests that wait.
+    private var lines: [QueueLane.Key: WaitingLine] = [:]
+    /// The lanes that are paused, with the uptime when each pause ends.
+    private var pauses: [QueueLane.Key: Duration] = [:]
+    /// The lanes that are held while a relogin runs, with the number of holds.
+    private var holds: [QueueLane.Key: Int] = [:]
     /// The hosts that multiplex; a bounded number of them.
     private var multiplexed: Set<String> = []
-    private var lastSequence: UInt64 = 0
 
     init(limits: QueueLimits, capacity: TransportCapacity) {
         self.limits = QueueLimits(perHost: limits.perHost, total: limits.total)
@@ -37,50 +59,75 @@ struct RequestQueueState {
     }
 
     /// The number of requests that wait.
-    var waitingCount: Int { hosts.values.reduce(0) { $0 + $1.count } }
+    var waitingCount: Int { lines.values.reduce(0) { $0 + $1.count } }
 
-    /// Admits a request if the limits allow it.
-    mutating func admit(_ lane: QueueLane) -> Bool {
-        if let index = hosts.index(forKey: lane.host) {
+    /// Admits a request if the limits allow it, or if it is admitted already.
+    mutating func admit(_ place: QueuePlace) -> Bool {
+        guard admissions.isEmpty || admissions[place.number] == nil else { return true }
+        guard isOpen(place.lane.key) else { return false }
+        let host = place.lane.host
+        if let index = hosts.index(forKey: host) {
             guard hasRoom(for: hosts.values[index]) else { return false }
         } else {
-            let host = HostQueue(isMultiplexed: multiplexed.contains(lane.host))
-            guard hasRoom(for: host) else { return false }
-            hosts[lane.host] = host
+            let admitted = HostAdmissions(isMultiplexed: multiplexed.contains(host))
+            guard hasRoom(for: admitted) else { return false }
+            hosts[host] = admitted
         }
-        enter(lane.host)
+        add(place.number, of: host)
         return true
     }
 
-    /// Returns a number greater than all before.
-    mutating func nextSequence() -> UInt64 {
-        lastSequence += 1
-        return lastSequence
+    /// Adds a request that waits, in the place of its reservation if it has one.
+    mutating func insert(_ waiter: Waiter, at place: QueuePlace) {
+        lines[place.lane.key, default: WaitingLine()][place.lane.priority].insert(waiter, sequence: place.number)
     }
 
-    /// Adds a request that waits.
-    mutating func insert(_ waiter: Waiter, sequence: UInt64, in lane: QueueLane) {
-        if hosts[lane.host] == nil { hosts[lane.host] = HostQueue(isMultiplexed: multiplexed.contains(lane.host)) }
-        hosts[lane.host]?[lane.priority].insert(waiter, sequence: sequence)
+    /// Removes a request that waits, unless its turn has come.
+    mutating func remove(_ place: QueuePlace) -> Waiter? {
+        guard !lines.isEmpty, let index = lines.index(forKey: place.lane.key) else { return nil }
+        defer { if lines.values[index].count == 0 { lines.remove(at: index) } }
+        return lines.values[index][place.lane.priority].remove(place.number)
     }
 
-    /// Removes a request, unless its turn has come.
-    mutating func remove(_ sequence: UInt64, from lane: QueueLane) -> Waiter? {
-        defer { dropIfUnused(lane.host) }
-        return hosts[lane.host]?[lane.priority].remove(sequence)
+    /// Records whether the transport has a request; returns whether it is admitted.
+    mutating func setSent(_ isSent: Bool, at place: QueuePlace) -> Bool {
+        guard let index = admissions.index(forKey: place.number) else { return false }
+        admissions.values[index].isSent = isSent
+        return true
     }
 
-    /// Ends the admission of a request.
-    mutating func leave(_ lane: QueueLane) {
-        admitted -= 1
-        change(lane.host) { $0.admitted -= 1 }
-        dropIfUnused(lane.host)
+    /// Ends the admission of a request; returns whether it had one.
+    @discardableResult
+    mutating func leave(_ place: QueuePlace) -> Bool { end(place.number) }
+
+    /// Keeps the admission of a request, if it has one.
+    mutating func keep(_ place: QueuePlace) -> Bool {
+        guard let index = admissions.index(forKey: place.number) else { return false }
+        admissions.values[index].isKept = true
+        return true
+    }
+
+    /// Ends the admission of a request that is not kept; returns whether there is room then.
+    mutating func leaveUnlessKept(_ place: QueuePlace) -> Bool {
+        guard let index = admissions.index(forKey: place.number) else { return false }
+        guard admissions.values[index].isKept else { return end(place.number) }
+        admissions.values[index].isKept = false
+        return false
+    }
+
+    /// Ends the admission of a request, unless the transport has it; returns whether there is room then.
+    mutating func withdraw(_ number: UInt64) -> Bool {
+        guard admissions[number]?.isSent == false else { return false }
+        return end(number)
     }
 
     /// Admits the first waiter whose host has room.
     mutating func admitWaiter() -> Waiter? {
-        guard let (host, front) = first(), let waiter = hosts[host]?[front.priority].removeFirst() else { return nil }
-        enter(host)
+        guard let (key, front) = first(), let index = lines.index(forKey: key) else { return nil }
+        guard let waiter = lines.values[index][front.priority].removeFirst() else { return nil }
+        if lines.values[index].count == 0 { lines.remove(at: index) }
+        if hosts[key.host] == nil { hosts[key.host] = HostAdmissions(isMultiplexed: multiplexed.contains(key.host)) }
+        add(front.sequence, of: key.host)
         return waiter
     }
 
@@ -102,45 +149,100 @@ struct RequestQueueState {
         return isMultiplexed
     }
 
-    private static let rememberedHosts = 1_000
+    // MARK: Pauses
 
-    private mutating func enter(_ host: String) {
-        admitted += 1
-        change(host) { $0.admitted += 1 }
+    /// Begins a pause, or prolongs the one that there is; returns whether it is new.
+    mutating func pause(_ key: QueueLane.Key, until end: Duration) -> Bool {
+        let former = pauses[key]
+        pauses[key] = max(end, former ?? end)
+        return former == nil
     }
 
-    private mutating func change(_ host: String, _ change: (inout HostQueue) -> Void) {
+    /// When a pause ends; `nil` without one.
+    func endOfPause(_ key: QueueLane.Key) -> Duration? { pauses[key] }
+
+    /// Ends a pause.
+    mutating func resume(_ key: QueueLane.Key) {
+        pauses[key] = nil
+    }
+
+    /// Begins a hold.
+    mutating func hold(_ key: QueueLane.Key) { holds[key, default: 0] += 1 }
+
+    /// Ends a hold; returns whether it was the last one.
+    mutating func release(_ key: QueueLane.Key) -> Bool {
+        guard let count = holds[key], count > 1 else { return holds.removeValue(forKey: key) != nil }
+        holds[key] = count - 1
+        return false
+    }
+
+    /// Whether a lane is neither held nor paused.
+    private func isOpen(_ key: QueueLane.Key) -> Bool {
+        (pauses.isEmpty || pauses[key] == nil) && (holds.isEmpty || holds[key] == nil)
+    }
+
+    // MARK: Limits
+
+    private static let rememberedHosts = 1_000
+
+    private mutating func add(_ number: UInt64, of host: String) {
+        admissions[number] = Admission(host: host)
+        change(host) { $0.count += 1 }
+    }
+
+    private mutating func end(_ number: UInt64) -> Bool {
+        guard let admission = admissions.removeValue(forKey: number) else { return false }
+        change(admission.host) { $0.count -= 1 }
+        if hosts[admission.host]?.count == 0 { hosts[admission.host] = nil }
+        return true
+    }
+
+    private mutating func change(_ host: String, _ change: (inout HostAdmissions) -> Void) {
         guard let index = hosts.index(forKey: host) else { return }
         connections -= hosts.values[index].connections
         change(&hosts.values[index])
         connections += hosts.values[index].connections
     }
 
-    private func hasRoom(for host: HostQueue) -> Bool {
-        guard admitted < limits.total else { return false }
-        let needsConnection = !host.isMultiplexed || host.admitted == 0
+    private func hasRoom(for host: HostAdmissions) -> Bool {
+        guard admissions.count < limits.total else { return false }
+        let needsConnection = !host.isMultiplexed || host.count == 0
         guard !needsConnection || connections < capacity.connections else { return false }
         let carried = host.isMultiplexed ? capacity.streamsPerConnection : capacity.connectionsPerHost
-        return host.admitted < min(limits.perHost, carried)
+        return host.count < min(limits.perHost, carried)
     }
 
-    private func first() -> (host: String, front: HostQueue.Front)? {
-        var best: (host: String, front: HostQueue.Front)?
-        for (name, host) in hosts {
-            guard let front = host.front, best.map({ front < $0.front }) != false, hasRoom(for: host) else { continue }
-            best = (name, front)
+    private func first() -> (key: QueueLane.Key, front: WaitingLine.Front)? {
+        var best: (key: QueueLane.Key, front: WaitingLine.Front)?
+        for (key, line) in lines {
+            guard let front = line.front, best.map({ front < $0.front }) != false else { continue }
+            guard isOpen(key), hasRoom(for: key.host) else { continue }
+            best = (key, front)
         }
         return best
     }
 
-    private mutating func dropIfUnused(_ name: String) {
-        guard let index = hosts.index(forKey: name), hosts.values[index].isUnused else { return }
-        hosts.remove(at: index)
+    private func hasRoom(for host: String) -> Bool {
+        hasRoom(for: hosts[host] ?? HostAdmissions(isMultiplexed: multiplexed.contains(host)))
     }
 }
 
-/// The requests to one host.
-private struct HostQueue {
+/// The requests to one host that are admitted.
+private struct HostAdmissions {
+    /// Whether one connection carries many of them.
+    var isMultiplexed: Bool
+    var count = 0
+
+    init(isMultiplexed: Bool) {
+        self.isMultiplexed = isMultiplexed
+    }
+
+    /// The number of connections that they use.
+    var connections: Int { isMultiplexed ? min(1, count) : count }
+}
+
+/// The requests of one service to one host that wait.
+private struct WaitingLine {
     /// The first waiter.
     struct Front: Comparable {
         let priority: RequestPriority
@@ -151,26 +253,12 @@ private struct HostQueue {
         }
     }
 
-    /// Whether one connection carries many of them.
-    var isMultiplexed: Bool
-    /// The number of requests on the wire.
-    var admitted = 0
     private var userInitiated = WaiterList<RequestQueueState.Waiter>()
     private var normal = WaiterList<RequestQueueState.Waiter>()
     private var background = WaiterList<RequestQueueState.Waiter>()
 
-    init(isMultiplexed: Bool) {
-        self.isMultiplexed = isMultiplexed
-    }
-
-    /// The number of connections that the admitted requests use.
-    var connections: Int { isMultiplexed ? min(1, admitted) : admitted }
-
     /// The number of requests that wait.
     var count: Int { userInitiated.count + normal.count + background.count }
-
-    /// Whether no request waits or is on the wire.
-    var isUnused: Bool { admitted == 0 && count == 0 }
 
     var front: Front? {
         if let sequence = userInitiated.first { return Front(priority: .userInitiated, sequence: sequence) }

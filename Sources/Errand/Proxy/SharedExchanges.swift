@@ -29,8 +29,8 @@ final class SharedExchanges: Sendable {
                     context: context,
                     trace: trace
                 )
-                begin(key, number: id, slot: QueueSlot(context.queue, lane: call.exchangeLane)) {
-                    progress throws(APIError) in
+                let slot = QueueSlot(context.queue, number: id.sharedQueueNumber, lane: call.exchangeLane)
+                begin(key, number: id, slot: slot) { progress throws(APIError) in
                     try await exchange.send(request, progress: progress)
                 } isActive: {
                     context.loads.containsAny(of: $0)
@@ -51,7 +51,6 @@ final class SharedExchanges: Sendable {
         isActive: @escaping @Sendable (Set<RequestID>) -> Bool
     ) {
         let task = Task {
-            var slot = slot
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
                 if !slot.acquireAtOnce() { didQueue(key, number: number) }

@@ -7,6 +7,8 @@ struct LoginLimit {
         var hasReachedServer = true
     }
 
+    /// How many relogins one load may need; more than one only if others have succeeded with the one before.
+    static let maxOfLoad = 5
     /// More relogins than this within ``window`` are a loop.
     static let maxStarts = 5
     /// The time in which relogins are counted.

@@ -4,11 +4,10 @@ import Synchronization
 /// The session of one account at one service: it runs one relogin for all loads that need it.
 ///
 /// A *generation* is increased when a relogin ends, successfully or not, and when a new session begins; an early renewal that
-/// fails does not count. A load records the generation that it was sent in;
+/// fails does not count. A load records the generation in which its headers were made;
 /// when its login has expired and a later generation exists, the relogin in between applies to it, and none is started.
 final class LoginSession: Sendable {
     typealias Outcome = Result<Void, APIError>
-    typealias Waiter = CheckedContinuation<Outcome, Never>
 
     private let state = Mutex(LoginState())
 
@@ -21,11 +20,25 @@ final class LoginSession: Sendable {
     /// The generation to send in; `nil` while a relogin runs.
     var currentGeneration: Int? { state.withLock { $0.isRunning ? nil : $0.generation } }
 
-    /// The generation to send in; `nil` while a relogin runs, and when the renewal date has come.
-    func currentGeneration(by clock: any APIClock) -> Int? {
-        let (generation, dueDate) = state.withLock { ($0.isRunning ? nil : $0.generation, $0.dueDate) }
-        guard let dueDate, dueDate <= clock.date else { return generation }
+    /// The login to send with, whether a relogin runs or not.
+    var current: SentLogin { state.withLock(\.current) }
+
+    /// The login to send with; `nil` while a relogin runs, and when the renewal date has come.
+    func current(by clock: any APIClock) -> SentLogin? {
+        let (login, dueDate) = state.withLock { ($0.isRunning ? nil : $0.current, $0.dueDate) }
+        guard let dueDate, dueDate <= clock.date else { return login }
         return nil
+    }
+
+    /// Whether a login is still the newest one, and no relogin runs.
+    func isCurrent(_ login: SentLogin) -> Bool { currentGeneration == login.generation }
+
+    /// Returns why a load that has queued during the last relogin fails without being sent; `nil` if that has not failed.
+    func refusal(of id: RequestID) -> APIError? { state.withLock { $0.refusal(of: id) } }
+
+    /// Records that a load has succeeded with a login.
+    func didSucceed(with login: SentLogin) {
+        if !login.isProven { state.withLock { $0.didSucceed(in: login.generation) } }
     }
 
     /// Reads and records the handler's ``ReloginHandler/loginRenewalDate``.
@@ -39,10 +52,17 @@ final class LoginSession: Sendable {
     ///
     /// - Throws: `loginExpired` when a relogin that a refused load needs has failed, `cancelled` when the calling task was
     ///   cancelled.
-    func ready(_ id: RequestID, for service: APIService, clock: any APIClock) async throws(APIError) -> Int {
+    func ready(
+        _ id: RequestID,
+        _ place: (any LoginPlace)? = nil,
+        for service: APIService,
+        clock: any APIClock
+    ) async throws(APIError) -> Int {
         let now = clock.date
-        if let newRun = state.withLock({ $0.openIfDue(at: now) }) { start(newRun, of: service, clock: clock) }
-        try await wait(id, isNew: true).get()
+        place?.holdLane()
+        let newRun = state.withLock { $0.openIfDue(at: now, place) }
+        if newRun == nil { place?.resumeLane() }
+        try await wait(id, place, isNew: true) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
         return generation
     }
 
@@ -51,10 +71,12 @@ final class LoginSession: Sendable {
     /// - Throws: `loginExpired` when it failed, `cancelled` when the calling task was cancelled or the session ended.
     func renew(
         _ id: RequestID,
+        _ place: (any LoginPlace)? = nil,
         after generation: Int,
         for service: APIService,
         clock: any APIClock
     ) async throws(APIError) {
+        place?.holdLane()
         let (newRun, outcome) = state.withLock { state -> (Int?, Outcome?) in
             guard !state.isRunning else {
                 if state.generation == generation { state.requireRun() }
@@ -62,18 +84,28 @@ final class LoginSession: Sendable {
             }
             // The outcome of a relogin without a response of the server does not apply to a load that did not wait for it.
             guard state.generation == generation || state.isUndecided else { return (nil, state.outcome) }
-            return (state.open(), nil)
+            return (state.open(place), nil)
         }
+        if newRun == nil { place?.resumeLane() }
         if let outcome { return try outcome.get() }
-        if let newRun { start(newRun, of: service, clock: clock) }
-        try await wait(id).get()
+        try await wait(id, place) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
+    }
+
+    /// Returns whether a load that was refused with a login needs a relogin: not if there is a newer login, or if another load
+    /// needs the relogin that runs; `nil` if it needs one that it may not start.
+    func join(_ login: SentLogin, mayNeedLogin: Bool) -> Bool? {
+        let isElsewhere = state.withLock { state in
+            state.generation != login.generation && !state.isUndecided || state.isNeeded && !mayNeedLogin
+        }
+        guard !isElsewhere else { return false }
+        return mayNeedLogin ? true : nil
     }
 
     /// Begins a new session: a running relogin no longer counts, and its waiters end as cancelled.
     func startNewSession() {
         let (closed, _) = state.take { ($0.close(), $0.reset()) }
         closed.work?.cancel()
-        for waiter in closed.waiters { waiter.resume(returning: .failure(APIError(.cancelled))) }
+        resume(closed, returning: .failure(APIError(.cancelled)))
     }
 
     /// Records that a login request outside of relogins has succeeded.
@@ -81,19 +113,33 @@ final class LoginSession: Sendable {
         state.take { $0.didSignIn() }
     }
 
-    private func wait(_ id: RequestID, isNew: Bool = false) async -> Outcome {
+    /// Waits for the relogin that runs.
+    ///
+    /// - Parameter start: Starts it, where this load has opened it: not before the load waits, because it may end at once.
+    private func wait(
+        _ id: RequestID,
+        _ place: (any LoginPlace)?,
+        isNew: Bool = false,
+        start: () -> Void
+    ) async -> Outcome {
         await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
-            state.withLock { state in
+            defer { start() }
+            let outcome = state.withLock { state -> Outcome? in
                 guard state.isRunning else { return isNew ? .success(()) : state.outcome }
-                state.waiters[id] = waiter
+                state.waiters[id] = LoginWaiter(id: id, place: place, continuation: waiter)
+                if place != nil { state.unplacedWaiters.insert(id) }
                 if isNew { state.unsentWaiters.insert(id) }
                 return nil
             }
+            // Not before: the next load would be sent with the login that was refused.
+            if outcome == nil { place?.leaveForLogin() }
+            return outcome
         } remove: {
             state.take { state in
                 state.unsentWaiters.remove(id)
+                state.unplacedWaiters.remove(id)
                 return state.waiters.removeValue(forKey: id)
-            }
+            }?.continuation
         }
     }
 
@@ -141,8 +187,8 @@ final class LoginSession: Sendable {
         readRenewalDate(for: service)
         let (now, uptime) = (clock.date, clock.uptime)
         // The app may have signed in meanwhile.
-        if let waiters = state.take({ $0.closeUnlessDue(run, at: now) }) {
-            resume(waiters)
+        if let closed = state.take({ $0.closeUnlessDue(run, at: now) }) {
+            resume(closed)
             return .success(())
         }
         // The session may have ended, or the deadline passed, before the main actor had time for this.
@@ -195,23 +241,35 @@ final class LoginSession: Sendable {
         if case .failure(let error) = outcome, error.isOfCancelledLogin, isDropped(run) { return }
         // The user may have signed in meanwhile.
         let outcome = state.withLock { $0.hasSignedIn(since: run) } ? .success(()) : outcome
-        if case .failure = outcome, let waiters = state.take({ $0.closeFailedEarly(run) }) {
+        if case .failure = outcome, let closed = state.take({ $0.closeFailedEarly(run) }) {
             // The login is valid until the service refuses it.
-            return resume(waiters)
+            return resume(closed)
         }
         guard state.take({ $0.setOutcome(outcome, of: run) }) != nil else { return }
         if let error = outcome.error, error.type == .loginExpired { await reportExpiry(error, run: run, of: service) }
-        let closed = state.take { $0.isCurrent(run) ? $0.close() : nil }
-        resume(closed?.waiters ?? [], returning: outcome)
+        guard outcome.error == nil else {
+            return resume(state.take { $0.isCurrent(run) ? $0.close() : LoginState.Closed() }, returning: outcome)
+        }
+        while true {
+            let (closed, unplaced) = state.take { $0.closePlaced(run) }
+            guard !unplaced.isEmpty else { return resume(closed) }
+            // While the relogin still keeps others from being sent, so that none is before them.
+            for waiter in unplaced.sorted() { waiter.place?.reserve() }
+        }
     }
 
-    private func resume(_ waiters: [Waiter], returning outcome: Outcome = .success(())) {
-        for waiter in waiters { waiter.resume(returning: outcome) }
+    /// Resumes loads, which return to the queue in its order before the first of them goes on.
+    private func resume(_ closed: LoginState.Closed, returning outcome: Outcome = .success(())) {
+        let waiters = closed.waiters.sorted()
+        if case .success = outcome { for waiter in waiters { waiter.place?.reserve() } }
+        closed.holder?.resumeLane()
+        for waiter in waiters { waiter.continuation.resume(returning: outcome) }
     }
 
     /// Closes a relogin that was cancelled together with all of its waiters, so that no load reports an expired session.
     private func isDropped(_ run: Int) -> Bool {
         let dropped = state.take { $0.isCurrent(run) && $0.waiters.isEmpty ? $0.close() : nil }
+        dropped?.holder?.resumeLane()
         return dropped != nil
     }
 

@@ -12,12 +12,27 @@ struct LoginState {
         var hasOutcome = false
         var isCounted = false
         var hasSignedIn = false
+        /// Holds the loads with the same login in the queue.
+        var holder: (any LoginPlace)?
+    }
+
+    /// What a relogin that has ended leaves behind.
+    struct Closed {
+        var work: Task<LoginSession.Outcome, Never>?
+        var waiters: [LoginWaiter] = []
+        var holder: (any LoginPlace)?
     }
 
     private(set) var generation = 0
     /// How the relogin before ``generation`` ended.
     private(set) var outcome: LoginSession.Outcome = .success(())
-    var waiters: [RequestID: LoginSession.Waiter] = [:]
+    /// The newest load when ``outcome`` was set.
+    private var newestAtOutcome = RequestID.newest
+    /// Whether a load has succeeded with the login of ``generation``.
+    private(set) var isProven = false
+    var waiters: [RequestID: LoginWaiter] = [:]
+    /// The waiters that have no place in the queue yet.
+    var unplacedWaiters: Set<RequestID> = []
     /// The waiters that have not been sent, because they began during the relogin.
     var unsentWaiters: Set<RequestID> = []
     /// The relogins that wait until the handler returns from an earlier one.
@@ -34,20 +49,40 @@ struct LoginState {
 
     var isRunning: Bool { run != nil }
 
+    /// The login that a load is sent with now.
+    var current: SentLogin { SentLogin(generation: generation, isProven: isProven) }
+
+    /// Whether a relogin runs that a refused load has needed.
+    var isNeeded: Bool { run.map { $0.earlyStart == nil } ?? false }
+
+    /// Records that a load has succeeded.
+    mutating func didSucceed(in generation: Int) {
+        if generation == self.generation { isProven = true }
+    }
+
+    private mutating func nextGeneration() {
+        generation += 1
+        isProven = false
+    }
+
     /// Whether the server has neither granted nor refused the last login.
     var isUndecided: Bool { outcome.error.map { $0.type != .loginExpired } ?? false }
 
     /// Begins a relogin and returns its number.
-    mutating func open(earlyStart: Date? = nil) -> Int {
+    ///
+    /// - Parameter holder: Holds the loads with the same login in the queue, until the relogin is closed.
+    mutating func open(earlyStart: Date? = nil, _ holder: (any LoginPlace)?) -> Int {
         lastRun += 1
-        run = Run(number: lastRun, earlyStart: earlyStart)
+        run = Run(number: lastRun, earlyStart: earlyStart, holder: holder)
         return lastRun
     }
 
-    /// Ends a relogin, and returns its waiters.
-    mutating func close() -> (work: Task<LoginSession.Outcome, Never>?, waiters: [LoginSession.Waiter]) {
-        unsentWaiters = []
-        return (exchange(&run, with: nil)?.work, Array(exchange(&waiters, with: [:]).values))
+    /// Ends a relogin.
+    mutating func close() -> Closed {
+        (unsentWaiters, unplacedWaiters) = ([], [])
+        let run = exchange(&self.run, with: nil)
+        let waiters = Array(exchange(&self.waiters, with: [:]).values)
+        return Closed(work: run?.work, waiters: waiters, holder: run?.holder)
     }
 
     /// Records that a login request outside of relogins has succeeded: there is a session that can expire, and neither the
@@ -65,11 +100,25 @@ struct LoginState {
     ///
     /// - Returns: The former outcome.
     mutating func reset() -> LoginSession.Outcome {
-        generation += 1
+        nextGeneration()
         hasSessionExpired = false
         limit = LoginLimit()
         (renewalDate, spentUntil) = (nil, nil)
         return exchange(&outcome, with: .success(()))
+    }
+
+    /// Ends a relogin that has succeeded when all of its waiters have a place in the queue; until then, returns those that need
+    /// one.
+    mutating func closePlaced(_ number: Int) -> (closed: Closed, unplaced: [LoginWaiter]) {
+        guard isCurrent(number) else { return (Closed(), []) }
+        let unplaced = unplacedWaiters.compactMap { waiters[$0] }
+        unplacedWaiters = []
+        return unplaced.isEmpty ? (close(), []) : (Closed(), unplaced)
+    }
+
+    /// Returns why a load that has waited in the queue for the last relogin fails without being sent.
+    func refusal(of id: RequestID) -> APIError? {
+        id <= newestAtOutcome ? outcome.error : nil
     }
 
     func isCurrent(_ number: Int) -> Bool { run?.number == number }
@@ -128,11 +177,12 @@ struct LoginState {
     ) -> LoginSession.Outcome? {
         guard isCurrent(number), run?.hasOutcome == false else { return nil }
         run?.hasOutcome = true
-        generation += 1
+        nextGeneration()
         if case .success = outcome {
             hasSessionExpired = false
             limit.removeUnreachedStarts()
         }
+        newestAtOutcome = .newest
         let former = exchange(&self.outcome, with: outcome)
         if isUndecided, run?.isCounted == true { limit.newestDidNotReachServer() }
         return former
@@ -154,9 +204,9 @@ extension LoginState {
     }
 
     /// Begins a relogin if the renewal date has come and none runs, and returns its number.
-    mutating func openIfDue(at date: Date) -> Int? {
+    mutating func openIfDue(at date: Date, _ holder: (any LoginPlace)?) -> Int? {
         guard !isRunning, let dueDate, dueDate <= date else { return nil }
-        return open(earlyStart: date)
+        return open(earlyStart: date, holder)
     }
 
     /// Records that a load of the current generation was refused, so that it fails if the relogin that runs does; the date
@@ -168,17 +218,17 @@ extension LoginState {
     }
 
     /// Ends a relogin that was begun by the renewal date, if that date has changed and has not come yet.
-    mutating func closeUnlessDue(_ number: Int, at date: Date) -> [LoginSession.Waiter]? {
+    mutating func closeUnlessDue(_ number: Int, at date: Date) -> Closed? {
         guard isCurrent(number), run?.earlyStart != nil, renewalDate.map({ $0 > date }) != false else { return nil }
-        return close().waiters
+        return close()
     }
 
     /// Ends a relogin that was begun by the renewal date and has failed, unless a load needs it; no date up to its beginning
     /// begins another.
-    mutating func closeFailedEarly(_ number: Int) -> [LoginSession.Waiter]? {
+    mutating func closeFailedEarly(_ number: Int) -> Closed? {
         guard isCurrent(number), let earlyStart = run?.earlyStart, run?.hasOutcome == false else { return nil }
         spentUntil = earlyStart
-        return close().waiters
+        return close()
     }
 
     /// Records the renewal date after a relogin that has succeeded; a date that has come begins no other.

@@ -3,8 +3,13 @@ public import Foundation
 /// Signs the user in again when a service reports that the login has expired, or before that.
 ///
 /// One relogin runs at a time for a service, however many requests need it. They wait for it and are sent once more afterwards,
-/// with the headers, parameters and cookies of the new login; a request that begins meanwhile waits as well, and is sent then. A request that was sent
-/// with an older login and is refused after the relogin is sent once more without another relogin.
+/// with the headers, parameters and cookies of the new login; a request that begins meanwhile waits as well, and is sent then:
+/// by priority, and then in the order in which they began. A request that was sent with an older login and is refused after the
+/// relogin is sent once more without another relogin. Headers that are made while a relogin begins are made again.
+///
+/// A request that is refused again, with a login with which no other has succeeded before, fails: a new login does not help. If
+/// others have, the login may have expired while the request queued; then one request may need up to five relogins. No request
+/// is sent again with a login that the service has refused it.
 ///
 /// All members are called on the main actor, to which a class that adopts this protocol is isolated, with the environment that
 /// needs the login as ``APIEnvironment/current``. Retained by ``APIService/reloginHandler``.

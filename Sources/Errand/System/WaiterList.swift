@@ -9,12 +9,15 @@ struct WaiterList<Waiter: Sendable>: Sendable {
     /// The sequence number of the first waiter.
     var first: UInt64? { head < entries.count ? entries[head].sequence : nil }
 
-    /// Adds a waiter before those with greater sequence numbers.
+    /// Adds a waiter before those with greater sequence numbers, in the place of the one with the same number.
     mutating func insert(_ waiter: Waiter, sequence: UInt64) {
-        var index = entries.count
-        while index > head, entries[index - 1].sequence > sequence { index -= 1 }
-        entries.insert((sequence, waiter), at: index)
-        count += 1
+        let index = position(of: sequence)
+        guard index < entries.count, entries[index].sequence == sequence else {
+            count += 1
+            return entries.insert((sequence, waiter), at: index)
+        }
+        if entries[index].waiter == nil { count += 1 }
+        entries[index].waiter = waiter
     }
 
     /// Removes and returns the first waiter.
@@ -44,11 +47,19 @@ struct WaiterList<Waiter: Sendable>: Sendable {
     }
 
     private func index(of sequence: UInt64) -> Int? {
+        let index = position(of: sequence)
+        return index < entries.count && entries[index].sequence == sequence ? index : nil
+    }
+
+    /// Returns the index of the first entry that has this number or a greater one.
+    private func position(of sequence: UInt64) -> Int {
+        // Most come last.
+        guard let last = entries.last, head < entries.count, last.sequence >= sequence else { return entries.count }
         var (low, high) = (head, entries.count)
         while low < high {
             let middle = (low + high) / 2
             if entries[middle].sequence < sequence { low = middle + 1 } else { high = middle }
         }
-        return low < entries.count && entries[low].sequence == sequence ? low : nil
+        return low
     }
 }

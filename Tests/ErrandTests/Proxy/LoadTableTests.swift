@@ -46,7 +46,7 @@ struct LoadTableTests {
         let id = insert(1)[0]
         _ = table.claim(id)
         #expect(!table.setTask(Task {}, of: id))
-        #expect(!table.setWaiting(1, in: QueueLane(host: "a", priority: .normal), of: id))
+        #expect(!table.setWaiting(in: QueueLane(host: "a", priority: .normal), of: id))
         #expect(!table.setFile(try StagedFile(for: URL(filePath: "/tmp/never")), of: id))
         #expect(table.countSend(of: id) == nil)
         #expect(!table.setSentAgain(id))
@@ -56,11 +56,11 @@ struct LoadTableTests {
 
     @Test func `A load waits in the queue until it has a task`() {
         let id = insert(1)[0]
-        #expect(table.setWaiting(7, in: QueueLane(host: "a", priority: .normal), of: id))
+        #expect(table.setWaiting(in: QueueLane(host: "a", priority: .normal), of: id))
         #expect(table.tasks.isEmpty)
         #expect(table.setTask(Task {}, of: id))
         #expect(table.tasks.count == 1)
-        #expect(table.claim(id)?.waiting?.sequence == 7)
+        #expect(table.claim(id)?.lane?.host == "a")
     }
 
     @Test func `The file of an answer that is received again is removed, and so is a discarded one`() throws {

@@ -66,23 +66,26 @@ struct QueueCapacityTests {
         (capacity.connectionsPerHost, capacity.connections, capacity.streamsPerConnection) = (2, 3, 10)
         var queue = RequestQueueState(limits: QueueLimits(perHost: 8, total: 12), capacity: capacity)
         let (old, new) = (QueueLane(host: "old", priority: .normal), QueueLane(host: "new", priority: .normal))
-        #expect(queue.admit(new, times: 5) == 2)
-        for _ in 0..<10 { queue.insert(.start {}, sequence: queue.nextSequence(), in: new) }
+        let admitted = queue.admit(new, times: 5)
+        #expect(admitted.count == 2)
+        let waiting = (0..<10).map { _ in QueuePlace.next(new) }
+        for place in waiting { queue.insert(.start {}, at: place) }
         let (isMultiplexed, isMultiplexedAgain) = (
             queue.record(isMultiplexed: true, of: "new"), queue.record(isMultiplexed: true, of: "new")
         )
         #expect(isMultiplexed && !isMultiplexedAgain, "the second time it is no news")
         #expect(queue.admitWaiters().count == 6, "as many as the queue's limit")
-        #expect(queue.admit(old, times: 4) == 2)
+        let others = queue.admit(old, times: 4)
+        #expect(others.count == 2)
         // Six more than would be admitted now; the total of connections includes them.
         let admitsMore = queue.record(isMultiplexed: false, of: "new")
         #expect(!admitsMore)
-        for _ in 0..<6 {
-            queue.leave(new)
+        for place in waiting.prefix(6) {
+            queue.leave(place)
             #expect(queue.admitWaiters().count == 0)
         }
-        queue.leave(new)
-        queue.leave(old)
+        queue.leave(admitted[0])
+        queue.leave(others[0])
         #expect(queue.admitWaiters().count == 1)
         #expect(queue.waitingCount == 3)
     }
@@ -92,15 +95,16 @@ struct QueueCapacityTests {
         (capacity.connectionsPerHost, capacity.connections, capacity.streamsPerConnection) = (16, 1, 100)
         let queue = RequestQueue(limits: QueueLimits(), capacity: capacity)
         let (old, new) = (QueueLane(host: "old", priority: .normal), QueueLane(host: "new", priority: .normal))
-        #expect(queue.admitAtOnce(new))
+        let (first, other) = (QueuePlace.next(new), QueuePlace.next(old))
+        #expect(queue.admitAtOnce(first))
         queue.record(isMultiplexed: true, of: "new")
-        queue.leave(new)
-        #expect(queue.admitAtOnce(old))
+        queue.leave(first)
+        #expect(queue.admitAtOnce(other))
         let started = Mutex(0)
-        for _ in 0..<20 { _ = queue.enter(new) { started.withLock { $0 += 1 } } }
+        for _ in 0..<20 { _ = queue.enter(.next(new)) { started.withLock { $0 += 1 } } }
         #expect(queue.waitingCount == 20)
-        #expect(!queue.admitAtOnce(QueueLane(host: "new", priority: .userInitiated)))
-        queue.leave(old)
+        #expect(!queue.admitAtOnce(.next(QueueLane(host: "new", priority: .userInitiated))))
+        queue.leave(other)
         #expect(started.withLock(\.self) == 20)
         #expect(queue.waitingCount == 0)
     }
@@ -112,13 +116,14 @@ struct QueueCapacityTests {
         limits.perHost = 0
         var queue = RequestQueueState(limits: limits, capacity: capacity)
         let lanes = ["a", "b", "c"].map { QueueLane(host: $0, priority: .normal) }
-        #expect(queue.admit(lanes[0], times: 2) == 1)
+        let first = queue.admit(lanes[0], times: 2)
+        #expect(first.count == 1)
         _ = queue.record(isMultiplexed: true, of: "a")
-        #expect(queue.admit(lanes[1], times: 2) == 1)
-        #expect(queue.admit(lanes[2], times: 1) == 0, "the third connection")
-        queue.leave(lanes[0])
-        #expect(queue.admit(lanes[2], times: 1) == 1)
-        #expect(queue.admit(lanes[0], times: 1) == 0, "a host that multiplexes needs a connection as well")
+        let admitted = [(1, 2), (2, 1)].map { queue.admit(lanes[$0], times: $1).count }
+        #expect(admitted == [1, 0], "the third connection")
+        queue.leave(first[0])
+        let others = [2, 0].map { queue.admit(lanes[$0], times: 1).count }
+        #expect(others == [1, 0], "a host that multiplexes needs a connection as well")
     }
 
     #if os(Linux)
@@ -184,10 +189,9 @@ private struct CapacityTransport: HTTPTransport {
 }
 
 extension RequestQueueState {
-    /// Returns how many of `count` requests are admitted.
-    fileprivate mutating func admit(_ lane: QueueLane, times count: Int) -> Int {
-        var admitted = 0
-        for _ in 0..<count where admit(lane) { admitted += 1 }
-        return admitted
+    /// Returns those of `count` requests that are admitted.
+    fileprivate mutating func admit(_ lane: QueueLane, times count: Int) -> [QueuePlace] {
+        let places = (0..<count).map { _ in QueuePlace.next(lane) }
+        return places.filter { admit($0) }
     }
 }

@@ -113,6 +113,50 @@ struct RequestQueueTests {
         #expect(!first.isLoading && !last.isLoading)
     }
 
+    @Test(arguments: ["headers", "adapter", "plain call"], [false, true])
+    func `Code of the app that ignores the end of its load delays no other`(_ place: String, _ ofDeadline: Bool) async {
+        let (began, clock) = (Latch(), ManualClock())
+        let isFirst = Mutex(true)
+        let wait: @Sendable () async -> Void = { [gate] in
+            guard isFirst.withLock({ exchange(&$0, with: false) }) else { return }
+            began.open()
+            await gate.waitIgnoringCancellation()
+        }
+        let service = APIService.sample { service in
+            service.deadline = .seconds(5)
+            if place == "adapter" { service.requestAdapters = [.adapting { _, _ in await wait() }] }
+            if place != "adapter" {
+                service.commonHeaders = {
+                    await wait()
+                    return [:]
+                }
+            }
+        }
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let limits = QueueLimits(perHost: 1)
+        let proxy = APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
+        let call = Task {
+            guard place == "plain call" else { return }
+            _ = try? await proxy.send(HTTPRequest(.get, URL("/plain")), to: service)
+        }
+        let stuck = place == "plain call" ? nil : load("/stuck", proxy)
+        try? await began.wait()
+        let next = load("/next", proxy)
+        #expect(proxy.queuedCount == 1)
+        if ofDeadline {
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(6))
+        } else {
+            proxy.activeRequests.first.map { _ = proxy.cancelRequest($0.id) }
+        }
+        #expect(await screen.endings(stuck == nil ? 1 : 2).contains(.success))
+        #expect(transport.requests.map(\.url.lastPathComponent) == ["next"])
+        gate.open()
+        await call.value
+        await sentinel(proxy)
+        #expect(transport.requests.count == 1 && !next.isLoading)
+    }
+
     @Test func `A load in its back-off delays no other`() async {
         let clock = ManualClock()
         let transport = ScriptedTransport { $0.url.path.hasSuffix("bad") ? .status(503) : .json(goodsJSON([])) }
@@ -184,23 +228,29 @@ struct RequestQueueTests {
 struct RequestQueueAdmissionTests {
     let queue = RequestQueue(limits: QueueLimits(perHost: 1, total: 2), capacity: .unlimited)
 
-    private func lane(_ priority: RequestPriority = .normal, host: String = "a") -> QueueLane {
-        QueueLane(host: host, priority: priority)
+    private func place(
+        _ priority: RequestPriority = .normal,
+        host: String = "a",
+        service: ObjectIdentifier? = nil
+    ) -> QueuePlace {
+        .next(QueueLane(host: host, service: service, priority: priority))
     }
 
     @Test func `Each request that leaves admits the first one of the highest priority`() {
         let started = Mutex<[String]>([])
-        #expect(queue.enter(lane()) {} == nil, "there is room")
+        let first = place()
+        #expect(queue.enter(first) {}, "there is room")
         let line: [(String, RequestPriority)] = [
             ("b1", .background), ("n1", .normal), ("u1", .userInitiated), ("n2", .normal), ("u2", .userInitiated),
         ]
-        for (name, priority) in line {
-            #expect(queue.enter(lane(priority)) { started.withLock { $0.append(name) } } != nil)
+        let places = line.map { place($0.1) }
+        for (place, (name, _)) in zip(places, line) {
+            #expect(!queue.enter(place) { started.withLock { $0.append(name) } })
         }
         #expect(queue.waitingCount == 5)
-        for count in 1...5 {
-            queue.leave(lane())
-            #expect(started.withLock(\.count) == count)
+        for (index, place) in ([first] + [2, 4, 1, 3].map { places[$0] }).enumerated() {
+            queue.leave(place)
+            #expect(started.withLock(\.count) == index + 1)
         }
         #expect(started.withLock(\.self) == ["u1", "u2", "n1", "n2", "b1"])
         #expect(queue.waitingCount == 0)
@@ -208,35 +258,134 @@ struct RequestQueueAdmissionTests {
 
     @Test func `A removed request is not started, and removing one that was started does nothing`() throws {
         let started = Mutex<[Int]>([])
-        #expect(queue.admitAtOnce(lane()))
-        let sequences = try (0..<3).map { number in
-            try #require(queue.enter(lane()) { started.withLock { $0.append(number) } })
+        let (first, places) = (place(), (0..<3).map { _ in place() })
+        #expect(queue.admitAtOnce(first))
+        for (number, place) in places.enumerated() {
+            #expect(!queue.enter(place) { started.withLock { $0.append(number) } })
         }
-        queue.remove(sequences[0], from: lane())
-        queue.leave(lane())
-        queue.remove(sequences[1], from: lane())
+        queue.leave(places[0])
+        queue.leave(places[0])
+        #expect(queue.waitingCount == 2)
+        queue.leave(first)
         #expect(started.withLock(\.self) == [1])
         #expect(queue.waitingCount == 1)
-        queue.leave(lane())
+        queue.leave(first)
+        #expect(started.withLock(\.self) == [1], "its admission has ended already")
+        queue.leave(places[1])
         #expect(started.withLock(\.self) == [1, 2])
     }
 
+    @Test func `A reserved place is kept until its load arrives, and frees the queue if that never does`() async {
+        let (first, reserved, abandoned, last) = (place(), place(), place(), place())
+        #expect(queue.admitAtOnce(first))
+        let started = Mutex(false)
+        #expect(!queue.enter(last) { started.withLock { $0 = true } })
+        queue.reserve(abandoned)
+        queue.reserve(reserved)
+        queue.leave(first)
+        #expect(await queue.admission(to: reserved), "it was admitted before the load asked for it")
+        queue.leave(reserved)
+        #expect(!started.withLock { $0 }, "the place that nobody has taken is before it")
+        queue.leave(abandoned)
+        #expect(started.withLock { $0 })
+        #expect(queue.waitingCount == 0)
+    }
+
+    @Test func `A place that is reserved before its load leaves it is kept`() {
+        let (first, next) = (place(), place())
+        #expect(queue.admitAtOnce(first))
+        #expect(!queue.enter(next) {})
+        queue.reserve(first)
+        queue.leaveUnlessReserved(first)
+        #expect(queue.waitingCount == 1, "it has its admission")
+        queue.leaveUnlessReserved(first)
+        #expect(queue.waitingCount == 0)
+    }
+
+    @Test func `A lane that is held admits nothing until its last hold ends, and then all in their order`() {
+        let (other, lane) = (place(host: "b"), place().lane)
+        queue.hold(lane)
+        queue.hold(lane)
+        let started = Mutex<[String]>([])
+        #expect(!queue.enter(place()) { started.withLock { $0.append("normal") } })
+        let urgent = place(.userInitiated)
+        #expect(!queue.enter(urgent) { started.withLock { $0.append("urgent") } })
+        #expect(queue.admitAtOnce(other))
+        queue.resume(lane)
+        #expect(started.withLock { $0.isEmpty })
+        queue.resume(lane)
+        #expect(started.withLock(\.self) == ["urgent"])
+        queue.leave(urgent)
+        #expect(started.withLock(\.self) == ["urgent", "normal"])
+    }
+
+    @Test func `What has ended leaves the queue with its admission, except while the transport has it`() {
+        let (held, waiting, next, last) = (place(), place(), place(), place())
+        let started = Mutex<[String]>([])
+        #expect(queue.admitAtOnce(held))
+        #expect(!queue.enter(waiting) { started.withLock { $0.append("waiting") } })
+        #expect(!queue.enter(next) { started.withLock { $0.append("next") } })
+        #expect(!queue.enter(last) { started.withLock { $0.append("last") } })
+        queue.withdraw([(held.number, nil), (waiting.number, waiting.lane)])
+        #expect(started.withLock(\.self) == ["next"], "none of them is started in the place of another")
+        #expect(!queue.setSent(true, at: held))
+        #expect(queue.setSent(true, at: next))
+        queue.withdraw([(next.number, nil)])
+        #expect(started.withLock(\.self) == ["next"])
+        #expect(queue.setSent(false, at: next), "the transport has returned the response")
+        queue.withdraw([(next.number, nil)])
+        #expect(started.withLock(\.self) == ["next", "last"])
+    }
+
+    @Test func `A load that waits in its task when it ends is resumed without an admission`() async {
+        let (held, waiting) = (place(), place())
+        #expect(queue.admitAtOnce(held))
+        async let isAdmitted = queue.admission(to: waiting)
+        await suspend(while: queue.waitingCount < 1)
+        queue.withdraw([(waiting.number, waiting.lane)])
+        #expect(await !isAdmitted)
+        #expect(queue.waitingCount == 0)
+    }
+
+    @Test func `A pause holds up one service at one host, and the longest one counts`() async {
+        let clock = ManualClock()
+        let (service, other) = (Counter(), Counter())
+        let paused = place(service: ObjectIdentifier(service))
+        queue.pause(paused.lane, for: .seconds(5), by: clock)
+        queue.pause(paused.lane, for: .seconds(9), by: clock)
+        queue.pause(paused.lane, for: .seconds(2), by: clock)
+        let started = Mutex(false)
+        #expect(!queue.enter(paused) { started.withLock { $0 = true } })
+        let elsewhere = [place(service: ObjectIdentifier(other)), place(host: "b", service: ObjectIdentifier(service))]
+        for place in elsewhere { #expect(queue.admitAtOnce(place)) }
+        for place in elsewhere { queue.leave(place) }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(8))
+        await clock.waitForSleepers()
+        #expect(!started.withLock { $0 })
+        clock.advance(by: .seconds(1))
+        await suspend(while: !started.withLock(\.self))
+        #expect(queue.waitingCount == 0)
+    }
+
     @Test func `A host at its limit delays no other host, but the total does`() {
-        #expect(queue.admitAtOnce(lane(host: "a")))
-        #expect(!queue.admitAtOnce(lane(host: "a")))
-        #expect(queue.admitAtOnce(lane(host: "b")))
-        #expect(!queue.admitAtOnce(lane(host: "c")))
-        queue.leave(lane(host: "a"))
-        #expect(queue.admitAtOnce(lane(host: "c")))
+        let first = place(host: "a")
+        #expect(queue.admitAtOnce(first))
+        #expect(!queue.admitAtOnce(place(host: "a")))
+        #expect(queue.admitAtOnce(place(host: "b")))
+        #expect(!queue.admitAtOnce(place(host: "c")))
+        queue.leave(first)
+        #expect(queue.admitAtOnce(place(host: "c")))
     }
 
     @Test func `Admissions that are cancelled at random lose no place and take none`() async {
         let admitted = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<2_000 {
+                let place = place()
                 let task = Task {
-                    guard await queue.admission(to: lane()) else { return false }
+                    guard await queue.admission(to: place) else { return false }
                     await Task.yield()
-                    queue.leave(lane())
+                    queue.leave(place)
                     return true
                 }
                 if number.isMultiple(of: 3) { task.cancel() }
@@ -246,8 +395,8 @@ struct RequestQueueAdmissionTests {
         }
         #expect(admitted >= 1_333)
         #expect(queue.waitingCount == 0)
-        #expect(queue.admitAtOnce(lane()))
-        #expect(!queue.admitAtOnce(lane()), "there is one place")
+        #expect(queue.admitAtOnce(place()))
+        #expect(!queue.admitAtOnce(place()), "there is one place")
     }
 }
 
@@ -261,11 +410,12 @@ private struct WaiterListModel {
     private(set) var isSound = true
 
     mutating func step(_ random: inout SystemRandomNumberGenerator) {
-        switch Int.random(in: 0..<6, using: &random) {
+        switch Int.random(in: 0..<7, using: &random) {
         case 0...1:
             last += 1
             drawn.append(last)
         case 2: insert(&random)
+        case 5: reinsert(&random)
         case 3:
             isSound = isSound && list.first == expected.first && list.removeFirst() == expected.first
             if !expected.isEmpty { expected.removeFirst() }
@@ -277,6 +427,15 @@ private struct WaiterListModel {
             isSound = isSound && list.remove(last + 1) == nil && list.first == expected.first
         }
         isSound = isSound && list.count == expected.count
+    }
+
+    /// Inserts one that is there in its place, or one that was removed.
+    private mutating func reinsert(_ random: inout SystemRandomNumberGenerator) {
+        guard let sequence = (1...max(last, 1)).randomElement(using: &random), !drawn.contains(sequence) else { return }
+        list.insert(sequence, sequence: sequence)
+        if !expected.contains(sequence) { expected.append(sequence) }
+        expected.sort()
+        last = max(last, sequence)
     }
 
     private mutating func insert(_ random: inout SystemRandomNumberGenerator) {

@@ -77,7 +77,7 @@ struct SharedExchangesTests {
             for load in loads { #expect(await load.value.error?.type == .transport) }
         }
         #expect(context.shared.count == 0)
-        #expect(context.queue.admitAtOnce(QueueLane(host: service.queueHost, priority: .normal)))
+        #expect(context.queue.admitAtOnce(.next(service.queueLane(.normal))))
     }
 
     @Test func `A cancelled load leaves the exchange, which is cancelled with its last load`() async throws {
@@ -94,23 +94,22 @@ struct SharedExchangesTests {
         for load in loads[1...] { #expect(await load.value.error?.type == .cancelled) }
         #expect(context.shared.count == 0)
         // The gate is closed: the place is free because the exchange has ended.
-        let lane = QueueLane(host: service.queueHost, priority: .normal)
-        await suspend(while: !context.queue.admitAtOnce(lane))
+        await suspend(while: !context.queue.admitAtOnce(.next(service.queueLane(.normal))))
     }
 
     @Test func `An exchange all of whose loads end while it queues is not sent`() async throws {
         let (context, transport) = context(perHost: 1)
-        let lane = QueueLane(host: service.queueHost, priority: .normal)
-        #expect(context.queue.admitAtOnce(lane))
+        let place = QueuePlace.next(service.queueLane(.normal))
+        #expect(context.queue.admitAtOnce(place))
         let cookies = CookieJar()
         let calls = (0..<2).map { _ in APICall<String>.shared(service, cookies) }
         let loads = calls.map { load($0, context) }
         await suspend(while: context.queue.waitingCount < 1 || context.shared.memberCount < 2)
         for call in calls { _ = context.loads.claim(call.id) }
-        context.queue.leave(lane)
+        context.queue.leave(place)
         for load in loads { #expect(await load.value.error?.type == .cancelled) }
         #expect(transport.requests.isEmpty)
-        await suspend(while: !context.queue.admitAtOnce(lane))
+        await suspend(while: !context.queue.admitAtOnce(.next(service.queueLane(.normal))))
     }
 
     @Test func `Loads that join, leave and end at random have one answer each`() async {
@@ -130,9 +129,7 @@ struct SharedExchangesTests {
         #expect(Set(endings.keys).isSubset(of: [nil, .cancelled]))
         #expect(endings[nil, default: 0] >= 1_500)
         await suspend(while: context.shared.count > 0)
-        let lane = QueueLane(host: service.queueHost, priority: .normal)
-        await suspend(while: !context.queue.admitAtOnce(lane))
-        await suspend(while: !context.queue.admitAtOnce(lane))
+        for _ in 0..<2 { await suspend(while: !context.queue.admitAtOnce(.next(service.queueLane(.normal)))) }
     }
 }
 

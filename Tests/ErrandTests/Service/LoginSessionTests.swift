@@ -72,14 +72,14 @@ struct LoginSessionTests {
         let clock = ManualClock()
         account.loginRenewalDate = clock.date.addingTimeInterval(60)
         session.readRenewalDate(for: service)
-        #expect(session.currentGeneration(by: clock) == 0)
+        #expect(session.current(by: clock)?.generation == 0)
         clock.advance(by: .seconds(61))
-        #expect(session.currentGeneration(by: clock) == nil)
+        #expect(session.current(by: clock)?.generation == nil)
         account.login = { [account] in account.loginRenewalDate = clock.date.addingTimeInterval(60) }
         let loads = (0..<5).map { _ in ready(by: clock) }
         for load in loads { #expect(await load.value == 1) }
         #expect(account.logins == 1)
-        #expect(session.currentGeneration(by: clock) == 1)
+        #expect(session.current(by: clock)?.generation == 1)
     }
 
     @Test func `A new session cancels what waits, and the old relogin no longer counts`() async {
