@@ -21,7 +21,9 @@ public struct RetryPolicy: Sendable {
     public var maxDelay: Duration = .seconds(10)
     /// How long a server may make a load wait with `Retry-After` (RFC 9110 section 10.2.3); 60 s by default.
     ///
-    /// A longer delay is reduced to this.
+    /// A longer delay is reduced to this. With status 429 (RFC 6585 section 4), all requests of the service to the host wait as
+    /// long, those that have not been sent included: they stay in the queue, in its order, and can be cancelled like any other.
+    /// Requests of a relogin do not wait.
     public var maxRetryAfter: Duration = .seconds(60)
     /// Whether a load of any method, also `POST`, is sent again after 429 or 503 with `Retry-After`; true by default.
     ///
@@ -56,6 +58,9 @@ public struct RetryPolicy: Sendable {
 }
 
 extension RetryPolicy {
+    /// Whether 429 with `Retry-After` pauses all requests of the service to the host.
+    var pausesHost: Bool { maxRetries > 0 && statuses.contains(429) }
+
     /// Whether a retry may succeed.
     func isRetryable(_ error: APIError) -> Bool {
         switch error.type {
