@@ -282,25 +282,6 @@ struct ErrandTestingTests {
         #expect(await screen.endings(of: requests) == [.success, .success, .success])
     }
 
-    @Test func `A request is idle only after its delegate has been notified of a cancel`() async {
-        let screen = RequestRecorder()
-        let never = Latch()
-        let transport = ScriptedTransport { _ in
-            try await never.wait()
-            return .status(200)
-        }
-        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
-        request.loadData()
-        request.cancelAllRequests()
-        await request.waitUntilIdle()
-        #expect(screen.events == [.cancelled])
-        request.loadData()
-        let waiting = Task { await request.waitUntilIdle() }
-        waiting.cancel()
-        await waiting.value
-        #expect(request.isLoading)
-    }
-
     @Test func `A request decodes an enveloped value`() async throws {
         struct Visit: Codable, Equatable { let at: Date }
         let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000))

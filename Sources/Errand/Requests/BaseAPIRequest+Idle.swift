@@ -1,0 +1,31 @@
+import Observation
+
+extension BaseAPIRequest {
+    /// Waits until no load of this request runs and its delegate has been notified of every ending.
+    ///
+    /// For a program that must not exit before, and for tests. A load that the delegate begins in its method is waited for as
+    /// well. The request is retained until then, its delegate is not. Returns at once when the calling task is cancelled.
+    ///
+    /// ```swift
+    /// screen.goodsList.loadData()
+    /// await screen.goodsList.waitUntilIdle()
+    /// ```
+    public func waitUntilIdle() async {
+        repeat {
+            while isLoading, !Task.isCancelled { await waitForChange() }
+            // A cancelled load is no longer counted, but its delegate may not have been notified yet.
+            await withCheckedContinuation { delivery in proxy.deliver { delivery.resume() } }
+        } while isLoading && !Task.isCancelled
+    }
+
+    /// Waits until a load begins or ends, or the calling task is cancelled.
+    private func waitForChange() async {
+        let (changes, continuation) = AsyncStream<Never>.makeStream()
+        withObservationTracking {
+            _ = isLoading
+        } onChange: {
+            continuation.finish()
+        }
+        for await _ in changes {}
+    }
+}
