@@ -10,6 +10,26 @@ extension HTTPResponse {
         return HTTPResponse(status: status, headers: type.merging(headers), body: Data(text.utf8))
     }
 
+    /// Returns an answer whose body is a value as JSON, for a service or a request without an envelope; 200 by default.
+    ///
+    /// A `String` is JSON text, as of ``json(_:status:headers:)``; a JSON string is a `JSONValue`.
+    ///
+    /// - Parameters:
+    ///   - value: The value that the request's `Response` is decoded from.
+    ///   - status: The HTTP status.
+    ///   - headers: The header lines; a `Content-Type` replaces the default one, `application/json`.
+    ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
+    /// - Returns: The answer.
+    /// - Throws: The error of the encoder.
+    public static func json(
+        _ value: some Encodable,
+        status: Int = 200,
+        headers: HTTPHeaders = [:],
+        encoder: JSONEncoder = .iso8601
+    ) throws -> HTTPResponse {
+        .json(String(decoding: try encoder.encode(value), as: UTF8.self), status: status, headers: headers)
+    }
+
     /// Returns an answer with a value as JSON, under `data` of the default envelope.
     ///
     /// `.envelope(code: 5001, message: "sold out")` is a failure.
@@ -45,5 +65,14 @@ extension JSONEncoder {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         return encoder
+    }
+}
+
+extension JSONDecoder {
+    /// A decoder that reads dates in ISO 8601, as an ``APIService`` writes them by default.
+    public static var iso8601: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        return decoder
     }
 }

@@ -28,7 +28,7 @@ package enum PercentEncoding {
     }
 
     /// Returns the text of a name or value of a query or form: its triplets decoded, and `+` as a space (WHATWG URL, section 5.1).
-    static func decodedFormText(_ text: Substring) -> String {
+    package static func decodedFormText(_ text: Substring) -> String {
         var (bytes, rest) = ([UInt8](), text.utf8[...])
         while let byte = rest.popFirst() {
             let digits = rest.prefix(2).compactMap(\.hexDigitValue)

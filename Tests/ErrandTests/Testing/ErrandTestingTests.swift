@@ -293,6 +293,46 @@ struct ErrandTestingTests {
         #expect(throws: APIError.self) { try ResponseSerializer<Int>.json.value(of: refused, from: .sample()) }
     }
 
+    @Test func `An answer without an envelope is made of a value, a status and headers`() async throws {
+        struct Visit: Codable, Equatable { let at: Date }
+        let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000))
+        let answer = try HTTPResponse.json([visit], status: 201, headers: ["X-Total": "1"])
+        #expect(answer.status == 201)
+        #expect(answer.headers.map(\.name).sorted() == ["Content-Type", "X-Total"])
+        #expect(answer.headers["Content-Type"] == "application/json")
+        #expect(String(decoding: answer.body, as: UTF8.self) == #"[{"at":"2023-11-14T22:13:20Z"}]"#)
+        let service = APIService.sample { $0.envelope = nil }
+        let proxy = APIProxy(fake: ScriptedTransport { _ in answer }, service: service)
+        let request = APIRequest<[Visit]>("/visits", proxy: proxy)
+        #expect(try await request.value() == [visit])
+    }
+
+    @Test func `A text is the JSON itself, and an encoder and a type may be chosen`() throws {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        let problem = try HTTPResponse.json(
+            ["errorText": JSONValue.null],
+            status: 422,
+            headers: ["Content-Type": "application/problem+json"],
+            encoder: encoder
+        )
+        #expect(problem.headers.map(\.value) == ["application/problem+json"])
+        struct Member: Encodable { let errorText: String }
+        let answers: [(HTTPResponse, String)] = [
+            (.json("[1]"), "[1]"), (try .json(JSONValue.string("[1]")), #""[1]""#), (try .json(7), "7"),
+            (try .json(["id": 7, "name": nil] as JSONValue, encoder: sorted), #"{"id":7,"name":null}"#),
+            (try .json(Member(errorText: "no"), encoder: encoder), #"{"error_text":"no"}"#),
+        ]
+        for (answer, body) in answers { #expect(String(decoding: answer.body, as: UTF8.self) == body) }
+        #expect(throws: EncodingError.self) { try HTTPResponse.json(Double.nan) }
+    }
+
+    private var sorted: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return encoder
+    }
+
     @Test(arguments: [(5001, "5001"), ("E1001", #""E1001""#), (false, "false")] as [(ServerCode, String)])
     func `The code of an envelope is a number, a string or a Boolean`(_ code: ServerCode, _ json: String) async throws {
         let answer = try HTTPResponse.envelope(7, code: code, message: "no")

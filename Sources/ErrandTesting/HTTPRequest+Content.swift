@@ -1,0 +1,88 @@
+public import Errand
+public import Foundation
+
+/// What a recorded request contains, decoded as by a server.
+///
+/// ```swift
+/// let request = try #require(network.requests.last)
+/// #expect(try request.json["text"]?.string == "tea")
+/// #expect(request.query == ["page": ["2"]])
+/// ```
+extension HTTPRequest {
+    /// The body as JSON, whatever its `Content-Type` is.
+    ///
+    /// Throws `DecodingError` when there is no body, when it is a file or a stream, and when it is not JSON.
+    public var json: JSONValue {
+        get throws {
+            let body = try bodyInMemory
+            do {
+                return try JSONValue(json: body)
+            } catch {
+                throw Self.error("the body is not JSON; \(typeForReason)", underlying: error)
+            }
+        }
+    }
+
+    /// Returns a value that is decoded from the JSON of the body.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - decoder: Decodes the value; the default reads dates in ISO 8601, as a service writes them.
+    /// - Returns: The value.
+    /// - Throws: `DecodingError`, as ``json`` does, and for JSON of another shape.
+    public func json<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder = .iso8601) throws -> Value {
+        _ = try json
+        return try decoder.decode(type, from: bodyInMemory)
+    }
+
+    /// The values of each name in a body of the type `application/x-www-form-urlencoded`, decoded; those of one name in their
+    /// order.
+    ///
+    /// Throws `DecodingError` when there is no body, when it is a file or a stream, and when it has another `Content-Type`.
+    public var form: [String: [String]] {
+        get throws {
+            let body = try bodyInMemory
+            let type = headers["Content-Type"]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+            guard type == "application/x-www-form-urlencoded" else {
+                throw Self.error("the body is not a form; \(typeForReason)")
+            }
+            return Self.values(in: String(decoding: body, as: UTF8.self))
+        }
+    }
+
+    /// The values of each name in the query of the URL, decoded; those of one name in their order.
+    public var query: [String: [String]] { Self.values(in: url.query(percentEncoded: true) ?? "") }
+
+    private var bodyInMemory: Data {
+        get throws {
+            guard !body.isEmpty else {
+                throw Self.error("the request has no body; parameters of a GET are in its query")
+            }
+            return try body.pieces.reduce(into: Data()) { bytes, piece in
+                guard case .data(let data) = piece else {
+                    throw Self.error("the body is a file or a stream, or has one as a part")
+                }
+                bytes += data
+            }
+        }
+    }
+
+    private var typeForReason: String {
+        guard let type = headers["Content-Type"] else { return "it has no Content-Type" }
+        return "its Content-Type is \(Redactor().value(ofHeader: "Content-Type", type))"
+    }
+
+    /// Decodes names and values as the WHATWG parser of forms does (URL Standard section 5.1).
+    private static func values(in text: String) -> [String: [String]] {
+        text.utf8.split(separator: UInt8(ascii: "&")).reduce(into: [:]) { values, item in
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            let value = item[name.endIndex...].dropFirst()
+            let decodedName = PercentEncoding.decodedFormText(Substring(name))
+            values[decodedName, default: []].append(PercentEncoding.decodedFormText(Substring(value)))
+        }
+    }
+
+    private static func error(_ reason: String, underlying: (any Error)? = nil) -> DecodingError {
+        .dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: reason, underlyingError: underlying))
+    }
+}
