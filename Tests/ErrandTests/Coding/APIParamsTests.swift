@@ -46,4 +46,33 @@ struct APIParamsTests {
         let day = Date(timeIntervalSince1970: 86_400)
         #expect(try json(["day": day, "raw": Data([1, 2])]) == #"{"day":"1970-01-02T00:00:00Z","raw":"AQI="}"#)
     }
+
+    @MainActor @Test(arguments: [HTTPMethod.post, .get])
+    func `The encoder's strategies for names and dates hold for objects, and names of a literal remain`(
+        _ method: HTTPMethod
+    ) async throws {
+        struct Draft: Encodable {
+            let goodsID: Int
+            let deliveryDate: Date
+        }
+        let service = APIService.sample {
+            $0.encoder.keyEncodingStrategy = .convertToSnakeCase
+            $0.encoder.dateEncodingStrategy = .secondsSince1970
+        }
+        let network = ScriptedTransport { _ in try .envelope() }
+        let request = NothingRequest(proxy: APIProxy(fake: network, service: service))
+        request.method = method
+        let draft = Draft(goodsID: 7, deliveryDate: Date(timeIntervalSince1970: 86_400))
+        try await request.value(params: APIParams(draft).merging(["shopName": "a"]))
+        try await request.value(params: ["myDraft": draft])
+        if method == .post {
+            let merged: JSONValue = ["delivery_date": 86_400, "goods_id": 7, "shopName": "a"]
+            #expect(try network.requests[0].json == merged)
+            #expect(try network.requests[1].json == ["myDraft": ["delivery_date": 86_400, "goods_id": 7]])
+        } else {
+            let merged = ["delivery_date": ["86400"], "goods_id": ["7"], "shopName": ["a"]]
+            #expect(network.requests[0].query == merged)
+            #expect(network.requests[1].query == ["myDraft[delivery_date]": ["86400"], "myDraft[goods_id]": ["7"]])
+        }
+    }
 }
