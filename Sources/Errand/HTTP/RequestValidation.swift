@@ -3,7 +3,7 @@ import Foundation
 extension HTTPRequest {
     /// Checks everything that could forge or split a request, before a byte is sent.
     ///
-    /// The method and header names are tokens (RFC 9110 section 5.6.2); header values contain no control character other
+    /// The method and header names are tokens (RFC 9110 section 5.6.2), and the method is neither `CONNECT` nor `PRI`; header values contain no control character other
     /// than TAB (section 5.5); the URL is an absolute `http` or `https` URL with a host and without credentials;
     /// a `HEAD` request has no body.
     ///
@@ -12,6 +12,9 @@ extension HTTPRequest {
         guard !isValidated else { return }
         guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isToken) else {
             throw TransportError(.invalidRequest, "the method is not a token")
+        }
+        guard !method.isReserved else {
+            throw TransportError(.invalidRequest, "the method \(method) makes a connection; only the transport does")
         }
         guard method != .head || body.isEmpty else {
             throw TransportError(.invalidRequest, "a HEAD request cannot have a body")

@@ -13,6 +13,11 @@ struct TransportValidationTests {
         try await expectRefusal(kind) { $0.method = HTTPMethod(rawValue: text) }
     }
 
+    @Test(arguments: TransportKind.allCases, ["CONNECT", "PRI"])
+    func `A method that makes a connection is never sent`(_ kind: TransportKind, _ method: String) async throws {
+        try await expectRefusal(kind) { $0.method = HTTPMethod(rawValue: method) }
+    }
+
     @Test("a hostile header name is never sent", arguments: TransportKind.allCases, Self.hostileTokens)
     func headerName(kind: TransportKind, text: String) async throws {
         try await expectRefusal(kind) { $0.headers.append(text, "a") }
