@@ -89,12 +89,14 @@ struct CurlHeaderBlock {
         return digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
     }
 
-    /// Returns the lines in their order, duplicates included.
+    /// Returns the lines in their order, duplicates included, without those whose name is not a token (RFC 9110 section 5.1).
     func headers() -> HTTPHeaders {
         var fields: [HTTPField] = []
         fields.reserveCapacity(16)
         forEachField { name, value in
-            fields.append(HTTPField(String(decoding: name.trimmed, as: UTF8.self), bytes: value))
+            let name = name.trimmed
+            guard !name.isEmpty, name.allSatisfy(\.isToken) else { return }
+            fields.append(HTTPField(String(decoding: name, as: UTF8.self), bytes: value))
         }
         return HTTPHeaders(fields)
     }

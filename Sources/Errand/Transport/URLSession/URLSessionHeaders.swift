@@ -25,11 +25,12 @@ extension HTTPRequest {
 extension HTTPHeaders {
     /// Creates the lines of an answer, whose order `URLSession` does not keep and whose duplicates it joins.
     ///
-    /// They are sorted by name; `Set-Cookie`, the only field that is not a list, is split again.
+    /// They are sorted by name; `Set-Cookie`, the only field that is not a list, is split again. Those whose name is not a token
+    /// (RFC 9110 section 5.1) are omitted.
     init(urlSessionFields fields: [AnyHashable: Any]) {
         let lines = fields.compactMap { name, value in
             (name as? String).flatMap { name in (value as? String).map { HTTPField(name, $0) } }
-        }
+        }.filter { !$0.name.isEmpty && $0.name.utf8.allSatisfy(\.isToken) }
         self.init(lines.sorted { $0.name < $1.name }.flatMap(\.unfolded))
     }
 }

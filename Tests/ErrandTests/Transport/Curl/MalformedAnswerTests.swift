@@ -1,10 +1,10 @@
-import Errand
 import FixtureServer
 import Foundation
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import Errand
 @testable import ErrandTestSupport
 
 @Suite("Malformed answers", .fault(94), .limitedConcurrency, .timeLimit(.minutes(10)))
@@ -30,6 +30,34 @@ struct MalformedAnswerTests {
         let error = try await TransportKind.curl.failure(of: HTTPRequest(method, to: server, body: body))
         #expect(error.kind == .badResponse, "\(error)")
         #expect(!error.reason.contains("argument"))
+    }
+
+    @Test(arguments: stride(from: UInt8(0), to: 255, by: 64).map { $0...($0 | 63) })
+    func `No name of a header with another byte than those of a token reaches the app`(
+        bytes: ClosedRange<UInt8>
+    ) async throws {
+        let lines = bytes.map { byte in
+            [Array("X-\(byte)".utf8) + [byte] + Array("A: 1\r\n".utf8), [byte] + Array("B-\(byte): 1\r\n".utf8)]
+        }
+        let transport = try CurlTransport()
+        for (byte, lines) in zip(bytes, lines) {
+            let head = Array("HTTP/1.1 200 OK\r\nX-First: 1\r\n".utf8) + lines.joined()
+            let server = try FixtureServer.start { _ in
+                .script(.write(head + Array("X-Last: 1\r\nContent-Length: 2\r\n\r\nok".utf8)), .close)
+            }
+            let names = Mutex<[String]>([])
+            var request = HTTPRequest(to: server)
+            request.observer = { event in
+                if case .head(_, let headers) = event { names.withLock { $0 += headers.map(\.name) } }
+            }
+            let response = try? await transport.send(request)
+            names.withLock { $0 += response?.headers.map(\.name) ?? [] }
+            let received = names.withLock(\.self)
+            #expect(received.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(\.isToken) }, "\(byte): \(received)")
+            if byte.isToken { #expect(received.contains("X-\(byte)\(Unicode.Scalar(byte))A")) }
+            guard let response else { continue }
+            #expect(response.headers["X-Last"] == "1" && response.headers["X-First"]?.hasPrefix("1") == true)
+        }
     }
 
     @Test(arguments: trailers)

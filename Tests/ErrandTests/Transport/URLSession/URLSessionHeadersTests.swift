@@ -20,6 +20,12 @@ struct URLSessionHeadersTests {
         #expect(headers.values("Set-Cookie") == lines)
     }
 
+    @Test func `A name that is no token is omitted`() {
+        let names = ["X-A", "X A", "", "X\"A", "X-\u{0}", "X-A ", "\u{E4}", "X:A", "!#$%&'*+-.^_`|~"]
+        let fields = Dictionary(uniqueKeysWithValues: names.map { ($0, "1") })
+        #expect(HTTPHeaders(urlSessionFields: fields).map(\.name) == ["!#$%&'*+-.^_`|~", "X-A"])
+    }
+
     @Test("any other field is not split, and the lines are sorted by name")
     func others() {
         let headers = HTTPHeaders(urlSessionFields: ["Vary": "a, b=c", "Age": "1", "Link": "<a>; rel=b, <c>; rel=d"])
