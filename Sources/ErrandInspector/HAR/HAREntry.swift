@@ -51,8 +51,13 @@ extension HARValue {
             ("postData", exchange.requestBody.map { postData($0, request?.headers["Content-Type"], printer) }),
             ("headersSize", .int(timings?.sentHeaderBytes ?? -1)),
             ("bodySize", .int(timings?.sentBodyBytes ?? length ?? -1)),
+            ("comment", timings?.sentHeaderBytes.map { _ in unlistedHeaders }),
         ])
     }
+
+    /// HAR's `headersSize` is that of the whole head, and the lines of the transport are not known.
+    private static let unlistedHeaders: HARValue =
+        "headersSize also counts the lines that the transport has added, such as Host; they are not in headers."
 
     private static func postData(_ body: PrintedBody, _ contentType: String?, _ printer: Printer) -> HARValue {
         .object([
@@ -78,7 +83,8 @@ extension HARValue {
             ("headers", .array(exchange.responseHeaders.map(Self.field))),
             ("content", content(exchange, headers["Content-Type"], bodySize, printer)),
             ("redirectURL", .string(location.map { printer.value(of: "Location", $0) } ?? "")),
-            ("headersSize", .int(recorded.timings?.receivedHeaderBytes ?? -1)),
+            // Of a head that is not complete, no line is listed.
+            ("headersSize", .int(exchange.status > 0 ? recorded.timings?.receivedHeaderBytes ?? -1 : -1)),
             ("bodySize", .int(bodySize)),
         ])
     }
@@ -97,8 +103,15 @@ extension HARValue {
             ("mimeType", .string(contentType.map { printer.value(of: "Content-Type", $0) } ?? "x-unknown")),
             ("text", exchange.responseBody?.text.map { .string($0) }),
             ("encoding", exchange.responseBody?.isBase64 == true ? "base64" : nil),
-            ("comment", exchange.responseBody?.comment.map { .string($0) }),
+            ("comment", comment(onContentOf: exchange).map { .string($0) }),
         ])
+    }
+
+    private static func comment(onContentOf exchange: PrintedExchange) -> String? {
+        guard exchange.recorded.response == nil, let size = exchange.decodedBytes, size > 0 else {
+            return exchange.responseBody?.comment
+        }
+        return "Without the \(size) bytes that were received: the body is not complete."
     }
 
     private static func field(_ field: PrintedField) -> HARValue {

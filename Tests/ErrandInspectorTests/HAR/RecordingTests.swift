@@ -96,6 +96,31 @@ struct RecordingTests {
         #expect(entry.request.headersSize == 120)
     }
 
+    @Test(arguments: [false, true])
+    func `An answer whose body is not complete has its head, and a comment on the bytes that are missing`(
+        _ hasHead: Bool
+    ) throws {
+        var cause = TransportError(.connectionLost, "reset")
+        var timings = ExchangeTimings(startedAt: Date(), total: .milliseconds(30))
+        timings.sentHeaderBytes = 120
+        timings.receivedHeaderBytes = 40
+        if hasHead { (timings.receivedBodyBytes, timings.decodedBodyBytes) = (300, 500) }
+        cause.timings = timings
+        let error = APIError(.transport, reason: cause.reason, underlying: cause)
+        let number = session.begin(request)
+        if hasHead { session.send(.headReceived(status: 200, headers: ["X-A": "1"]), exchange: number, at: 10) }
+        session.send(.failed(error), exchange: number, at: 30)
+        session.send(.ended(.failure(error)), at: 30)
+        let entry = try #require(try entries().first)
+        #expect(entry.response.content.text == nil)
+        #expect(entry.response.content.size == (hasHead ? 500 : 0))
+        #expect(entry.response.content.comment?.contains("500 bytes") == (hasHead ? true : nil))
+        // No bytes are counted of a head whose lines are not listed.
+        #expect(entry.response.headers.isEmpty == !hasHead)
+        #expect(entry.response.headersSize == (hasHead ? 40 : -1))
+        #expect(entry.request.comment?.contains("Host") == true)
+    }
+
     @Test("An answer that its load has refused names the error")
     func refused() throws {
         session.answer(request, HTTPResponse(status: 200))

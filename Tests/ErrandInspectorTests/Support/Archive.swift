@@ -53,6 +53,7 @@ struct Archive: Decodable {
         let postData: PostData?
         let headersSize: Int
         let bodySize: Int
+        let comment: String?
     }
     struct Content: Decodable {
         let size: Int
