@@ -26,7 +26,8 @@ struct TransportBehaviourTests {
         #expect(try await server.takeRequest().target == "/a%20b/%2F/c;d?e=%C3%BC&f=a+b&g")
         try await KnownFault.dotSegments.known(for: kind) {
             _ = try await kind.send(HTTPRequest(to: server, "/a/../b/./c"))
-            #expect(try await server.takeRequest().target == "/a/../b/./c")
+            let target = try await server.takeRequest().target
+            #expect(target == "/a/../b/./c")
         }
     }
 
