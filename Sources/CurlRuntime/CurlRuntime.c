@@ -29,6 +29,13 @@ enum {
     option_opensocketfunction = 20163,
     pause_cont = 0,
     option_opensocketdata = 10164,
+    option_closesocketfunction = 20208,
+    option_closesocketdata = 10209,
+    option_noprogress = 43,
+    option_ssl_ctx_function = 20108,
+    option_ssl_ctx_data = 10109,
+    option_xferinfofunction = 20219,
+    option_xferinfodata = 10057,
     option_resolver_start_function = 20272,
     option_resolver_start_data = 10273,
     info_private = 0x100000 + 21,
@@ -239,7 +246,36 @@ static int open_socket(void *context, int purpose, socket_address *wanted) {
     if (connecting->step == curlrt_connecting_abandoned) return -1;
     connecting->step = curlrt_connecting_socket;
     if (connecting->socket_opened == 0) connecting->socket_opened = now();
-    return socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol);
+    const int descriptor = socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol);
+    connecting->descriptor = descriptor;
+    if (descriptor >= 0 && connecting->sockets) curlrt_sockets_add(connecting->sockets, descriptor);
+    return descriptor;
+}
+
+static int close_socket(void *context, int descriptor) { return curlrt_sockets_close(context, descriptor); }
+
+/// How often libcurl reports progress in a turn without a byte from a proxy server, at most.
+enum { calls_without_bytes = 64 };
+
+/// Called after each byte of a proxy server's response to `CONNECT`, and a few times in each turn of the loop.
+static int report_progress(void *context, int64_t to_receive, int64_t received, int64_t to_send, int64_t sent) {
+    (void)to_receive, (void)received, (void)to_send, (void)sent;
+    curlrt_connecting *connecting = context;
+    if (connecting->step != curlrt_connecting_socket || !connecting->sockets) return 0;
+    const uint64_t turn = curlrt_sockets_turn(connecting->sockets);
+    if (connecting->counted_turn != turn) {
+        connecting->counted_turn = turn;
+        connecting->calls = 0;
+    }
+    if (++connecting->calls <= calls_without_bytes) return 0;
+    return ++connecting->tunnel_bytes > curlrt_tunnel_limit;
+}
+
+static int start_handshake(curlrt_easy *easy, void *context, void *argument) {
+    (void)easy, (void)context;
+    curlrt_connecting *connecting = argument;
+    connecting->tls_began = now();
+    return 0;
 }
 
 static int start_resolver(void *resolver, void *reserved, void *context) {
@@ -259,6 +295,21 @@ void curlrt_easy_observe_connecting(curlrt_easy *easy, curlrt_connecting *connec
     curl.easy_setopt(easy, option_opensocketfunction, open_socket);
     curl.easy_setopt(easy, option_resolver_start_data, connecting);
     curl.easy_setopt(easy, option_resolver_start_function, start_resolver);
+    if (!connecting->sockets) return;
+    // A connection keeps these two when `easy` is freed.
+    curl.easy_setopt(easy, option_closesocketdata, connecting->sockets);
+    curl.easy_setopt(easy, option_closesocketfunction, close_socket);
+}
+
+void curlrt_easy_observe_handshakes(curlrt_easy *easy, curlrt_connecting *connecting) {
+    curl.easy_setopt(easy, option_ssl_ctx_data, connecting);
+    curl.easy_setopt(easy, option_ssl_ctx_function, start_handshake);
+}
+
+void curlrt_easy_limit_tunnel(curlrt_easy *easy, curlrt_connecting *connecting) {
+    curl.easy_setopt(easy, option_xferinfodata, connecting);
+    curl.easy_setopt(easy, option_xferinfofunction, report_progress);
+    curl.easy_setopt(easy, option_noprogress, 0L);
 }
 
 long curlrt_easy_number(curlrt_easy *easy, int info) {

@@ -2,6 +2,7 @@
 #define CURL_RUNTIME_H
 
 #include "ContentCoding.h"
+#include "CurlSockets.h"
 
 #if defined(__linux__)
 
@@ -82,12 +83,39 @@ typedef struct curlrt_connecting {
     int64_t lookup_began;
     /// The first socket.
     int64_t socket_opened;
+    /// The last start of a TLS handshake, where ``curlrt_easy_observe_handshakes`` has been called.
+    int64_t tls_began;
+    /// The last socket; -1 before the first one.
+    int descriptor;
+    /// The sockets to which those of the transfer are added; `NULL` for none.
+    curlrt_sockets *sockets;
+    /// The turn of `sockets` in which `calls` are counted.
+    uint64_t counted_turn;
+    /// How often libcurl has reported progress in that turn.
+    int64_t calls;
+    /// The bytes of a proxy server's response to `CONNECT` that were read, about.
+    int64_t tunnel_bytes;
 } curlrt_connecting;
 
 /// Changes `*connecting` whenever `easy` starts a name lookup or opens a socket, and makes its sockets close-on-exec.
 ///
-/// `connecting` must stay valid until `easy` is freed.
+/// `connecting` must stay valid until `easy` is freed, its `sockets` until the connections of `easy` are closed.
 void curlrt_easy_observe_connecting(curlrt_easy *easy, curlrt_connecting *connecting);
+
+/// Changes `*connecting` whenever `easy` starts a TLS handshake, if its library for TLS reports that.
+///
+/// Since 8.11, libcurl then loads the certificates before the handshake and not during it.
+void curlrt_easy_observe_handshakes(curlrt_easy *easy, curlrt_connecting *connecting);
+
+/// Ends a transfer of `easy` for which a proxy server sends more than ``curlrt_tunnel_limit`` bytes before the connection is ready.
+///
+/// libcurl reads them one by one, without an end, and reports progress after each.
+void curlrt_easy_limit_tunnel(curlrt_easy *easy, curlrt_connecting *connecting);
+
+enum {
+    /// The most bytes that a proxy server may send as its response to `CONNECT`.
+    curlrt_tunnel_limit = 65536,
+};
 
 /// Returns a number that libcurl reports for a transfer (`CURLINFO`); 0 when it does not.
 long curlrt_easy_number(curlrt_easy *easy, int info);

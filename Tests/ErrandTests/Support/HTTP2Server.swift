@@ -16,6 +16,8 @@ final class HTTP2Server: Sendable {
         case coded([UInt8], String)
         /// Does not answer.
         case silence
+        /// Sends this frame until the connection ends.
+        case flood([UInt8])
         /// Resets the stream with `REFUSED_STREAM`.
         case refusal
         /// Announces with `GOAWAY` that neither this stream nor a later one of the connection is processed.
@@ -116,6 +118,9 @@ final class HTTP2Server: Sendable {
         case .answer(let text): connection.answer(request.stream, Array(text.utf8))
         case .coded(let bytes, let coding): connection.answer(request.stream, bytes, coding)
         case .silence: break
+        case .flood(let frame):
+            connection.flood(frame)
+            return false
         case .refusal: connection.refuse(request.stream)
         case .departure: connection.leave(before: request.stream)
         case .close: return false
@@ -191,6 +196,12 @@ private final class HTTP2Connection {
             send(.data, stream: stream, Array(body[start...].prefix(Self.frameSize)))
         }
         send(.data, flags: Self.endOfStream, stream: stream)
+    }
+
+    /// Sends a frame until the connection ends.
+    func flood(_ frame: [UInt8]) {
+        let frames = Array(repeatElement(frame, count: Self.frameSize / frame.count).joined())
+        while connection.send(frames) {}
     }
 
     func refuse(_ stream: UInt32) {

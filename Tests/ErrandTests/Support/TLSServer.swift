@@ -69,9 +69,9 @@ final class TLSServer: @unchecked Sendable {
             return bytes
         }
 
-        /// Sends all of these bytes, unless the connection has ended.
-        func send(_ bytes: [UInt8]) {
-            _ = bytes.withUnsafeBytes { library.write(session, $0.baseAddress, Int32($0.count)) }
+        /// Sends all of these bytes; `false` when the connection has ended.
+        @discardableResult func send(_ bytes: [UInt8]) -> Bool {
+            bytes.withUnsafeBytes { library.write(session, $0.baseAddress, Int32($0.count)) } > 0
         }
     }
 }

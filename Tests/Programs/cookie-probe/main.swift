@@ -17,12 +17,22 @@ import Foundation
 //   cookie-probe lookup <url that answers>
 // TLS tests, with other authorities of the system:
 //   cookie-probe fetch <transport> <url>...
+// Tests of servers that send without an end:
+//   cookie-probe starve <limit> <url that never ends> <url that answers> <proxy or -> <authority or ->
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, let path = arguments.dropFirst().first else { exit(64) }
 if command == "watch" { NetworkWatch.run(Int(path) ?? 1) }
 if command == "archive" { ArchiveWriter.run(URL(filePath: path)) }
 if command == "lookup", let url = URL(string: path) { NameLookup.run(url) }
 if command == "fetch" { Fetch.run(path, arguments.dropFirst(2).compactMap { URL(string: $0) }) }
+#if os(Linux)
+if command == "starve", let limit = Starvation.Limit(rawValue: path), arguments.count == 6 {
+    let values = arguments.suffix(4).map { $0 == "-" ? nil : $0 }
+    let (urls, authority) = (values.map { $0.flatMap { URL(string: $0) } }, values[3].map { URL(filePath: $0) })
+    guard let flooding = urls[0], let neighbour = urls[1] else { exit(64) }
+    Starvation(limit: limit, flooding: flooding, neighbour: neighbour, proxy: urls[2], authority: authority).run()
+}
+#endif
 if command == "download", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
     Download.run(url, to: URL(filePath: path), times: arguments.dropFirst(3).first.flatMap { Int($0) } ?? 1)
 }

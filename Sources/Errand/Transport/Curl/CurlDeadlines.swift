@@ -30,7 +30,9 @@ struct CurlDeadlines {
 
     /// Restarts the timeout; called for each transferred byte.
     mutating func restartTimeout() {
-        if let alarm { deadlines.restartTimeout(at: alarm.now) }
+        guard let alarm else { return }
+        alarm.activity.receiveCall()
+        deadlines.restartTimeout(at: alarm.now)
     }
 
     /// Restarts the timeout at the end of the loop's turn if a byte was transferred in it.

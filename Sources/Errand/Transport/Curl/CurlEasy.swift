@@ -94,8 +94,30 @@ struct CurlEasy: Equatable {
 
     /// Changes `connecting` whenever the transfer starts a name lookup or opens a socket, and makes its sockets close-on-exec.
     func observeConnecting(_ connecting: UnsafeMutablePointer<CurlConnecting>) {
-        let steps = UnsafeMutableRawPointer(connecting).assumingMemoryBound(to: curlrt_connecting.self)
-        curlrt_easy_observe_connecting(pointer, steps)
+        curlrt_easy_observe_connecting(pointer, connecting.steps)
+    }
+
+    /// Changes `connecting` whenever the transfer starts a TLS handshake, where that delays none.
+    func observeHandshakes(_ connecting: UnsafeMutablePointer<CurlConnecting>) {
+        guard !CurlLibrary.loadsAuthoritiesLate else { return }
+        curlrt_easy_observe_handshakes(pointer, connecting.steps)
+    }
+
+    /// Ends the transfer when a proxy server answers `CONNECT` with more than ``tunnelLimit`` bytes.
+    ///
+    /// - Parameter connecting: The same as in ``observeConnecting(_:)``; its step is 0 while a request is sent.
+    func limitTunnel(_ connecting: UnsafeMutablePointer<CurlConnecting>) {
+        curlrt_easy_limit_tunnel(pointer, connecting.steps)
+    }
+
+    /// The most bytes of an answer to `CONNECT`.
+    static let tunnelLimit = Int64(curlrt_tunnel_limit)
+}
+
+extension UnsafeMutablePointer<CurlConnecting> {
+    /// The same memory as the C type.
+    fileprivate var steps: UnsafeMutablePointer<curlrt_connecting> {
+        UnsafeMutableRawPointer(self).assumingMemoryBound(to: curlrt_connecting.self)
     }
 }
 #endif

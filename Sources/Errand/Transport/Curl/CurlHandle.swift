@@ -16,6 +16,8 @@ final class CurlHandle {
     /// wait.
     private(set) var connectionWaitEnd = MonotonicClock.Instant.max
     private let settings: CurlSettings
+    /// Those of the loop; `nil` for a handle that starts no transfer.
+    private let sockets: CurlSockets?
     /// Whether the target depends on the connection, which may lead to a proxy server.
     private var awaitsTarget = false
     private static let errorCapacity = 256
@@ -29,18 +31,20 @@ final class CurlHandle {
     ///
     /// - Throws: ``TransportError/Kind/cannotConnect`` without memory; ``TransportError/Kind/invalidRequest`` when this
     ///   libcurl rejects a setting of the configuration.
-    init(_ settings: CurlSettings) throws(TransportError) {
+    init(_ settings: CurlSettings, sockets: CurlSockets? = nil) throws(TransportError) {
         guard let easy = CurlEasy() else { throw TransportError(.cannotConnect, "libcurl has no memory") }
         self.easy = easy
-        self.settings = settings
+        (self.settings, self.sockets) = (settings, sockets)
         errorText = .allocate(capacity: Self.errorCapacity)
         errorText.initialize(repeating: 0, count: Self.errorCapacity)
         easy.set(.errorBuffer, to: UnsafeRawPointer(errorText))
         connection = .allocate(capacity: 1)
-        connection.initialize(to: CurlConnecting())
+        connection.initialize(to: CurlConnecting(sockets))
         easy.observeConnecting(connection)
         supportsPrereq = easy.setCallbacks()
         try easy.apply(settings)
+        // Without the report of a connection, the bytes of a download would be counted as well.
+        if supportsPrereq, settings.configuration.proxy.isPossible { easy.limitTunnel(connection) }
         easy.setCallbackContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     }
 
@@ -60,7 +64,7 @@ final class CurlHandle {
         try beginTLS(for: exchange)
         self.exchange = exchange
         errorText.pointee = 0
-        connection.pointee = CurlConnecting()
+        connection.pointee = CurlConnecting(sockets)
         easy.apply(exchange)
         easy.set(.httpVersion, to: httpVersion(for: exchange))
         let target = requestTarget(of: exchange)

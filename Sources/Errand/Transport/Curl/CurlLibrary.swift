@@ -20,6 +20,9 @@ enum CurlLibrary {
     /// Whether ``CurlInfo/requestSize`` counts all bytes of bodies; otherwise only those that are sent with the header lines.
     static let countsBodiesOfRequests = versionNumber >= 0x08_0700
 
+    /// Whether it loads the certificates of authorities while it waits for that of the server, since 8.11.
+    static let loadsAuthoritiesLate = versionNumber >= 0x08_0B00
+
     /// Whether it supports HTTP/3 and falls back to other versions, since 7.88; `CURL_VERSION_HTTP3` of its features.
     static let supportsHTTP3 = versionNumber >= 0x07_5800 && curlrt_features() & 1 << 25 != 0
 

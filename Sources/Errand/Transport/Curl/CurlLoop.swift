@@ -16,15 +16,20 @@ final class CurlLoop: @unchecked Sendable {
     private var abandoned: [CurlHandle] = []
     /// Returns several ended exchanges to their callers; not a shared queue, whose threads the app may block.
     private let completions = DispatchQueue(label: "errand.completions", qos: .userInitiated)
-    private let alarm = CurlAlarm()
+    private let activity: CurlActivity
+    private let alarm: CurlAlarm
+    /// The sockets that the watchdog had shut down at the end of the last turn.
+    private var cutSockets = 0
     private let backlog = CurlBacklog()
     private var awaitsSent = false
 
     /// Starts the loop's thread; `nil` when libcurl has no memory or no descriptor for it.
     init?(_ settings: CurlSettings) {
-        guard let multi = CurlMulti() else { return nil }
+        guard let multi = CurlMulti(), let sockets = CurlSockets() else { return nil }
         self.multi = multi
         self.settings = settings
+        activity = CurlActivity(sockets)
+        alarm = CurlAlarm(activity)
         multi.set(.maxConnects, to: settings.configuration.connections)
         // A thread for each lookup, as before 8.20: a lookup that hangs keeps its thread, even after a cancel.
         multi.set(.resolveThreadsMax, to: Int(Int32.max))
@@ -76,9 +81,11 @@ final class CurlLoop: @unchecked Sendable {
     private func run() {
         Thread.current.name = "errand.curl"
         CurlLibrary.blockSIGPIPE()
+        activity.beginThread()
         while runTurn() {}
         CurlLibrary.performWork(close)
         completeEnded()
+        activity.endTurn()
     }
 
     /// Runs one turn; `false` when the loop is stopped.
@@ -88,6 +95,7 @@ final class CurlLoop: @unchecked Sendable {
         CurlLibrary.performWork {
             let postponed = backlog.beginTurn()
             multi.perform()
+            if activity.cutSockets != cutSockets { endOverdue() }
             postponed.forEach(resume)
             if awaitsSent { awaitsSent = running.count { $0.reportSent() } > 0 }
             collectFinished()
@@ -105,19 +113,39 @@ final class CurlLoop: @unchecked Sendable {
         CurlLibrary.performWork {
             work.submitted.forEach(start)
             work.readable.forEach(resume)
-            work.cancelled.forEach { end($0) { $0.fail(TransportError(.cancelled, "the task was cancelled")) } }
+            work.cancelled.forEach(endCancelled)
         }
         return true
+    }
+
+    private func endCancelled(_ exchange: CurlExchange) {
+        end(exchange) { $0.fail(TransportError(.cancelled, "the task was cancelled")) }
+    }
+
+    /// Ends the exchanges that were cancelled, or whose time has passed, while libcurl did not return from a connection that the
+    /// watchdog has shut down: with that reason, and not with the loss of the connection.
+    ///
+    /// Only where libcurl has ended the transfer: the others have had no opportunity to receive what has arrived for them.
+    private func endOverdue() {
+        cutSockets = activity.cutSockets
+        inbox.take { exchange(&$0.cancelled, with: []) }.forEach(endCancelled)
+        collectFinished(inCutTurn: true)
     }
 
     private func start(_ exchange: CurlExchange) {
         guard case .new = exchange.stage else { return ended.append(exchange) }
         do throws(TransportError) {
-            try run(exchange, on: try idle.isEmpty ? CurlHandle(settings) : idle[idle.count - 1])
+            try run(exchange, on: nextHandle())
         } catch {
             exchange.fail(error)
             finish(exchange)
         }
+    }
+
+    /// The next idle handle, which stays idle until an exchange has begun on it, or a new one.
+    private func nextHandle() throws(TransportError) -> CurlHandle {
+        if let handle = idle.last { return handle }
+        return try CurlHandle(settings, sockets: activity.sockets)
     }
 
     private func run(_ exchange: CurlExchange, on handle: CurlHandle) throws(TransportError) {
@@ -147,7 +175,7 @@ final class CurlLoop: @unchecked Sendable {
         if code != .ok { end(exchange) { $0.fail(handle.error(code, of: $0)) } }
     }
 
-    private func collectFinished() {
+    private func collectFinished(inCutTurn isCut: Bool = false) {
         while let (easy, code) = multi.nextFinished() {
             guard let handle = CurlHandle.at(easy.privatePointer) else { continue }
             guard let exchange = handle.exchange else {
@@ -155,9 +183,22 @@ final class CurlLoop: @unchecked Sendable {
                 abandoned.removeAll { $0 === handle }
                 continue
             }
-            code == .ok ? exchange.succeed() : exchange.fail(handle.error(code, of: exchange))
+            code == .ok ? exchange.succeed() : exchange.fail(error(code, of: exchange, on: handle, inCutTurn: isCut))
             remove(exchange, from: handle)
         }
+    }
+
+    private func error(
+        _ code: CurlCode,
+        of exchange: CurlExchange,
+        on handle: CurlHandle,
+        inCutTurn isCut: Bool
+    ) -> TransportError {
+        let error = handle.error(code, of: exchange)
+        guard isCut else { return error }
+        if let overdue = exchange.deadlines.error(at: MonotonicClock.now) { return overdue }
+        guard [.connectionLost, .cannotConnect].contains(error.kind) else { return error }
+        return error.withKind(error.kind, reason: "the server sent data that is part of no answer, without an end")
     }
 
     private func checkDeadlines() {

@@ -39,6 +39,8 @@ final class CurlHost {
 
 /// The clock of a loop, and the next instant at which it has to check its deadlines; used only on the loop's thread.
 final class CurlAlarm {
+    /// What the watchdog knows of the loop.
+    let activity: CurlActivity
     /// When the current turn of the loop started, for what happens in it.
     private(set) var now = MonotonicClock.now
     private(set) var next = MonotonicClock.Instant.max
@@ -47,13 +49,19 @@ final class CurlAlarm {
     /// or a disk may delay it for longer than a timeout.
     static let longTurn: Int64 = 10_000_000
 
+    init(_ activity: CurlActivity) {
+        self.activity = activity
+    }
+
     /// Starts a turn.
     func beginTurn() {
+        activity.beginTurn()
         now = MonotonicClock.now
     }
 
     /// Ends the turn; returns the current instant.
     func endTurn() -> MonotonicClock.Instant {
+        activity.endTurn()
         turnEnd = MonotonicClock.now
         return turnEnd
     }

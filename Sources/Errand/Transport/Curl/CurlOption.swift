@@ -129,11 +129,26 @@ struct CurlConnecting {
     /// Set for a transfer that may not continue to connect.
     static let abandoned: UInt8 = 3
 
-    /// The last step; 0 before the first one.
+    /// The last step; 0 before the first one, and when a connection is ready.
     var step: UInt8 = 0
     /// The start of the last name lookup.
     var lookupBegan: MonotonicClock.Instant = 0
     /// The first socket.
     var socketOpened: MonotonicClock.Instant = 0
+    /// The start of the last TLS handshake, where ``CurlEasy/observeHandshakes(_:)`` reports it.
+    var handshakeBegan: MonotonicClock.Instant = 0
+    /// The last socket; -1 before the first one.
+    private(set) var descriptor: Int32 = -1
+    /// The C set of ``CurlSockets``; `nil` for none.
+    var sockets: OpaquePointer?
+    private var countedTurn: UInt64 = 0
+    private var calls: Int64 = 0
+    /// The bytes of a proxy server's answer to `CONNECT` that were read, about.
+    private(set) var tunnelBytes: Int64 = 0
+
+    /// Creates the state before the first step, of a transfer whose sockets are added to `sockets`.
+    init(_ sockets: CurlSockets?) {
+        self.sockets = sockets?.pointer
+    }
 }
 #endif

@@ -141,7 +141,7 @@ extension CurlEasy {
 
 extension TransportConfiguration.Proxy {
     /// Whether requests may be sent to a proxy server.
-    fileprivate var isPossible: Bool {
+    var isPossible: Bool {
         if case .none = self { false } else { true }
     }
 }

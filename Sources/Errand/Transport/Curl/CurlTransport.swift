@@ -14,6 +14,8 @@ import Foundation
 ///   an HTTP/2 server refused to process. Any other request is sent once and fails with
 ///   ``TransportError/Kind/connectionLost``.
 /// - `Content-Length`, `Transfer-Encoding` and `Host` among a request's header lines are ignored.
+/// - A server that does not let libcurl return, with data without an end that is part of no answer, loses its connection after about
+///   300 ms; the other requests continue. A proxy server's answer to `CONNECT` has at most 64 KiB, counted since libcurl 7.80.
 /// - libcurl limits a header line to 100 KB, and newer versions limit a header block to 300 KB and 5,000 lines, even where the
 ///   request's limits are higher.
 public final class CurlTransport: HTTPTransport {

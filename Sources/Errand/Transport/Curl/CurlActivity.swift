@@ -1,0 +1,88 @@
+#if os(Linux)
+import Foundation
+import Synchronization
+
+/// What the watchdog knows of a loop: whether it is inside a turn, and whether libcurl has called a function of it meanwhile.
+///
+/// Only the loop's thread changes the state; the watchdog reads it.
+final class CurlActivity: Sendable {
+    /// The sockets of the loop.
+    let sockets: CurlSockets
+    /// Changes with each start and end of a turn, and with each call from libcurl; odd inside a turn.
+    private let state = Atomic(0)
+    private let isWatched = Atomic(false)
+    private let cuts = Atomic(0)
+    /// The clock of the thread's time on a processor; `nil` before the first turn.
+    private let clock = Mutex<clockid_t?>(nil)
+
+    init(_ sockets: CurlSockets) {
+        self.sockets = sockets
+    }
+
+    // MARK: The loop's thread
+
+    /// Called once, before the first turn.
+    func beginThread() {
+        var clock = clockid_t()
+        guard pthread_getcpuclockid(pthread_self(), &clock) == 0 else { return }
+        self.clock.withLock { $0 = clock }
+    }
+
+    /// Starts a turn, which the watchdog watches.
+    func beginTurn() {
+        sockets.beginTurn()
+        // In the order of `stopWatching(at:)`, so that one of both threads sees what the other one has done.
+        state.store((state.load(ordering: .relaxed) | 1) + 2, ordering: .sequentiallyConsistent)
+        guard !isWatched.load(ordering: .sequentiallyConsistent) else { return }
+        watchAgain()
+    }
+
+    /// Called for each call from libcurl.
+    func receiveCall() {
+        state.store(state.load(ordering: .relaxed) + 2, ordering: .relaxed)
+    }
+
+    /// Ends a turn.
+    func endTurn() {
+        state.store((state.load(ordering: .relaxed) | 1) + 1, ordering: .releasing)
+    }
+
+    /// How many sockets the watchdog has shut down.
+    var cutSockets: Int { cuts.load(ordering: .acquiring) }
+
+    @inline(never) private func watchAgain() {
+        if isWatched.exchange(true, ordering: .sequentiallyConsistent) { return }
+        CurlWatchdog.shared.watch(self)
+    }
+
+    // MARK: The watchdog's thread
+
+    /// Changes with each step of the loop.
+    var step: Int { state.load(ordering: .acquiring) }
+
+    /// Whether the loop was inside a turn at `step`.
+    static func isInTurn(at step: Int) -> Bool { step & 1 == 1 }
+
+    /// How long the loop's thread has had a processor, in nanoseconds; 0 when unknown.
+    var processorTime: Int64 {
+        var time = timespec()
+        guard let clock = clock.withLock(\.self), clock_gettime(clock, &time) == 0 else { return 0 }
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
+    /// Shuts down the socket from which libcurl reads without an end.
+    func cut(bytes: Int64, reads: Int32) {
+        // Before the loop sees the end of the connection.
+        cuts.add(1, ordering: .sequentiallyConsistent)
+        if !sockets.shutDownMostRead(bytes: bytes, reads: reads) { cuts.subtract(1, ordering: .sequentiallyConsistent) }
+    }
+
+    /// Returns whether the watchdog may forget the loop, which has not changed since `step`; its next turn reports itself.
+    func stopWatching(at step: Int) -> Bool {
+        isWatched.store(false, ordering: .sequentiallyConsistent)
+        guard state.load(ordering: .sequentiallyConsistent) != step else { return true }
+        // If the loop has reported itself meanwhile, it is watched by that.
+        return isWatched.exchange(true, ordering: .sequentiallyConsistent)
+    }
+}
+#endif

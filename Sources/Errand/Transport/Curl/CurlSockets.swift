@@ -1,0 +1,48 @@
+#if os(Linux)
+import CurlRuntime
+
+/// The sockets that the transfers of one loop have open.
+///
+/// libcurl's connections refer to it until they are closed. The functions that count turns are called on the loop's thread, the
+/// others on any thread.
+// The C functions lock what both threads use.
+final class CurlSockets: @unchecked Sendable {
+    /// The C set.
+    let pointer: OpaquePointer
+
+    /// Creates an empty set; `nil` when there is no memory.
+    init?() {
+        guard let pointer = curlrt_sockets_make() else { return nil }
+        self.pointer = pointer
+    }
+
+    deinit { curlrt_sockets_free(pointer) }
+
+    /// Counts a turn of the loop.
+    func beginTurn() { curlrt_sockets_begin_turn(pointer) }
+
+    /// Adds a socket, as libcurl does when it opens one.
+    func add(_ descriptor: Int32) { curlrt_sockets_add(pointer, descriptor) }
+
+    /// Removes a socket and closes it, as libcurl does; returns the result of the system.
+    func close(_ descriptor: Int32) -> Int32 { curlrt_sockets_close(pointer, descriptor) }
+
+    /// Returns the round-trip time of a connected TCP socket in nanoseconds; `nil` for any other.
+    func roundTripTime(of descriptor: Int32) -> Int64? {
+        let microseconds = curlrt_sockets_round_trip(pointer, descriptor)
+        return microseconds >= 0 ? microseconds * 1_000 : nil
+    }
+
+    /// Forgets what has been measured.
+    func beginMeasuring() { curlrt_sockets_begin_measuring(pointer) }
+
+    /// Measures how many bytes libcurl has read from each socket since the last call.
+    func measure() { curlrt_sockets_measure(pointer) }
+
+    /// Shuts down the socket from which libcurl has read most; `false` if it has read less than `bytes`, or in fewer than `reads`
+    /// measurements, from each of them.
+    func shutDownMostRead(bytes: Int64, reads: Int32) -> Bool {
+        curlrt_sockets_shut_down_most_read(pointer, bytes, reads)
+    }
+}
+#endif
