@@ -60,14 +60,16 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Reports that the request has been sent, once it has; returns whether that is still to be reported.
     @discardableResult func reportSent() -> Bool {
-        if reported.awaitsSent, let handle, isSent(on: handle.easy), reported.addSent() { request.observer?(.sent) }
+        if reported.awaitsSent, let handle, isSent(on: handle), reported.addSent() { request.observer?(.sent) }
         return reported.awaitsSent
     }
 
     /// Returns whether libcurl has sent the last byte of the request.
-    func isSent(on easy: CurlEasy) -> Bool {
-        guard easy.number(.requestSize) > marks.earlierRequestBytes else { return false }
-        return upload.isComplete(after: easy.size(.sizeUpload) ?? 0)
+    ///
+    /// It counts those of a `CONNECT` to a proxy server as well, before the connection to the server is ready.
+    func isSent(on handle: CurlHandle) -> Bool {
+        guard handle.isConnected, handle.easy.number(.requestSize) > marks.earlierRequestBytes else { return false }
+        return upload.isComplete(after: handle.easy.size(.sizeUpload) ?? 0)
     }
 
     /// Called when the loop starts the exchange, with the parts of the loop that the exchange changes.

@@ -155,6 +155,12 @@ final class CurlHandle {
     var isLookingUp: Bool { connection.pointee.step == CurlConnecting.lookup }
 
     /// The steps to connect of the current transfer.
+    /// Whether a connection to the server is ready, through the tunnel of a proxy server where there is one.
+    var isConnected: Bool {
+        guard supportsPrereq else { return easy.size(.preTransferTime) ?? 0 > 0 }
+        return exchange?.attempts ?? 0 > 0 && connection.pointee.step == 0
+    }
+
     var connecting: CurlConnecting { connection.pointee }
 
     /// Removes the exchange; the transfer ends, without a connection, when its lookup does.

@@ -35,6 +35,8 @@ struct CurlTimings: ~Copyable {
     private let easy: CurlEasy
     private let connecting: CurlConnecting
     private let usesUnixSocket: Bool
+    private let isSent: Bool
+    private let handle: CurlHandle
     private let version: Int
     private let now = MonotonicClock.now
     /// The nanoseconds that the next phases can have.
@@ -43,8 +45,8 @@ struct CurlTimings: ~Copyable {
     /// Starts to measure `exchange`, whose answer was sent with the HTTP `version` of libcurl.
     init(of exchange: CurlExchange, on handle: CurlHandle, version: Int) {
         self.exchange = exchange
-        (easy, connecting, self.version) = (handle.easy, handle.connecting, version)
-        usesUnixSocket = handle.usesUnixSocket
+        (self.handle, easy, connecting, self.version) = (handle, handle.easy, handle.connecting, version)
+        (usesUnixSocket, isSent) = (handle.usesUnixSocket, exchange.isSent(on: handle))
         rest = max(0, now - max(exchange.marks.clock.instant, exchange.marks.transferBegan))
     }
 
@@ -105,7 +107,7 @@ struct CurlTimings: ~Copyable {
         if let began = exchange.marks.requestBegan { return readUpload(into: &timings, since: began) }
         let began = time(.preTransferTime) ?? 0
         let firstByte = exchange.answer.hasBegun ? time(.startTransferTime) : nil
-        if exchange.isSent(on: easy) {
+        if isSent {
             // Before 8.10, libcurl does not report the end of the request.
             let request = time(.postTransferTime).map { $0 - began }
             if let request { timings.request = phase(request) }
@@ -119,7 +121,7 @@ struct CurlTimings: ~Copyable {
     /// Reads the phases after the connection of a request whose body was sent in parts, by the clock of the callbacks.
     private mutating func readUpload(into timings: inout ExchangeTimings, since began: MonotonicClock.Instant) {
         let firstByte = exchange.marks.firstByteAt
-        if let ended = exchange.upload.endedAt, exchange.isSent(on: easy) {
+        if let ended = exchange.upload.endedAt, isSent {
             timings.request = phase(ended - began)
             timings.firstByte = phase((firstByte ?? now) - ended)
         } else {
