@@ -20,7 +20,7 @@ public struct TransportError: Error, Sendable {
         case timeout
         /// The server's certificate or key was refused, or a redirect would have disclosed something secret.
         case security
-        /// The answer is larger than the request's limits.
+        /// The answer is larger than the request's limits, or that of a proxy server to `CONNECT` is larger than 64 KiB.
         case responseTooLarge
         /// The answer's file could not be written, or a file or stream to send could not be read to its end.
         ///
@@ -35,6 +35,7 @@ public struct TransportError: Error, Sendable {
         let reason: String
         let underlying: (any Error)?
         var timings: ExchangeTimings?
+        var proxyStatus: Int?
     }
 
     // Boxed, because an asynchronous function reserves memory for each error that it may throw.
@@ -52,6 +53,11 @@ public struct TransportError: Error, Sendable {
         get { details.timings }
         set { details.timings = newValue }
     }
+    /// The status with which a proxy server has refused to connect to the server; `nil` if it has not.
+    var proxyStatus: Int? {
+        get { details.proxyStatus }
+        set { details.proxyStatus = newValue }
+    }
 
     /// Creates an error.
     public init(_ kind: Kind, _ reason: String, underlying: (any Error)? = nil) {
@@ -64,7 +70,7 @@ extension TransportError {
     /// This error with another kind and reason.
     func withKind(_ kind: Kind, reason: String) -> TransportError {
         var error = TransportError(kind, reason, underlying: underlying)
-        error.timings = timings
+        (error.timings, error.proxyStatus) = (timings, proxyStatus)
         return error
     }
 

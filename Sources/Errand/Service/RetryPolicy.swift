@@ -11,6 +11,8 @@ public struct RetryPolicy: Sendable {
     /// How often a load may be sent again; 2 by default.
     public var maxRetries = 2
     /// The statuses after which a load is sent again; 408, 429, 500, 502, 503 and 504 by default.
+    ///
+    /// Also those with which a proxy server refuses a tunnel (`CONNECT`) on Linux: after 407, for example, it is not sent again.
     public var statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// How long the first wait may be; 200 ms by default.
     ///
@@ -65,9 +67,15 @@ extension RetryPolicy {
     func isRetryable(_ error: APIError) -> Bool {
         switch error.type {
         case .http: error.status.map(statuses.contains) == true
-        case .transport, .noNetwork: (error.underlying as? TransportError)?.kind.isTransient == true
+        case .transport, .noNetwork: (error.underlying as? TransportError).map(isTransient) == true
         default: false
         }
+    }
+
+    /// Whether the connection failed, and not the request or the answer; a proxy server's refusal is one of its status.
+    private func isTransient(_ error: TransportError) -> Bool {
+        guard error.kind.isTransient else { return false }
+        return error.proxyStatus.map(statuses.contains) ?? true
     }
 
     /// How long to wait before retry number `retry`, from 0, before `Retry-After` is considered.

@@ -186,6 +186,23 @@ final class CurlHandle {
         guard kind != .responseTooLarge else {
             return TransportError(kind, "a header line or the header block is larger than libcurl's limit")
         }
+        guard connection.pointee.tunnelBytes <= CurlEasy.tunnelLimit else {
+            let limit = "\(CurlEasy.tunnelLimit / 1_024) KiB"
+            return TransportError(.responseTooLarge, "the proxy server's answer to CONNECT is larger than \(limit)")
+        }
+        var error = responseError(code, of: exchange)
+        error.proxyStatus = refusalStatus
+        return error
+    }
+
+    /// The status with which a proxy server has refused a tunnel; `nil` if it has not.
+    private var refusalStatus: Int? {
+        guard connection.pointee.step != 0 else { return nil }
+        let status = easy.number(.httpConnectCode)
+        return status >= 300 ? status : nil
+    }
+
+    private func responseError(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
         let finalKind = supportsPrereq ? kind.afterAttempts(exchange.attempts) : kind
         // For a malformed line of the server, libcurl reports a bad argument without a message.
         let isMalformed = kind == .invalidRequest && finalKind == .badResponse && errorText.pointee == 0

@@ -12,6 +12,8 @@ struct CurlInfo {
     /// The bytes of all requests of the transfer, and of some bodies; see ``CurlLibrary/countsBodiesOfRequests``
     /// (`CURLINFO_REQUEST_SIZE`).
     static let requestSize = CurlInfo(number: 0x20_0000 + 12)
+    /// The status of the last answer of a proxy server to `CONNECT`, 0 for none (`CURLINFO_HTTP_CONNECTCODE`).
+    static let httpConnectCode = CurlInfo(number: 0x20_0000 + 22)
     /// How many connections the transfer has opened (`CURLINFO_NUM_CONNECTS`).
     static let numConnects = CurlInfo(number: 0x20_0000 + 26)
     /// The port of the server or the proxy server (`CURLINFO_PRIMARY_PORT`).

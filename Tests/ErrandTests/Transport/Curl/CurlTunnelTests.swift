@@ -33,6 +33,12 @@ struct CurlTunnelTests {
         return (await transport.ending(of: request), events.withLock(\.self))
     }
 
+    private static let retryingService: APIService = {
+        var service = APIService(baseURL: URL("https://api.example/"))
+        service.retryPolicy = RetryPolicy()
+        service.retryPolicy.baseDelay = .zero
+        return service
+    }()
     private static let bodies: [HTTPBody] = [
         .empty, .data(Data("abc".utf8)), .data(Data(repeating: 1, count: 200_000)),
     ]
@@ -71,6 +77,23 @@ struct CurlTunnelTests {
             #expect(events == (isTrusted ? ["sent", "200"] : []))
         }
         #expect(proxy.totalTunnels == (isTrusted ? 1 : 3))
+    }
+
+    @Test(arguments: [(400, 1), (403, 1), (405, 1), (407, 1), (429, 3), (502, 3), (503, 3)])
+    func `A refused tunnel is requested again only where an answer with its status would be`(
+        _ status: Int,
+        _ tunnels: Int
+    ) async throws {
+        let proxyServer = try FixtureServer.start { _ in
+            .raw("HTTP/1.1 \(status) No\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n")
+        }
+        let service = Self.retryingService
+        let proxy = try APIProxy(transport: CurlTransport(configuration(proxyServer.baseURL)))
+        let error = await #expect(throws: APIError.self) {
+            _ = try await proxy.send(HTTPRequest(.get, URL("https://api.example/")), to: service)
+        }
+        #expect(error?.type == .transport)
+        #expect(proxyServer.requests.map(\.method) == Array(repeating: "CONNECT", count: tunnels))
     }
 }
 
