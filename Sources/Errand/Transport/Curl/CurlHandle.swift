@@ -41,10 +41,11 @@ final class CurlHandle {
         connection = .allocate(capacity: 1)
         connection.initialize(to: CurlConnecting(sockets))
         easy.observeConnecting(connection)
+        easy.observeHandshakes(connection)
         supportsPrereq = easy.setCallbacks()
-        try easy.apply(settings)
         // Without the report of a connection, the bytes of a download would be counted as well.
         if supportsPrereq, settings.configuration.proxy.isPossible { easy.limitTunnel(connection) }
+        try easy.apply(settings)
         easy.setCallbackContext(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     }
 
@@ -154,14 +155,17 @@ final class CurlHandle {
     /// Whether the transfer looks up a name.
     var isLookingUp: Bool { connection.pointee.step == CurlConnecting.lookup }
 
-    /// The steps to connect of the current transfer.
-    /// Whether a connection to the server is ready, through the tunnel of a proxy server where there is one.
+    /// Whether a connection to the server is ready, through the tunnel of a proxy server if any.
     var isConnected: Bool {
         guard supportsPrereq else { return easy.size(.preTransferTime) ?? 0 > 0 }
         return exchange?.attempts ?? 0 > 0 && connection.pointee.step == 0
     }
 
+    /// The steps to connect of the current transfer.
     var connecting: CurlConnecting { connection.pointee }
+
+    /// The round-trip time, in nanoseconds, of a connection that is open but not ready; `nil` if there is none.
+    var roundTripTime: Int64? { sockets?.roundTripTime(of: connection.pointee.descriptor) }
 
     /// Removes the exchange; the transfer ends, without a connection, when its lookup does.
     func abandon() {
@@ -182,10 +186,6 @@ final class CurlHandle {
 
     /// Returns the error for `code`, with libcurl's message where it helps.
     func error(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
-        let kind = isServerRefused(exchange) ? .security : code.errorKind(osErrno: easy.number(.osErrno))
-        guard kind != .responseTooLarge else {
-            return TransportError(kind, "a header line or the header block is larger than libcurl's limit")
-        }
         guard connection.pointee.tunnelBytes <= CurlEasy.tunnelLimit else {
             let limit = "\(CurlEasy.tunnelLimit / 1_024) KiB"
             return TransportError(.responseTooLarge, "the proxy server's answer to CONNECT is larger than \(limit)")
@@ -203,6 +203,10 @@ final class CurlHandle {
     }
 
     private func responseError(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
+        let kind = isServerRefused(exchange) ? .security : code.errorKind(osErrno: easy.number(.osErrno))
+        guard kind != .responseTooLarge else {
+            return TransportError(kind, "a header line or the header block is larger than libcurl's limit")
+        }
         let finalKind = supportsPrereq ? kind.afterAttempts(exchange.attempts) : kind
         // For a malformed line of the server, libcurl reports a bad argument without a message.
         let isMalformed = kind == .invalidRequest && finalKind == .badResponse && errorText.pointee == 0

@@ -87,11 +87,20 @@ struct CurlTimings: ~Copyable {
         let (lookup, socket) = (connecting.lookupBegan, connecting.socketOpened)
         if lookup > 0 { timings.nameLookup = phase((socket > 0 ? socket : now) - lookup) }
         guard socket > 0 else { return }
-        guard exchange.url.isSecure, let connected = time(.connectTime) else {
+        guard exchange.url.isSecure, let connect = connectTime(since: socket) else {
             return timings.connect = phase(now - socket)
         }
-        timings.connect = phase(connected - (time(.nameLookupTime) ?? 0))
+        timings.connect = phase(connect)
         timings.tls = phase(rest)
+    }
+
+    /// The time from the first socket to the TLS handshake, in which the exchange has failed; `nil` if it has failed before.
+    ///
+    /// Some versions of libcurl report it only for a handshake that succeeds, and none for one that the loop ends. That of a
+    /// handshake without a report is about the time of one round trip.
+    private func connectTime(since socket: MonotonicClock.Instant) -> Int64? {
+        if connecting.handshakeBegan > 0 { return connecting.handshakeBegan - socket }
+        return time(.connectTime).map { $0 - (time(.nameLookupTime) ?? 0) } ?? handle.roundTripTime
     }
 
     private mutating func readConnection(into timings: inout ExchangeTimings) {

@@ -66,7 +66,7 @@ struct CurlTimingTests {
         timings.expectPlausible()
         let last = try #require(timings.phases.last)
         let names = [
-            SilencePoint.insideHandshake: ["tls", "connect"], .insideUpload: ["request"], .beforeHead: ["firstByte"],
+            SilencePoint.insideHandshake: ["tls"], .insideUpload: ["request"], .beforeHead: ["firstByte"],
             .insideHead: ["body"], .insideBody: ["body"],
         ]
         #expect(names[point]?.contains(last.name) == true, "\(timings)")
@@ -113,6 +113,38 @@ struct CurlTimingTests {
         #expect(try #require(timings.tls) > .zero)
         #expect(timings.connect != nil && timings.isReused == false)
         #expect(timings.sentHeaderBytes != nil && timings.receivedHeaderBytes != nil)
+    }
+
+    /// How a handshake fails: the server's certificate is refused, the server does not speak TLS, or it ends the connection.
+    enum FailedHandshake: CaseIterable {
+        case unknownAuthority, plainText, close, reset
+    }
+
+    @Test(.enabled(if: canServeTLS, "openssl is not installed"), arguments: FailedHandshake.allCases)
+    func `A handshake that fails is the last phase, after a connection without it`(
+        _ handshake: FailedHandshake
+    ) async throws {
+        let authority = try TestAuthority()
+        let (program, secureURL) = try authority.serve()
+        defer { withExtendedLifetime(program) {} }
+        let server = try FixtureServer.start { _, _ in
+            switch handshake {
+            case .reset: .onAccept(.wait(.milliseconds(50)), .reset)
+            case .close: .onAccept(.wait(.milliseconds(50)), .close)
+            default: .onAccept(.wait(.milliseconds(50)), .write("HTTP/1.1 400 Bad Request\r\n\r\n"), .close)
+            }
+        }
+        let url = handshake == .unknownAuthority ? secureURL : URL("https://127.0.0.1:\(server.port)/")
+        let error = await #expect(throws: TransportError.self) {
+            try await CurlTransport().send(HTTPRequest(.get, url))
+        }
+        let timings = try #require(error?.timings)
+        timings.expectPlausible()
+        #expect(timings.phases.map(\.name).suffix(2) == ["connect", "tls"], "\(timings)")
+        #expect(try #require(timings.tls) > .zero)
+        guard handshake != .unknownAuthority else { return }
+        #expect(try #require(timings.tls) >= .milliseconds(40), "\(timings)")
+        #expect(try #require(timings.connect) < .milliseconds(40), "\(timings)")
     }
 
     @Test(.enabled(if: canServeTLS, "openssl is not installed"))
