@@ -33,12 +33,14 @@ struct CurlTunnelTests {
         return (await transport.ending(of: request), events.withLock(\.self))
     }
 
-    private static let retryingService: APIService = {
+    /// A new service each time, because the budget of retries is that of a service.
+    private static var retryingService: APIService {
         var service = APIService(baseURL: URL("https://api.example/"))
         service.retryPolicy = RetryPolicy()
         service.retryPolicy.baseDelay = .zero
         return service
-    }()
+    }
+
     private static let bodies: [HTTPBody] = [
         .empty, .data(Data("abc".utf8)), .data(Data(repeating: 1, count: 200_000)),
     ]
