@@ -3,13 +3,19 @@ import Foundation
 extension CookieFileFormat {
     /// Parses a file that this library, curl or another tool wrote; cookies of other tools were created at `date`.
     ///
-    /// A file with more than `limit` cookies is parsed up to there.
+    /// A file with more than `limit` cookies is parsed up to there. As in curl, the last line of another tool needs no line
+    /// feed; of a file of this library that has lost its end, an unfinished line may be half a cookie.
     static func decode(_ bytes: [UInt8], limit: Int = .max, at date: Date) -> Contents {
-        var parser = CookieFileParser(date: date, limit: limit, isWrittenByErrand: bytes.starts(with: firstLine.utf8))
+        // What is left of the first line alone may be the rest of a file of this library.
+        let isWrittenByErrand =
+            bytes.starts(with: firstLine.utf8) || !bytes.isEmpty && firstLine.utf8.starts(with: bytes)
+        var parser = CookieFileParser(date: date, limit: limit, isWrittenByErrand: isWrittenByErrand)
         var rest = bytes[...]
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")), !parser.isAtLimit {
-            parser.parse(line: rest[..<end], of: bytes)
-            rest = rest[(end + 1)...]
+        while !rest.isEmpty, !parser.isAtLimit {
+            let end = rest.firstIndex(of: UInt8(ascii: "\n"))
+            if end == nil, isWrittenByErrand { break }
+            parser.parse(line: rest[..<(end ?? rest.endIndex)], of: bytes)
+            rest = rest[(end.map { $0 + 1 } ?? rest.endIndex)...]
         }
         return parser.contents(rest: rest)
     }

@@ -36,6 +36,32 @@ struct CookieFileInteroperabilityTests {
         #expect(CookieFileFormat.decode(Array("\(line)\n".utf8), at: noon).damage != nil)
     }
 
+    @Test(
+        arguments: ["", "# Netscape HTTP Cookie File\n", "# http://curl.haxx.se/rfc/cookie_spec.html\r\n\r\n"],
+        [
+            "shop.example.org\tFALSE\t/\tFALSE\t0\tz\t1", "shop.example.org\tFALSE\t/\tFALSE\t0\tz\t1\r",
+            "shop.example.org\tFALSE\t/\tFALSE\t0\tz", "#HttpOnly_shop.example.org\tFALSE\t/\tFALSE\t0\tz\t1",
+            ".example.org\tTRUE\t/\tFALSE\t1800000100\tz\t", "# the end", "#", "",
+        ]
+    )
+    func `A file without a final line feed is as complete as one with it`(_ head: String, _ last: String) throws {
+        let text = "\(head)shop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\n\(last)"
+        let complete = CookieFileFormat.decode(Array("\(text)\n".utf8), at: noon)
+        #expect(CookieFileFormat.decode(Array(text.utf8), at: noon).cookies == complete.cookies)
+        try Data(text.utf8).write(to: folder.file)
+        let jar = CookieJar(file: folder.file, at: noon) { [weak folder] in recordIssue($0, while: folder) }
+        #expect(jar.cookies.map(\.name) == (last.contains("\t") ? ["a", "z"] : ["a"]))
+        #expect(try !folder.names.contains { $0.contains("corrupt") })
+    }
+
+    @Test func `A last line that is no cookie is damage, with a line feed and without`() {
+        for end in ["", "\n"] {
+            let text = "a.test\tFALSE\t/\tFALSE\t0\ta\t1\na.test\tFALSE\t/\tFA\(end)"
+            let contents = CookieFileFormat.decode(Array(text.utf8), at: noon)
+            #expect(contents.damage != nil && contents.cookies.count == 1)
+        }
+    }
+
     @Test func `A file may be as large as the cookies of its jar`() throws {
         let padding = Data(repeating: UInt8(ascii: "#"), count: 33 << 20)
         try (padding + Data("\nshop.example.org\tFALSE\t/\tFALSE\t0\ta\t1\n".utf8)).write(to: folder.file)
