@@ -98,6 +98,8 @@ private final class CodingLayer {
     private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 1)
     private var step: ContentDecoder.Step?
     private var hasMoreOutput = false
+    /// Whether only NUL bytes may follow, which some servers add to fill a block.
+    private var isPadding = false
     private var readBytes = 0
     private var decodedBytes = 0
 
@@ -123,6 +125,7 @@ private final class CodingLayer {
     /// Decodes a part of the input; the result is valid until the next call.
     func decode(within budget: inout DecodingBudget) throws(TransportError) -> UnsafeRawBufferPointer {
         guard step != .ended || coding.allowsMembers else { throw failure("has bytes after its end") }
+        if step == .ended, coding == .gzip, isPadding || input.first == 0 { return try skipPadding(within: &budget) }
         let inputCount = input.count
         let (step, count) = decoder.decode(&input, into: output)
         guard step != .failed else { throw failure("is corrupt") }
@@ -133,6 +136,17 @@ private final class CodingLayer {
         budget.spend(bytes: inputCount - input.count + count)
         try checkAmounts()
         return UnsafeRawBufferPointer(rebasing: output[..<count])
+    }
+
+    /// Removes NUL bytes after the last member of gzip, as gzip and browsers do.
+    private func skipPadding(within budget: inout DecodingBudget) throws(TransportError) -> UnsafeRawBufferPointer {
+        isPadding = true
+        guard input.allSatisfy({ $0 == 0 }) else { throw failure("has bytes after its end") }
+        readBytes += input.count
+        budget.spend(bytes: input.count)
+        input = UnsafeRawBufferPointer(start: nil, count: 0)
+        try checkAmounts()
+        return input
     }
 
     private func checkAmounts() throws(TransportError) {

@@ -50,6 +50,26 @@ struct BodyDecoderTests {
         return outcome
     }
 
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func `NUL bytes after gzip are ignored, and nothing else is`(_ seed: UInt64) throws {
+        let body = Zlib.gzip([1, 2]) + Zlib.gzip([3])
+        for count in [1, 511, 40_000] {
+            let padding = [UInt8](repeating: 0, count: count)
+            #expect(try decode(body + padding, [.gzip], seed: seed).bytes == [1, 2, 3])
+            #expect(try decode(Zlib.gzip(body + padding), [.gzip, .gzip], seed: seed).bytes == [1, 2, 3])
+            for rest in [[1], Zlib.gzip([4]), [0x1F]] as [[UInt8]] {
+                let error = #expect(throws: TransportError.self) {
+                    try decode(body + padding + rest, [.gzip], seed: seed)
+                }
+                #expect(error?.kind == .badResponse)
+            }
+        }
+        #expect(throws: TransportError.self) { try decode(StoredCoding.brotli([1]) + [0], [.brotli], seed: seed) }
+        #expect(throws: TransportError.self) { try decode([0, 0], [.gzip], seed: seed) }
+        let endless = [UInt8](repeating: 0, count: 2 << 20)
+        #expect(throws: TransportError.self) { try decode(body + endless, [.gzip], seed: seed) }
+    }
+
     @Test(.fault(86), arguments: 0..<4)
     func `Generated layers decode to their source, or fail as expected`(seed: UInt64) {
         var random = SplitMix(seed: seed)
