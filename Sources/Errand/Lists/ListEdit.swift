@@ -46,7 +46,9 @@ public struct ListEditError: Error, CustomStringConvertible {
 /// position of the next page in lists by number and offset, so that no item is skipped or repeated. A page that was requested
 /// before such an edit, and whose answer may not have it, is requested again within the same load.
 extension PageAPIRequest {
-    /// Replaces the item that has the same ID.
+    /// Replaces the item that has the same ID, in each of its rows.
+    ///
+    /// The observer is notified once, of the rows from the first to the last one that have it.
     ///
     /// - Parameters:
     ///   - item: The new item. Its ID is that of ``itemID``, or else of an `Identifiable` item.
@@ -59,8 +61,11 @@ extension PageAPIRequest {
         let rules = prepareEdit()
         let identity = try identity(rules)
         let rows = list.loaded.items.indices.filter { identity.areSame(list.loaded.items[$0], item) }
-        apply(rows.map { ListEdit(change: .replace(item), row: $0, isOnServer: onServer) }, by: rules)
-        return !rows.isEmpty
+        guard let first = rows.first, let last = rows.last else { return false }
+        let edits = rows.map { ListEdit(change: .replace(item), row: $0, isOnServer: onServer) }
+        // Not row by row: while the observer is notified of one, the others would have changed already.
+        apply(edits, as: .replaced(first..<last + 1), by: rules)
+        return true
     }
 
     /// Replaces the item of a row, possibly by one with another ID.
@@ -76,7 +81,7 @@ extension PageAPIRequest {
         if let itemID = rules.itemID, let known = self.row(of: item, itemID), known != row {
             throw ListEditError("row \(known) of the list has the ID of the new item for row \(row)")
         }
-        apply([ListEdit(change: .replace(item), row: row, isOnServer: onServer)], by: rules)
+        apply(ListEdit(change: .replace(item), row: row, isOnServer: onServer), by: rules)
     }
 
     /// Inserts an item; with ``itemID``, an item that the list contains already is replaced where it is.
@@ -94,7 +99,7 @@ extension PageAPIRequest {
         try checkRow(row, isInsertion: true)
         let known = rules.itemID.flatMap { self.row(of: item, $0) }
         let change: ListEdit<Item>.Change = known == nil ? .insert(item) : .replace(item)
-        apply([ListEdit(change: change, row: known ?? row, isOnServer: onServer)], by: rules)
+        apply(ListEdit(change: change, row: known ?? row, isOnServer: onServer), by: rules)
         return known == nil
     }
 
@@ -119,7 +124,7 @@ extension PageAPIRequest {
             // The rows of one item on the server, from the last one, so that the first one counts there.
             guard let row = list.loaded.items.lastIndex(where: isWanted) else { return wasFound }
             let isFirst = list.loaded.items[..<row].contains(where: isWanted) == false
-            apply([ListEdit(change: .remove, row: row, isOnServer: onServer && isFirst)], by: rules)
+            apply(ListEdit(change: .remove, row: row, isOnServer: onServer && isFirst), by: rules)
             wasFound = true
             if isFirst { return true }
         }
@@ -137,7 +142,7 @@ extension PageAPIRequest {
         let rules = prepareEdit()
         try checkRow(row, isInsertion: false)
         let item = list.loaded.items[row]
-        apply([ListEdit(change: .remove, row: row, isOnServer: onServer)], by: rules)
+        apply(ListEdit(change: .remove, row: row, isOnServer: onServer), by: rules)
         return item
     }
 }

@@ -175,12 +175,14 @@ extension PageAPIRequest {
     }
 
     /// Edits the list and notifies the observer.
-    func apply(_ edits: [ListEdit<Item>], by rules: ListRules<Item>) {
-        guard !edits.isEmpty else { return }
-        for edit in edits {
-            list.apply(edit, rules: rules)
-            changes.append(edit.listChange)
-        }
+    func apply(_ edit: ListEdit<Item>, by rules: ListRules<Item>) {
+        apply([edit], as: edit.listChange, by: rules)
+    }
+
+    /// Edits the list and notifies the observer of the edits as one change.
+    func apply(_ edits: [ListEdit<Item>], as change: ListChange, by rules: ListRules<Item>) {
+        for edit in edits { list.apply(edit, rules: rules) }
+        changes.append(change)
         observation.recordChange()
         notifyObserver()
     }

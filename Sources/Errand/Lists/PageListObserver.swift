@@ -22,6 +22,8 @@
 
     /// The items of these rows have been replaced by an edit; a table reloads the rows.
     ///
+    /// Of an item in several rows, these are all rows from its first to its last one.
+    ///
     /// Calls ``pageListDidReload(_:)`` by default.
     func pageList(_ request: BaseAPIRequest, didReplace rows: Range<Int>)
 

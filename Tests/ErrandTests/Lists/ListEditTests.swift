@@ -180,6 +180,40 @@ struct ListEditTests {
         #expect(throws: ListEditError.self) { try posts.remove(id: "2") }
     }
 
+    @Test func `An item in several rows is replaced in all of them, with one notification`() async throws {
+        struct Post: Decodable, Identifiable, Equatable, Sendable {
+            let id: Int
+            var text: String?
+        }
+        final class Posts: PageAPIRequest<[Post]>, APIManager {
+            let path = "/posts"
+            let method = HTTPMethod.get
+        }
+        final class Table: PageListObserver {
+            var rows: [Post] = []
+            var replaced: [Range<Int>] = []
+            func pageListDidReload(_ request: BaseAPIRequest) { rows = (request as? Posts)?.items ?? [] }
+            func pageList(_ request: BaseAPIRequest, didInsert inserted: Range<Int>, removing removed: Range<Int>) {}
+            func pageList(_ request: BaseAPIRequest, didReplace range: Range<Int>) {
+                replaced.append(range)
+                let items = (request as? Posts)?.items ?? []
+                rows.replaceSubrange(range, with: items[range])
+                #expect(rows == items, "each notification describes the whole change")
+            }
+        }
+        for (ids, id, range) in [([1, 2, 1, 3], 1, 0..<3), ([1, 2, 2, 2], 2, 1..<4), ([1, 2, 3, 4], 3, 2..<3)] {
+            let json = ids.map { (id: Int) in #"{"id":\#(id)}"# }.joined(separator: ",")
+            let transport = ScriptedTransport { _ in .json("[\(json)]") }
+            let posts = Posts(proxy: APIProxy(service: server.service, transport: transport))
+            let observer = Table()
+            posts.pageObserver = observer
+            _ = try await posts.value()
+            #expect(try posts.replace(Post(id: id, text: "new")))
+            #expect(posts.items.filter { $0.text == "new" }.map(\.id) == ids.filter { $0 == id })
+            #expect(observer.replaced == [range])
+        }
+    }
+
     @Test(arguments: [true, false])
     func `A page that is loading during an edit is requested again within its load`(_ answersEarly: Bool) async throws {
         for way in [EditingServer.Way.number, .offset] {
