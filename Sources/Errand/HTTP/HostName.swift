@@ -5,7 +5,7 @@ import Foundation
 /// ``Origin`` keeps notations apart, so that secrets are sent to one alone. What must hold for a server in every notation, such
 /// as its pinned keys, is looked up by this form: in lower case, percent-decoded, without a trailing dot; an IPv4 address as
 /// four decimal numbers, an IPv6 address as in RFC 5952 without brackets and zone.
-struct HostName: Hashable {
+package struct HostName: Hashable {
     let text: String
     /// Whether this is an address, which has no subdomains.
     let isAddress: Bool
@@ -26,6 +26,15 @@ struct HostName: Hashable {
     var parents: some Sequence<String> {
         let labels = isAddress ? [] : text.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
         return labels.indices.lazy.map { labels[$0...].joined(separator: ".") }
+    }
+
+    /// Returns the host of a URL as libcurl sends it, if it is an address: four decimal numbers, or RFC 5952 in brackets; `nil` for
+    /// a name, and for an address with a zone.
+    package static func address(_ host: String) -> String? {
+        guard host.hasPrefix("[") else { return version4(host) }
+        var bytes = in6_addr()
+        guard inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &bytes) == 1 else { return nil }
+        return text(of: bytes, AF_INET6).map { "[\($0)]" }
     }
 
     /// Returns an address in any notation of `inet_aton`, as resolvers accept it; `nil` for a name.

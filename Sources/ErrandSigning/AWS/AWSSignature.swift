@@ -16,7 +16,8 @@ import Foundation
 /// Sealed bodies (``TrafficSealing``) are signed as they are sent; with them, the signature has to be in a header, because the
 /// query is authenticated with the body; otherwise the load fails with `invalidRequest`.
 ///
-/// A space in the query is sent as `%20` and not as `+`, because services differ in how they read the latter.
+/// A space in the query is sent as `%20` and not as `+`, because services differ in how they read the latter. An address is sent
+/// and signed in its usual notation: `127.0.0.1` for `127.1`.
 ///
 /// The load fails with `invalidRequest`, whose underlying error is a ``SigningError``, when the request cannot be signed; nothing
 /// was sent then. An `APIError` that `credentials` throws ends the load with that.

@@ -27,6 +27,7 @@ struct AWSSigner: SigningAdapter {
 
     /// Signs a request with the credentials and the date of one moment.
     func sign(_ request: inout HTTPRequest, with credentials: AWSCredentials, at date: Date) throws {
+        if let url = WireURL(request.url)?.withUsualAddress { request.url = url }
         guard let url = WireURL(request.url) else { throw Self.error("the URL has no host") }
         let unsigned = UnsignedRequest(
             method: request.method.rawValue,

@@ -39,6 +39,22 @@ struct WireURL {
         return hasDefaultPort ? host.dropLast(port.utf8.count) : host
     }
 
+    /// The URL with an address in the notation in which libcurl sends it as `Host`; `nil` if it has no other notation.
+    ///
+    /// As in the URL standard of WHATWG: `http://127.1` and `http://0x7f000001` are `http://127.0.0.1`.
+    var withUsualAddress: URL? {
+        let authority = bytes[self.authority]
+        // Nothing else is an address, and most hosts are names.
+        guard let first = authority.first, first.isASCIIDigit || first == UInt8(ascii: "[") else { return nil }
+        let name = first == UInt8(ascii: "[") ? authority.drop { $0 != UInt8(ascii: "]") } : authority
+        let end = name.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
+        let host = String(decoding: authority[..<end], as: UTF8.self)
+        guard let address = HostName.address(host), address != host else { return nil }
+        return URL(
+            verbatim: String(decoding: bytes[..<authority.startIndex] + address.utf8 + bytes[end...], as: UTF8.self)
+        )
+    }
+
     /// Returns the URL with another query, and without a fragment.
     func replacingQuery(with query: [UInt8]) -> URL? {
         let separator = query.isEmpty ? [] : [UInt8(ascii: "?")]

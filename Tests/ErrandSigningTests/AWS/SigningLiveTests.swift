@@ -37,6 +37,29 @@ struct SigningLiveTests {
         listener.stop()
     }
 
+    @Test(
+        arguments: ["127.1", "0x7f.1", "2130706433", "0177.0.0.1", "127.0.0.1"],
+        [
+            AWSSignature.Form.header, .query(expiry: .seconds(60)),
+        ]
+    )
+    func `An address in another notation is signed as it is sent`(_ host: String, _ form: AWSSignature.Form)
+        async throws
+    {
+        let listener = try FixtureServer.start { request in
+            .bytes(Array("{}".utf8), status: Self.isSigned(request, "execute-api") ? 200 : 403)
+        }
+        let port = try #require(listener.baseURL.port)
+        var signature = AWSSignature(region: "us-east-1", service: "execute-api") { AWSSignatureTests.credentials }
+        signature.form = form
+        var service = APIService(baseURL: try #require(URL(string: "http://\(host):\(port)/x")))
+        (service.envelope, service.retryPolicy) = (nil, .never)
+        service.sign(with: signature)
+        _ = try await APIRequest<Data>("/y", params: ["q": 1], proxy: APIProxy(service: service)).value()
+        #expect(listener.requests.last?.header("Host") == "127.0.0.1:\(port)")
+        listener.stop()
+    }
+
     /// Returns whether a request has the signature that its bytes have to have.
     private static func isSigned(_ request: RecordedRequest, _ service: String) -> Bool {
         let items = request.queryItems
