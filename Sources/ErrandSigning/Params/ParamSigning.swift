@@ -22,6 +22,10 @@ import Foundation
 ///   files of a multipart body, nor what parameter adapters add that are called later, such as those of the request.
 /// - Of a plain call and of a link of the server (`LinkStrategy`): the names and values of the URL's query.
 ///
+/// A name or a value that contains a separator makes the signed text ambiguous: `{a: "1&b=2"}` and `{a: 1, b: 2}` have one text,
+/// `a=1&b=2`, and so one signature, unless ``percentEncodes`` is true. Whether it is depends on the server; where values are
+/// free text and it may be chosen, set it.
+///
 /// The load fails with `invalidRequest` when it has a parameter or a header that the signature would replace.
 public struct ParamSigning: Sendable {
     /// The digest of the signed text.
@@ -101,6 +105,8 @@ public struct ParamSigning: Sendable {
     public var pairSeparator = "&"
     /// Whether names and values are percent-encoded in the signed text, all bytes but the unreserved ones of RFC 3986; false by
     /// default.
+    ///
+    /// True makes different parameters have different texts: no separator is in a name or a value then.
     public var percentEncodes = false
     /// Whether parameters with an empty value or `null` are not signed; false by default.
     public var omitsEmptyValues = false
