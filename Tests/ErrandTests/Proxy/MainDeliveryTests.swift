@@ -77,6 +77,41 @@ final class MainDeliveryTests {
         #expect(calls == ["first", "a", "b", "c", "mark"])
     }
 
+    // Exit tests need child processes.
+    #if os(macOS) || os(Linux)
+    @Test func `Jobs that block the thread pool delay no ending for long`() async {
+        await #expect(processExitsWith: .success) {
+            let (running, released) = (Counter(), Counter())
+            for _ in 0..<64 {
+                Task.detached(priority: .high) {
+                    _ = running.next()
+                    let end = ContinuousClock.now + .seconds(20)
+                    while released.count == 0, ContinuousClock.now < end { usleep(1_000) }
+                }
+            }
+            // No further job begins when each thread of the pool has one.
+            var count = -1
+            while count != running.count || count == 0 {
+                count = running.count
+                usleep(50_000)
+            }
+            let delivery = MainDelivery()
+            for number in 0..<100 {
+                let start = ContinuousClock.now
+                await withCheckedContinuation { continuation in
+                    // A hop that was a moment ago makes the next one wait for the pool.
+                    delivery.deliver {
+                        delivery.deliver(isOneOfMany: true) { continuation.resume() }
+                    }
+                }
+                #expect(start.duration(to: .now) < .seconds(5), "\(number)")
+                guard start.duration(to: .now) < .seconds(5) else { break }
+            }
+            _ = released.next()
+        }
+    }
+    #endif
+
     @Test(arguments: [false, true])
     func `A hop has neither the login nor the environment of the load that is first`(_ isOneOfMany: Bool) async {
         let service = APIService.sample()
