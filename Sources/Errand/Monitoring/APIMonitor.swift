@@ -7,8 +7,8 @@ import Synchronization
 public protocol APIMonitor: Sendable {
     /// Observes an event.
     ///
-    /// Called on any thread, for one load in the order of its events and never at the same time; for several loads at once. Must
-    /// not block. May call the library; loads that it begins have separate events.
+    /// Called on any thread but that of a transport, for one load in the order of its events and never at the same time; for
+    /// several loads at once. Must not block: the events of its load wait, and a thread of the pool is occupied. May call the library; loads that it begins have separate events.
     ///
     /// - Parameter event: The event. It can contain secrets, which its description and ``Redactor`` do not print.
     func observe(_ event: APIEvent)

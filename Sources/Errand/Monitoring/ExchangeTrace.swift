@@ -83,14 +83,20 @@ final class ExchangeTrace: Sendable {
         for load in loads() { load.emit(kind, exchange: number) }
     }
 
+    private func emitFromTransport(_ kind: APIEvent.Kind, of number: UInt64) {
+        for load in loads() { load.emitFromTransport(kind, exchange: number) }
+    }
+
     /// Emits an event of the transport; once, because the transport may send a request again on another connection.
     private func didReceive(_ event: TransportEvent, of number: UInt64) {
         guard current.load(ordering: .acquiring) == number else { return }
         switch event {
         case .sent:
-            if advance(to: .sent) { emit(.sent, of: number) }
+            if advance(to: .sent) { emitFromTransport(.sent, of: number) }
         case .head(let status, let headers):
-            if advance(to: .headReceived) { emit(.headReceived(status: status, headers: headers), of: number) }
+            if advance(to: .headReceived) {
+                emitFromTransport(.headReceived(status: status, headers: headers), of: number)
+            }
         }
     }
 

@@ -2,8 +2,9 @@ import Synchronization
 
 /// Delivers the events of one load to its monitors: in order, one at a time, and none after its ending.
 ///
-/// Events are delivered by the call that emits them, or by one that already delivers; no lock is held meanwhile, so that a monitor
-/// may do anything. Only loads with monitors have one.
+/// Events are delivered by the call that emits them, or by one that already delivers; those of a transport, whose thread all its
+/// transfers need, by a task, or by the next call that emits one. No lock is held meanwhile, so that a monitor may do anything.
+/// Only loads with monitors have one.
 ///
 /// What asynchronous functions call is not inlined, because that increases the memory of each load in progress.
 final class LoadTrace: Sendable {
@@ -90,6 +91,19 @@ final class LoadTrace: Sendable {
     /// Emits an event, unless the load has ended.
     @inline(never) func emit(_ kind: APIEvent.Kind, exchange: UInt64? = nil) {
         emit(kind, exchange: exchange) { _, _ in true }
+    }
+
+    /// Emits an event from the thread of a transport, where no monitor is called.
+    @inline(never) func emitFromTransport(_ kind: APIEvent.Kind, exchange: UInt64) {
+        let needsTask = state.withLock { state -> Bool in
+            guard !state.hasEnded, observes(kind.kinds) else { return false }
+            state.items.append(.event(makeEvent(kind, at: SystemClock.uptime, in: state, exchange: exchange)))
+            return !state.isDelivering
+        }
+        // Detached, because a transport of the app may report it in another task.
+        if needsTask {
+            Task.detached(priority: .userInitiated) { [self] in deliver(state.take { $0.beginDelivery() }) }
+        }
     }
 
     // MARK: Steps of the load
@@ -206,7 +220,8 @@ final class LoadTrace: Sendable {
             let event = makeEvent(kind, at: uptime, in: state, exchange: exchange)
             guard state.items.isEmpty, !state.isDelivering else {
                 state.items.append(.event(event))
-                return nil
+                // Events of the transport may wait for their task.
+                return state.beginDelivery()
             }
             state.isDelivering = true
             return event
