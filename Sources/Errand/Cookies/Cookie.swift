@@ -46,8 +46,10 @@ public struct Cookie: Sendable, Equatable {
 }
 
 extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The name, domain and path, without the value, which may be a secret.
-    public var description: String { "\(name)=… (\(isHostOnly ? "" : ".")\(domain)\(path))" }
+    /// The name, domain and path, without the value, which may be a secret, and without names that look like tokens.
+    public var description: String {
+        "\(Redactor.standard.name(name))=… (\(isHostOnly ? "" : ".")\(domain)\(URLRedaction.path(path)))"
+    }
     /// The same as ``description``.
     public var debugDescription: String { description }
     /// A mirror without the value, so that `dump` does not print it either.

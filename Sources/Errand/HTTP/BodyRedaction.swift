@@ -72,7 +72,8 @@ struct MultipartRedaction {
 
     private func text(of body: Data, contents: [Data: String]) -> String? {
         let delimiter = Data("\r\n--\(boundary)".utf8)
-        guard !boundary.isEmpty else { return nil }
+        // RFC 2046 section 5.1.1; the time of a search may grow with the length.
+        guard 1...70 ~= boundary.utf8.count else { return nil }
         var sections = (Data("\r\n".utf8) + body).split(at: delimiter)
         // Text before the first delimiter and after the last one is ignored by servers; here it is refused.
         guard sections.count > 1, sections.removeFirst().isEmpty, let end = sections.popLast(), end.isEnd else {
@@ -93,7 +94,7 @@ struct MultipartRedaction {
         }
         let lines = fields.map { field in
             let value = redactor.value(ofHeader: field.name, field.value)
-            return "\(redactor.name(field.name)): \(field.value.isEmpty ? "" : value)\n"
+            return "\(redactor.name(ofHeader: field.name)): \(field.value.isEmpty ? "" : value)\n"
         }
         let disposition = fields.first { $0.name.lowercased() == "content-disposition" }?.value ?? ""
         let name = HeaderParameters.parse(disposition).parameters.first { $0.name.lowercased() == "name" }?.value

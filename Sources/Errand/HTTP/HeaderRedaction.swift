@@ -12,7 +12,9 @@ struct HeaderRedaction {
         case "set-cookie": setCookie(value)
         case "content-type": contentType(value)
         case "content-disposition": disposition(value)
-        default: Self.harmless.contains(name) && value.isPlain ? value : Redactor.hidden(value.utf8)
+        // As in a URL.
+        case "host": value.isPlain ? value : Redactor.hidden(value.utf8)
+        default: Self.harmless.contains(name) && ValueShape.isHarmless(value) ? value : Redactor.hidden(value.utf8)
         }
     }
 
@@ -22,13 +24,15 @@ struct HeaderRedaction {
         return "\(redactor.name(String(pair[..<equals])))=\(Redactor.hidden(pair[equals...].dropFirst().utf8))"
     }
 
-    /// Attributes are public, apart from ones with unknown names.
+    /// Attributes are public, apart from ones with unknown names or unusual values.
     private func setCookie(_ value: String) -> String {
         let parts = value.split(separator: ";", omittingEmptySubsequences: false)
         let attributes = parts.dropFirst().map { part in
             let part = part.trimmingBlanks
             let name = part.prefix { $0 != "=" }.lowercased()
-            return Self.cookieAttributes.contains(name) && part.isPlain ? String(part) : Redactor.hidden(part.utf8)
+            guard Self.cookieAttributes.contains(name) else { return Redactor.hidden(part.utf8) }
+            guard let equals = part.firstIndex(of: "=") else { return String(part) }
+            return "\(part[...equals])\(redactor.value(ofCookieAttribute: String(part[equals...].dropFirst())))"
         }
         return ([cookie(parts[0])] + attributes).joined(separator: "; ")
     }
@@ -36,10 +40,15 @@ struct HeaderRedaction {
     private func contentType(_ value: String) -> String {
         let (type, parameters) = HeaderParameters.parse(value)
         let shown = parameters.map { parameter in
-            let isShown = ["charset", "boundary"].contains(parameter.name.lowercased()) && parameter.value.isPlain
+            let isShown =
+                switch parameter.name.lowercased() {
+                case "charset": ValueShape.isCharset(parameter.value)
+                case "boundary": parameter.value.isPlain
+                default: false
+                }
             return isShown ? "\(parameter.name)=\(parameter.value)" : Redactor.hidden(parameter.text.utf8)
         }
-        return ([type.isPlain ? type : Redactor.hidden(type.utf8)] + shown).joined(separator: "; ")
+        return ([ValueShape.isHarmless(type) ? type : Redactor.hidden(type.utf8)] + shown).joined(separator: "; ")
     }
 
     /// Returns the disposition, and the name of a form field; file names are hidden unless the field is harmless.

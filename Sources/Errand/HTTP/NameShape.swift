@@ -29,6 +29,13 @@ enum NameShape {
         return bytes.count <= shortLength || capitals == letters || capitals * 3 <= letters
     }
 
+    /// Returns whether `text` looks like the name of a header: each part between its hyphens looks like a name.
+    static func isHeaderName(_ text: String) -> Bool {
+        // Capitals are counted in each part, because there are names such as X-XSS-Protection.
+        guard isName(text.lowercased()) else { return false }
+        return text.split(separator: "-").allSatisfy { isName("_\($0)") }
+    }
+
     private static func isPunctuation(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "["), UInt8(ascii: "]"): true

@@ -8,8 +8,10 @@ extension Mirror {
 }
 
 extension HTTPField: CustomStringConvertible, CustomReflectable {
-    /// The line, with its value only when the name is known to be harmless.
-    public var description: String { "\(name): \(Redactor.standard.value(ofHeader: name, value))" }
+    /// The line, with its value only when the name is known to be harmless, and without a name that looks like a token.
+    public var description: String {
+        "\(Redactor.standard.name(ofHeader: name)): \(Redactor.standard.value(ofHeader: name, value))"
+    }
 
     /// The line as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["field": description]) }

@@ -40,6 +40,8 @@ public struct Redactor: Sendable {
 
     /// The most bytes of a body that are examined; of a larger body only the size is shown.
     static let bodyLimit = 256 << 10
+    /// The most bytes of a URL that are examined, without its query where that is not shown.
+    static let urlLimit = 8 << 10
 
     /// Returns the placeholder for `bytes`.
     static func hidden(_ bytes: some Collection<UInt8>) -> String { hidden(count: bytes.count) }
@@ -52,8 +54,8 @@ extension Redactor {
     /// Returns the printable value of a header line.
     ///
     /// Of `Cookie`, `Set-Cookie`, `Content-Type` and `Content-Disposition`, names and harmless attributes are shown. The value of
-    /// a header that is known to be harmless is not shown if it is longer than 256 bytes, or has characters other than printable
-    /// ASCII or an `@`.
+    /// a header that is known to be harmless is not shown if it is longer than 256 bytes, has unusual characters such as `@` and
+    /// `%`, or has a word that looks like a token, as for ``name(_:)``, or a number of more than ten digits.
     ///
     /// - Parameters:
     ///   - name: The name of the header, in any case.
@@ -86,9 +88,28 @@ extension Redactor {
         return isShown && name.isPrintable ? name : Self.hidden(name.utf8)
     }
 
+    /// Returns the printable form of the name of a header, which is shown if it looks like one, or is one of ``headerNames``.
+    package func name(ofHeader name: String) -> String {
+        let isShown = NameShape.isHeaderName(name) || addedHeaders.contains(name.lowercased())
+        return isShown && name.isPrintable ? name : Self.hidden(name.utf8)
+    }
+
+    /// Returns the printable value of an attribute of `Set-Cookie`.
+    package func value(ofCookieAttribute value: String) -> String {
+        ValueShape.isHarmless(value) ? value : Self.hidden(value.utf8)
+    }
+
+    /// Returns the printable path of a file: without the names of files and folders that do not look like names.
+    static func path(of file: URL) -> String {
+        file.path.split(separator: "/", omittingEmptySubsequences: false).map { name in
+            ValueShape.isHarmless(name) ? String(name) : hidden(name.utf8)
+        }.joined(separator: "/")
+    }
+
     /// Returns the printable form of a URL or a relative reference.
     ///
-    /// Without user, password and fragment; the query with its redacted values. The result is for readers: its placeholders have
+    /// Without user, password and fragment, also those of a URL in the path; the query with its redacted values. Of a URL that is
+    /// longer than 8 KB, only the size is shown. The result is for readers: its placeholders have
     /// characters that a URL may not contain.
     public func url(_ text: String) -> String { URLRedaction(redactor: self).url(text) }
 

@@ -43,7 +43,8 @@ extension HTTPField {
             throw TransportError(.invalidRequest, "a header name is not a token")
         }
         guard !value.utf8.contains(where: \.isControlExceptTab) else {
-            throw TransportError(.invalidRequest, "the value of the header \(name) contains a control character")
+            let shown = Redactor.standard.name(ofHeader: name)
+            throw TransportError(.invalidRequest, "the value of the header \(shown) contains a control character")
         }
     }
 }

@@ -7,6 +7,7 @@ struct URLRedaction {
 
     /// Returns a URL or a relative reference without user, password and fragment, and with the redacted values of its query.
     func url(_ text: String) -> String {
+        guard text.utf8.count <= Redactor.urlLimit else { return Redactor.hidden(text.utf8) }
         let text = Self.withoutCombining(text)
         let query = text.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
         guard !query.isEmpty, !text.utf8.contains(where: \.isASCIIControl) else { return Self.path(text) }
@@ -49,8 +50,12 @@ struct URLRedaction {
     /// Returns a URL or a path without user, password, query and fragment.
     ///
     /// What is after a `;` in a segment, or after an encoded `;`, `?` or `#`, is hidden like a query. A text that some parsers read as
-    /// another URL, because of control characters, or of credentials in an unusual place, is hidden as a whole.
+    /// another URL, because of control characters, or of credentials in an unusual place, is hidden as a whole, and so is one of
+    /// more than 8 KB.
     static func path(_ text: String) -> String {
+        guard text.utf8.prefix(while: { !$0.endsPath }).count <= Redactor.urlLimit else {
+            return Redactor.hidden(text.utf8)
+        }
         if isPlainPath(text) { return text }
         guard !text.utf8.contains(where: \.isASCIIControl), text.utf8.first != UInt8(ascii: " ") else {
             return Redactor.hidden(text.utf8)
@@ -60,9 +65,13 @@ struct URLRedaction {
         let hasScheme = scheme.first?.isLetter == true && text[scheme.endIndex...].first == ":"
         let rest = hasScheme ? text[scheme.endIndex...].dropFirst() : text
         let hasAuthority = rest.utf8.prefix(2).count == 2 && rest.utf8.prefix(2).allSatisfy(\.isSlash)
-        guard !hasAuthority else { return (hasScheme ? "\(scheme):" : "") + hierarchy(rest.dropFirst(2)) }
+        guard !hasAuthority else {
+            let isFile = hasScheme && scheme.lowercased() == "file"
+            return (hasScheme ? "\(scheme):" : "") + hierarchy(rest.dropFirst(2), isFile: isFile)
+        }
         if hasScheme { return "\(scheme):\(Redactor.hidden(rest.utf8))" }
-        guard !text.utf8.contains(UInt8(ascii: "@")) || !text.utf8.contains(UInt8(ascii: ":")) else {
+        guard !text.utf8.contains(UInt8(ascii: "@")) || !text.utf8.contains(UInt8(ascii: ":")), !hasPassword(text)
+        else {
             return Redactor.hidden(text.utf8)
         }
         return segments(text)
@@ -85,30 +94,79 @@ struct URLRedaction {
     }
 
     /// Returns host, port and path, or the placeholder when the part before the path is not a host.
-    private static func hierarchy(_ text: Substring) -> String {
+    private static func hierarchy(_ text: Substring, isFile: Bool) -> String {
         let authority = text.prefix { $0 != "/" && $0 != "\\" }
         let host = authority.lastIndex(of: "@").map { authority[$0...].dropFirst() } ?? authority
         let name = host.hasPrefix("[") ? host.drop { $0 != "]" }.dropFirst() : host.drop { $0 != ":" }
         let port = name.dropFirst()
-        guard name.isEmpty || name.first == ":", port.allSatisfy({ $0.isASCII && $0.isNumber }), !host.contains("%")
+        // Browsers ignore further slashes before the authority.
+        guard name.isEmpty || name.first == ":", port.allSatisfy({ $0.isASCII && $0.isNumber }), !host.contains("%"),
+            !authority.isEmpty || isFile || text.isEmpty
         else {
             return "//" + Redactor.hidden(text.utf8)
         }
-        return "//\(host)\(segments(text[authority.endIndex...]))"
+        let path = text[authority.endIndex...]
+        guard !hasPassword(path) else { return "//\(host)/\(Redactor.hidden(path.utf8.dropFirst()))" }
+        return "//\(host)\(segments(path))"
+    }
+
+    /// Returns whether a path may have the user and the password of another URL: a colon, and after it an `@` that does not begin
+    /// a segment, encoded any number of times or not.
+    private static func hasPassword(_ path: Substring) -> Bool {
+        var (hasColon, former, rest) = (false, UInt8(0), path.utf8)
+        while let byte = rest.popFirst() {
+            let decoded = byte == UInt8(ascii: "%") ? rest.takeDecoded() : byte
+            if decoded == UInt8(ascii: "@"), hasColon, former != UInt8(ascii: "/") { return true }
+            hasColon = hasColon || decoded == UInt8(ascii: ":")
+            former = decoded
+        }
+        return false
     }
 
     private static func segments(_ path: Substring) -> String {
         guard path.utf8.contains(where: { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "%") }) else {
             return String(path)
         }
-        return path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
-            guard let range = segment.firstRange(of: /;|%3[BbFf]|%23/) else { return String(segment) }
-            return "\(segment[..<range.upperBound])\(Redactor.hidden(segment[range.upperBound...].utf8))"
+        return path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { segment in
+            guard let end = endOfShown(segment) else { return String(Substring(segment)) }
+            return "\(Substring(segment[..<end]))\(Redactor.hidden(segment[end...]))"
         }.joined(separator: "/")
+    }
+
+    /// Returns the end of the first `;` of a segment, or encoded `;`, `?` or `#`.
+    private static func endOfShown(_ segment: Substring.UTF8View) -> Substring.Index? {
+        var rest = segment
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: ";") { return rest.startIndex }
+            guard byte == UInt8(ascii: "%"), let hidden = rest.byteOfTriplet, [0x3B, 0x3F, 0x23].contains(hidden)
+            else { continue }
+            return rest.index(rest.startIndex, offsetBy: 2)
+        }
+        return nil
+    }
+}
+
+extension Substring.UTF8View {
+    /// The byte of a triplet whose `%` is before this text.
+    fileprivate var byteOfTriplet: UInt8? {
+        let digits = prefix(2).compactMap(\.hexDigitValue)
+        return digits.count == 2 ? digits[0] << 4 | digits[1] : nil
+    }
+
+    /// Removes what follows a `%`, if that is a triplet, encoded any number of times, and returns its byte, else the `%`.
+    fileprivate mutating func takeDecoded() -> UInt8 {
+        while let byte = byteOfTriplet {
+            removeFirst(2)
+            guard byte == UInt8(ascii: "%") else { return byte }
+        }
+        return UInt8(ascii: "%")
     }
 }
 
 extension UInt8 {
+    /// Whether the byte is before a query or a fragment.
+    fileprivate var endsPath: Bool { self == UInt8(ascii: "?") || self == UInt8(ascii: "#") }
+
     fileprivate var isSlash: Bool { self == UInt8(ascii: "/") || self == UInt8(ascii: "\\") }
 
     /// Whether a path that contains the byte is printed as it is.

@@ -83,10 +83,11 @@ private struct CurlCommand {
     private func isMissing(_ name: String) -> Bool { !request.headers.contains { $0.isNamed(name) } }
 
     private func line(_ field: HTTPField) -> [UInt8] {
+        let name = redactor?.name(ofHeader: field.name) ?? field.name
         // curl omits a header with a blank value, and sends an empty one for "Name;".
-        guard field.value.utf8.contains(where: { !$0.isSpaceOrTab }) else { return Array("\(field.name);".utf8) }
+        guard field.value.utf8.contains(where: { !$0.isSpaceOrTab }) else { return Array("\(name);".utf8) }
         let value = redactor.map { Array($0.value(ofHeader: field.name, field.value).utf8) } ?? field.bytes
-        return Array("\(field.name): ".utf8) + value
+        return Array("\(name): ".utf8) + value
     }
 
     // MARK: Body
@@ -138,7 +139,9 @@ private struct CurlCommand {
             options.append(option("--proxy", redactor?.url(url.absoluteString) ?? url.absoluteString))
             options.append(option("--noproxy", ""))
         }
-        if let path = configuration.unixSocketPath { options.append(option("--unix-socket", path)) }
+        if let path = configuration.unixSocketPath {
+            options.append(option("--unix-socket", self.path(of: URL(fileURLWithPath: path))))
+        }
         if configuration.connectTimeout != TransportConfiguration().connectTimeout {
             options.append(option("--connect-timeout", seconds(configuration.connectTimeout)))
         }
@@ -151,21 +154,23 @@ private struct CurlCommand {
         var options: [String] = []
         if configuration.assumesHTTP3Capable, pins.isEmpty { options.append("--http3") }
         if tls.minimumVersion == .v1_3 { options.append("--tlsv1.3") }
-        if case .file(let file) = tls.additionalAuthorities { options.append(option("--cacert", file.path)) }
+        if case .file(let file) = tls.additionalAuthorities { options.append(option("--cacert", path(of: file))) }
         if !pins.isEmpty { options.append(option("--pinnedpubkey", pins.joined(separator: ";"))) }
         guard let identity = tls.clientIdentity, identity.isAllowed(for: request.url) else { return options }
         // In the argument of --cert, a password follows a colon.
-        let certificate = identity.certificate.path
+        let certificate = path(of: identity.certificate)
             .replacingScalar("\\", with: "\\\\").replacingScalar(":", with: "\\:")
         options.append(option("--cert", certificate))
         let isPKCS12 = ["p12", "pfx"].contains(identity.certificate.pathExtension.lowercased())
         if isPKCS12 { options.append("--cert-type P12") }
-        if let key = identity.privateKey { options.append(option("--key", key.path)) }
+        if let key = identity.privateKey { options.append(option("--key", path(of: key))) }
         if let password = identity.password {
             options.append(option("--pass", redactor == nil ? password : Redactor.hidden(password.utf8)))
         }
         return options
     }
+
+    private func path(of file: URL) -> String { redactor == nil ? file.path : Redactor.path(of: file) }
 
     private func option(_ name: String, _ value: String) -> String { "\(name) \(ShellText.word(value))" }
 

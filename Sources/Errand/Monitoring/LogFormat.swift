@@ -119,7 +119,7 @@ struct LogFormat {
     private func headers(_ headers: HTTPHeaders) -> String {
         guard details.contains(.headers) else { return "" }
         return headers.map { field in
-            "\n    \(field.name.escaped): \(redactor.value(ofHeader: field.name, field.value).escaped)"
+            "\n    \(redactor.name(ofHeader: field.name).escaped): \(redactor.value(ofHeader: field.name, field.value).escaped)"
         }.joined()
     }
 

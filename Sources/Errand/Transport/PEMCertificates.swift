@@ -34,7 +34,7 @@ extension TLSConfiguration.Certificates {
         case .data(let text): return text
         case .file(let file):
             guard let text = FileManager.default.contents(atPath: file.path) else {
-                throw .refusal(of: Self.setting, "\(file.lastPathComponent) cannot be read")
+                throw .refusal(of: Self.setting, "the file \(Redactor.path(of: file)) cannot be read")
             }
             return text
         }

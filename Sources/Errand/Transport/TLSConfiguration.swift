@@ -104,10 +104,10 @@ extension ClientIdentity {
 }
 
 extension TLSConfiguration.Certificates: CustomStringConvertible, CustomReflectable {
-    /// The path of the file, or the number of bytes.
+    /// The path of the file without names that look like tokens, or the number of bytes.
     public var description: String {
         switch self {
-        case .file(let file): "file \(file.path)"
+        case .file(let file): "file \(Redactor.path(of: file))"
         case .data(let data): "\(data.count) bytes"
         }
     }
@@ -117,8 +117,8 @@ extension TLSConfiguration.Certificates: CustomStringConvertible, CustomReflecta
 }
 
 extension ClientIdentity: CustomStringConvertible, CustomReflectable {
-    /// The path of the certificate, without the password of the key.
-    public var description: String { "identity(\(certificate.path))" }
+    /// The path of the certificate without names that look like tokens, and not the password of the key.
+    public var description: String { "identity(\(Redactor.path(of: certificate)))" }
 
     /// The identity as in ``description``, so that `dump` prints no more.
     public var customMirror: Mirror { Mirror(self, children: ["identity": description]) }

@@ -69,7 +69,7 @@ extension ClientIdentity {
         }
         for file in [certificate, privateKey].compactMap(\.self) {
             guard file.isFileURL, FileManager.default.isReadableFile(atPath: file.path) else {
-                throw .refusal(of: setting, "the file \(file.path) cannot be read")
+                throw .refusal(of: setting, "the file \(Redactor.path(of: file)) cannot be read")
             }
         }
     }

@@ -24,6 +24,9 @@ struct Printer {
     /// Returns the value of a header line.
     func value(of name: String, _ value: String) -> String { redactor?.value(ofHeader: name, value) ?? value }
 
+    /// Returns the value of an attribute of a cookie.
+    func attribute(_ value: String) -> String { redactor?.value(ofCookieAttribute: value) ?? value }
+
     /// Returns the name of a cookie.
     func cookieName(_ name: String) -> String { redactor?.name(name) ?? name }
 
@@ -32,7 +35,9 @@ struct Printer {
 
     /// Returns the header lines.
     func fields(_ headers: HTTPHeaders) -> [PrintedField] {
-        headers.map { PrintedField(name: $0.name, value: value(of: $0.name, $0.value)) }
+        headers.map {
+            PrintedField(name: redactor?.name(ofHeader: $0.name) ?? $0.name, value: value(of: $0.name, $0.value))
+        }
     }
 
     /// Returns the part of a body that was recorded.

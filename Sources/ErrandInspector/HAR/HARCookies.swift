@@ -28,8 +28,8 @@ extension HARValue {
             let seconds = attributes["max-age"].flatMap(Int32.init).map { date + Double($0) }
             let expires = seconds ?? attributes["expires"].flatMap { CookieDate.parse(Array($0.utf8)) }
             members += [
-                ("path", attributes["path"].map { .string(printer.value(of: "Location", $0)) }),
-                ("domain", attributes["domain"].map { .string(printer.value(of: "Location", $0)) }),
+                ("path", attributes["path"].map { .string(printer.attribute($0)) }),
+                ("domain", attributes["domain"].map { .string(printer.attribute($0)) }),
                 (
                     "expires",
                     expires.map { .string($0.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))) }

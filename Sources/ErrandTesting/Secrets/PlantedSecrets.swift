@@ -51,6 +51,9 @@ package struct PlantedSecrets: Sendable {
     /// A secret in the place of a name; no name in a program looks like it.
     private mutating func name() -> String { planted(random.secretName()) }
 
+    /// A secret that a header, a product or a domain may have as its name.
+    private mutating func identifier() -> String { planted(random.secretIdentifier()) }
+
     private mutating func encoded() -> String {
         value().addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
@@ -74,7 +77,8 @@ package struct PlantedSecrets: Sendable {
     private mutating func requestHeaders() -> HTTPHeaders {
         let login = Data("user:\(value())".utf8).base64EncodedString()
         return [
-            "Authorization": "Basic \(login)", "X-Api-Key": value(), "X-\(random.word())": value(),
+            "Authorization": "Basic \(login)", "X-Api-Key": value(), "X-\(random.word())": value(), identifier(): "1",
+            "User-Agent": "Shop/1.0 (\(identifier()); \(encoded()))",
             "Cookie": "sid=\(encoded()); \(encoded()); \(name().replacing("@", with: "%40"))=1",
             "Referer": "https://\(encoded()):\(encoded())@shop.test/?q=\(encoded())#\(encoded())",
             "If-None-Match": "\"\(encoded())\"", "Accept": "application/json", "Accept-Language": "de",
@@ -130,9 +134,11 @@ package struct PlantedSecrets: Sendable {
         let headers: HTTPHeaders = [
             "Location": "https://\(encoded()):\(encoded())@shop.test/x?code=\(encoded())#access_token=\(encoded())",
             "Set-Cookie": "sid=\(encoded()); Path=/; \(encoded())=1", "ETag": "\"\(encoded())\"",
+            "Set-Cookie": "\(name())=1; Domain=\(identifier()); Path=/\(encoded()); SameSite=\(name())",
+            "Server": "shop/\(identifier())", identifier(): "1", "Via": "1.1 \(name())",
             "Content-Disposition": "attachment; filename=\"\(encoded())\"; filename*=UTF-8''\(encoded())",
             "Link": "</x?cursor=\(encoded())>; rel=next", "X-Token": value(), "Refresh": "1; url=/?t=\(encoded())",
-            "Content-Type": isError ? "application/problem+json" : "application/json",
+            "Content-Type": "\(isError ? "application/problem+json" : "application/json"); charset=\(identifier())",
         ]
         return HTTPResponse(status: isError ? 500 : 200, headers: headers, body: json())
     }

@@ -66,12 +66,17 @@ struct SecretSource {
         }
     }
 
-    /// An e-mail address, a hexadecimal token, a telephone number or a UUID.
+    /// An e-mail address, or another secret as of ``secretIdentifier()``.
     mutating func secretName() -> String {
-        switch next() % 4 {
-        case 0: "\(text(12, of: "abcdefghijklmnopqrstuvwxyz"))@\(text(8, of: "abcdefghijklmnopqrstuvwxyz")).test"
-        case 1: "c0ffee" + text(26, of: "0123456789abcdef")
-        case 2: "0049" + text(12, of: "0123456789")
+        guard next() % 4 == 0 else { return secretIdentifier() }
+        return "\(text(12, of: "abcdefghijklmnopqrstuvwxyz"))@\(text(8, of: "abcdefghijklmnopqrstuvwxyz")).test"
+    }
+
+    /// A hexadecimal token, a telephone number or a UUID.
+    mutating func secretIdentifier() -> String {
+        switch next() % 3 {
+        case 0: "c0ffee" + text(26, of: "0123456789abcdef")
+        case 1: "0049" + text(12, of: "0123456789")
         default: [8, 4, 4, 4, 12].map { text($0, of: "0123456789abcdef") }.joined(separator: "-")
         }
     }
