@@ -96,8 +96,25 @@ struct FileIdentity: Hashable {
         self.init(status)
     }
 
-    private init(_ status: stat) {
+    fileprivate init(_ status: stat) {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         number = UInt64(truncatingIfNeeded: status.st_ino)
+    }
+}
+
+/// What differs after a program has replaced a file or written to it.
+struct FileVersion: Equatable {
+    private let identity: FileIdentity
+    private let size: Int64
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    /// `nil` when nothing is at the path; a symbolic link is not followed.
+    init?(ofEntry path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        let time = status.modificationTime
+        (identity, size) = (FileIdentity(status), Int64(status.st_size))
+        (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec))
     }
 }

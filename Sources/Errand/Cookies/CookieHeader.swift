@@ -37,7 +37,9 @@ struct CookieSession: Sendable {
     private let jar: CookieJar
     private let generation: CookieJar.Generation
 
-    init(_ jar: CookieJar) {
+    /// Begins an exchange, for which the jar takes over what other processes have saved.
+    init(_ jar: CookieJar, clock: any APIClock) {
+        jar.refresh(at: clock.uptime, date: clock.date)
         self.jar = jar
         generation = jar.generation
     }
@@ -48,8 +50,11 @@ struct CookieSession: Sendable {
     }
 
     /// Stores the cookies of a response, one for each `Set-Cookie` header field.
+    ///
+    /// Of as many fields as one site may have cookies: the cookies of further ones would only evict those of the first ones,
+    /// and a head of a server may have thousands, which take seconds.
     func store(from headers: HTTPHeaders, url: URL, at date: Date = .now) {
-        for field in headers.fields(named: "Set-Cookie") {
+        for field in headers.fields(named: "Set-Cookie").prefix(CookieEviction.maximumPerSite) {
             jar.store(setCookie: field.bytes, from: url, generation: generation, at: date)
         }
     }

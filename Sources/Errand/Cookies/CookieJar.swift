@@ -14,6 +14,9 @@ public import Foundation
 /// file lists for a day which cookies were removed, without their values. A logout ends everything that was stored before
 /// it. Processes lock the empty file `<name>.lock` next to it to take turns.
 ///
+/// What another process has saved, a login or a logout as well, is sent by the first load that begins a second or more after
+/// the last look at the file, and so by every load that begins a second after it was saved. The methods of a jar do not look.
+///
 /// A damaged file, a directory or a symbolic link at the file's path is kept as `<name>.corrupt-1` and so on, never written
 /// to and never deleted. A damaged file is replaced only when the cookies that were found in it are on the disk.
 ///
@@ -218,6 +221,9 @@ public final class CookieJar: Sendable {
         if needsSave { saver?.scheduleSave() }
         return result
     }
+
+    /// Takes over what others have saved in the file, if the last look at it was a second ago; see ``CookieSaver/refresh(at:date:)``.
+    func refresh(at uptime: Duration, date: Date) { saver?.refresh(at: uptime, date: date) }
 
     /// Reports problems to `owner`, unless the jar has an owner or an error hook already; the owner is not retained.
     func attach(to owner: any CookieJarOwner) { errorReporter.attach(to: owner) }

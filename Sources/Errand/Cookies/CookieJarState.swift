@@ -25,6 +25,10 @@ struct CookieJarState: Sendable {
     /// The checksum of the file as the jar last read or wrote it.
     private var fileChecksum: UInt64?
     private var isSaveScheduled = false
+    /// Whether changes were taken for a save that has not ended.
+    private var isSaving = false
+    /// The number of saves that have begun.
+    private var saveCount = 0
 
     init(hasFile: Bool, capacity: Int, suffixes: PublicSuffixList) {
         store = CookieStore(capacity: capacity, suffixes: suffixes, recordsRemovals: hasFile)
@@ -164,12 +168,14 @@ extension CookieJarState {
 
     mutating func takeChanges() -> PendingSave {
         let none = CookieChanges(generation: generation)
+        (isSaving, saveCount) = (true, saveCount + 1)
         defer { changes = changes.map { _ in none } }
         return PendingSave(changes: changes ?? none, store: store, fileChecksum: fileChecksum)
     }
 
     /// Puts back changes that were not saved, and returns whether a logout is among the unsaved changes.
     mutating func restore(_ pending: PendingSave?) -> Bool {
+        isSaving = false
         if let pending { changes?.formUnion(pending.changes) }
         // A save needs no others; while none succeeds, a server must not make them grow.
         if let keys = changes?.keys { changes?.keys = keys.filter { store.lastUpdate(of: $0) != nil } }
@@ -204,10 +210,60 @@ extension CookieJarState {
     ///   - saved: The changes that were saved.
     ///   - checksum: The checksum of the file.
     mutating func commit(_ merged: CookieStore, after saved: CookieChanges, checksum: UInt64) {
+        isSaving = false
         fileChecksum = saved.isLogout ? nil : checksum
         guard saved.generation == generation, !saved.isLogout else { return }
         for key in store.adopt(merged, changed: changes?.keys ?? []) {
             changes?.insert(key, at: nil)
         }
+    }
+}
+
+// MARK: Reading again
+
+extension CookieJarState {
+    /// What the file is compared with when it is read between two saves.
+    struct Refresh {
+        let store: CookieStore
+        /// The checksum of the file as the jar last read or wrote it.
+        let fileChecksum: UInt64?
+        fileprivate let saveCount: Int
+    }
+
+    /// Returns what the file is to be compared with; `nil` during a save, which takes over what others have changed.
+    func beginRefresh() -> Refresh? {
+        isSaving ? nil : Refresh(store: store, fileChecksum: fileChecksum, saveCount: saveCount)
+    }
+
+    /// Takes over what others have changed in the file; what was not saved yet remains.
+    ///
+    /// - Parameters:
+    ///   - refresh: What ``beginRefresh()`` returned before the file was read.
+    ///   - file: The cookies of the file.
+    ///   - checksum: The checksum of the file.
+    ///   - isMemoryOnly: Whether a cookie is not written to the file.
+    ///   - date: The present.
+    /// - Returns: False when a save has begun since, of which the file may be older.
+    mutating func end(
+        _ refresh: Refresh,
+        with file: CookieStore,
+        checksum: UInt64,
+        isMemoryOnly: (Cookie) -> Bool,
+        at date: Date
+    ) -> Bool {
+        guard !isSaving, saveCount == refresh.saveCount else { return false }
+        var file = file
+        fileChecksum = checksum
+        // The file may still have what a logout of this jar has ended.
+        if store.cleared > file.cleared { file.clear(upTo: store.cleared, present: CookieTimestamp(max(date, .now))) }
+        var kept = Set(store.cookies.filter(isMemoryOnly).map(\.key)).union(changes?.keys ?? [])
+        for (key, removal) in file.removals.all where !removal.isSecure && store[key]?.isSecure == true {
+            // An insecure response has removed it elsewhere.
+            file.discardRemoval(key)
+            kept.insert(key)
+            changes?.insert(key, at: nil)
+        }
+        for key in store.adopt(file, changed: kept) { changes?.insert(key, at: nil) }
+        return true
     }
 }

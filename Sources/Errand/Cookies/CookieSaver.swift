@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 /// Loads the cookies of a jar from its file, and saves its changes: on request, or a moment after a change.
 ///
@@ -9,6 +10,16 @@ final class CookieSaver: Sendable {
     private static let saveInterval = DispatchTimeInterval.milliseconds(200)
     /// The time between a failed save and the next attempt.
     private static let retryInterval = DispatchTimeInterval.seconds(5)
+
+    /// The least time between two looks at the file; see ``refresh(at:date:)``.
+    private static let refreshInterval = Duration.seconds(1)
+
+    /// The last look at the file.
+    private struct Look {
+        var uptime: Duration?
+        /// What was read; `nil` until the file was read by a look.
+        var version: FileVersion?
+    }
 
     private enum Reason {
         case scheduled
@@ -26,6 +37,7 @@ final class CookieSaver: Sendable {
     private let writer: CookieFileWriter
     /// The time between a failed read and the next attempt.
     private let readInterval: Duration
+    private let look = Mutex(Look())
     /// Performs one save at a time.
     private let queue = DispatchQueue(label: "errand.cookies", qos: .utility)
 
@@ -81,6 +93,43 @@ final class CookieSaver: Sendable {
             guard case .failure? = result else { return }
             readLater(after: min(interval * 2, .seconds(300)))
         }
+    }
+
+    /// Reads the file again if others have replaced it or written to it, at most once in a second.
+    ///
+    /// Does not wait for the lock: the file is replaced as a whole, and one that is being written is damaged, and read again
+    /// when it has changed. A save that runs meanwhile takes over the changes instead.
+    ///
+    /// - Parameters:
+    ///   - uptime: The present, by a clock that never decreases.
+    ///   - date: The present, at which what other programs wrote was created.
+    func refresh(at uptime: Duration, date: Date) {
+        let isDue = look.withLock { look in
+            // The clock of another proxy may have begun later.
+            if let last = look.uptime, (.zero..<Self.refreshInterval).contains(uptime - last) { return false }
+            look.uptime = uptime
+            return true
+        }
+        guard isDue, let version = FileVersion(ofEntry: file.path), version != look.withLock(\.version) else { return }
+        if readAgain(at: date) { look.withLock { $0.version = version } }
+    }
+
+    /// Takes over what others have changed in the file; returns whether nothing remains to be read until it changes again.
+    private func readAgain(at date: Date) -> Bool {
+        guard let refresh = state.withLock({ $0.beginRefresh() }),
+            let snapshot = try? reader.read(at: date, unlessChecksum: refresh.fileChecksum)
+        else { return false }
+        // The next save sets a damaged file aside.
+        guard let checksum = snapshot.checksum else { return snapshot.isDamaged }
+        guard checksum != refresh.fileChecksum else { return true }
+        let theirs = mapper.store(from: snapshot, known: refresh.store)
+        let (isDone, needsSave) = state.withLock { state in
+            let isMemoryOnly = { [mapper] (cookie: Cookie) in !mapper.isSaved(cookie) }
+            let isDone = state.end(refresh, with: theirs, checksum: checksum, isMemoryOnly: isMemoryOnly, at: date)
+            return (isDone, state.beginSchedule())
+        }
+        if needsSave { scheduleSave() }
+        return isDone
     }
 
     /// Saves the changes, if there are any, and returns when they are on the disk.

@@ -18,7 +18,7 @@ struct RedirectChain {
     init(_ request: HTTPRequest, cookies: CookieJar, host: String?, context: LoadContext, trace: ExchangeTrace?) {
         first = request
         current = request
-        session = CookieSession(cookies)
+        session = CookieSession(cookies, clock: context.clock)
         self.context = context
         self.trace = trace
         self.host = host

@@ -34,8 +34,9 @@ struct CookieModelTests {
         clients += try (0..<processes).map { _ in try RemoteCookieFileClient(of: folder.file) }
         for step in 0..<steps {
             let client = clients.randomElement(using: &random) ?? local()
-            switch random.next() % 10 {
+            switch random.next() % 11 {
             case 0...1: try client.flush()
+            case 10: lookAtFile(client, at: step, model.date)
             case 2:
                 // The former jar is saved later or at the end.
                 let index = Int(random.next() % UInt64(jars))
@@ -65,6 +66,11 @@ struct CookieModelTests {
         for client in clients {
             #expect(try client.pairs().filter { !$0.hasPrefix("touch") } == expected)
         }
+    }
+
+    /// Lets a jar take over what others have saved, as a load does.
+    private func lookAtFile(_ client: any CookieFileClient, at step: Int, _ date: Date) {
+        (client as? LocalCookieFileClient)?.jar.refresh(at: .seconds(step), date: date)
     }
 
     private func local() -> any CookieFileClient {
