@@ -9,6 +9,8 @@ extension HTTPRequest {
     /// Returns the request that `response` redirects this one to; `nil` when it is not a redirect, or the policy does not
     /// follow it.
     ///
+    /// A `Location` that is empty, blank or a fragment alone names no other resource, and is no redirect, as in curl.
+    ///
     /// The method changes as in RFC 9110 section 15.4: 303 becomes GET, and so does POST on 301 and 302; 307 and 308 keep
     /// method and body. Without its body, a request also loses the headers that describe the body. Another origin (RFC 6454)
     /// receives only headers that cannot be secret, and never a body.
@@ -21,7 +23,8 @@ extension HTTPRequest {
     }
 
     private func target(of response: HTTPResponse) throws(TransportError) -> HTTPRequest? {
-        guard mayFollow(response.status), let location = response.headers.fields(named: "Location").first
+        guard mayFollow(response.status), let location = response.headers.fields(named: "Location").first,
+            let first = location.bytes.trimmingBlanks.first, first != UInt8(ascii: "#")
         else { return nil }
         var next = self
         next.url = try target(of: location)

@@ -1,7 +1,10 @@
 /// Which redirects are followed (RFC 9110 section 15.4).
 ///
-/// A redirect that the policy refuses is the answer of the request, with its status and its `Location`. One more than the limit
-/// fails the request with ``TransportError/Kind/badResponse``. Whatever the policy, a redirect from `https` to `http`, or one that
+/// A redirect that the policy refuses is the answer of the request, with its status and its `Location`; so is one whose
+/// `Location` is empty or a fragment alone. One more than the limit fails the request with
+/// ``TransportError/Kind/badResponse``, and so does, at once, one to a URL that was requested before with the same method and
+/// body: the server would redirect it again. A `GET`, `HEAD` or `OPTIONS` is requested again if its cookies have changed, as
+/// after a login. Whatever the policy, a redirect from `https` to `http`, or one that
 /// would send a body to another origin, fails it with ``TransportError/Kind/security``, and another origin receives no secret
 /// header.
 public struct RedirectPolicy: Sendable {

@@ -14,6 +14,10 @@ struct RedirectChain {
     private let start: Duration
     private var current: HTTPRequest
     private var redirects: [URL] = []
+    /// The `Cookie` header of the current request, as it was sent.
+    private var sentCookie: String?
+    /// The requests that were redirected.
+    private var visits: Set<Visit> = []
 
     init(_ request: HTTPRequest, cookies: CookieJar, host: String?, context: LoadContext, trace: ExchangeTrace?) {
         first = request
@@ -26,13 +30,14 @@ struct RedirectChain {
     }
 
     /// Returns the current request as it is sent.
-    @inline(never) func request() throws(TransportError) -> HTTPRequest {
+    @inline(never) mutating func request() throws(TransportError) -> HTTPRequest {
         try current.validate()
         try checkCancellation()
         var request = current
         if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: context.clock.date) {
             request.headers.append(cookie)
         }
+        sentCookie = request.headers["Cookie"]
         guard let trace else { return request }
         request = trace.requestMade(request)
         // A monitor may have cancelled the load.
@@ -63,17 +68,29 @@ struct RedirectChain {
     /// Returns the request that an answer redirects to; `nil` if it is the last answer.
     ///
     /// - Throws: Why the redirect is not followed, with the timings of the answer.
-    private func next(after response: HTTPResponse, _ elapsed: Duration) throws(TransportError) -> HTTPRequest? {
+    private mutating func next(
+        after response: HTTPResponse,
+        _ elapsed: Duration
+    ) throws(TransportError) -> HTTPRequest? {
         do throws(TransportError) {
             guard let next = try current.redirected(by: response) else { return nil }
             let limit = first.redirectPolicy.limit
             guard redirects.count < limit else { throw TransportError(.badResponse, "more than \(limit) redirects") }
+            try recordVisit(before: next)
             return try next.within(first.deadline, after: elapsed)
         } catch {
             var failure = error
             failure.timings = response.timings
             throw failure
         }
+    }
+
+    /// Records the current request, and refuses the next one if it was sent before.
+    private mutating func recordVisit(before next: HTTPRequest) throws(TransportError) {
+        visits.insert(Visit(current, cookie: sentCookie))
+        let cookie = next.headers["Cookie"] ?? session.field(for: next.url, at: context.clock.date)?.value
+        guard visits.contains(Visit(next, cookie: cookie)) else { return }
+        throw TransportError(.badResponse, "a redirect leads back to a URL that was requested before")
     }
 
     /// Returns an error of the current request as that of the exchange.
@@ -88,6 +105,26 @@ struct RedirectChain {
     private func explained(_ error: TransportError) -> TransportError {
         guard error.kind == .hostNotFound, context.reachability.status == .unreachable else { return error }
         return error.withKind(.noNetwork, reason: error.reason)
+    }
+}
+
+/// A request of a chain, whose body is that of the first one, or empty.
+private struct Visit: Hashable {
+    private let origin: Origin?
+    private let path: String
+    private let query: String?
+    private let method: HTTPMethod
+    private let hasBody: Bool
+    /// The cookies of a request that only reads: a login page sets one, and redirects to the page that has led to it.
+    ///
+    /// A request that may change something is not sent twice for a cookie.
+    private let cookie: String?
+
+    init(_ request: HTTPRequest, cookie: String?) {
+        let path = request.url.path(percentEncoded: true)
+        (origin, self.path) = (Origin(request.url), path.isEmpty ? "/" : path)
+        (query, method, hasBody) = (request.url.query(percentEncoded: true), request.method, !request.body.isEmpty)
+        self.cookie = [.get, .head, .options].contains(method) ? cookie : nil
     }
 }
 

@@ -45,12 +45,12 @@ struct LiveExchangeTests {
         #expect(response.status == 200)
         #expect(response.redirects.count == 20)
         #expect(response.url.path == "/anything")
-        for path in ["/redirect/21", "/redirect-loop"] {
+        for (path, reason) in [("/redirect/21", "more than 20 redirects"), ("/redirect-loop", "requested before")] {
             let error = await #expect(throws: APIError.self) {
                 try await proxy.send(HTTPRequest(.get, server.url(path)))
             }
             #expect(error?.type == .transport)
-            #expect(error?.reason?.contains("redirects") == true)
+            #expect(error?.reason?.contains(reason) == true)
         }
     }
 
