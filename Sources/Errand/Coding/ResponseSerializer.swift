@@ -156,37 +156,43 @@ extension ResponseSerializer {
     }
 }
 
-extension ResponseSerializer {
+extension ResponseSerializer where Value: Decodable {
     /// The serializer for the type, which is examined when the load begins, also in generic request classes.
     ///
-    /// `String` is ``text``, `Data` is ``data``, ``DownloadedFile`` is ``file``, `Void` is ``nothing``, and any other
-    /// `Decodable` (``JSONValue`` for JSON of unknown shape) is ``json``. Any other type fails the load with `decoding`.
-    ///
-    /// A request class whose response is a generic parameter that may be `Void` or ``DownloadedFile`` returns it from
-    /// ``APIManager/responseSerializer``; where the parameter is `Decodable`, it is the default.
+    /// `String` is ``text``, `Data` is ``data``, and any other type (``JSONValue`` for JSON of unknown shape) is ``json``.
     public static var automatic: Self {
         let known: Any? =
             switch Value.self {
             case is String.Type: ResponseSerializer<String>.text
             case is Data.Type: ResponseSerializer<Data>.data
-            case is DownloadedFile.Type: ResponseSerializer<DownloadedFile>.file
-            case is Void.Type: ResponseSerializer<Void>.nothing
             default: nil
             }
-        return known as? Self ?? anyJSON
+        return known as? Self ?? json
     }
+}
 
-    /// JSON, for a type whose conformance to `Decodable` is examined at run time.
-    private static var anyJSON: Self {
-        Self(from: .memory, decoding: .of(Value.self)) { response, service in
-            guard let type = Value.self as? any Decodable.Type,
-                let value = try service.value(of: &response, as: type) as? Value
-            else {
-                let reason = "\(Value.self) is not Decodable: return a responseSerializer"
-                throw APIError(.decoding, messages: service.errorMessages, reason: reason)
-            }
-            return value
-        }
+extension ResponseSerializer<DownloadedFile> {
+    /// The serializer for the type: ``file``.
+    public static var automatic: Self { .file }
+}
+
+extension ResponseSerializer<Void> {
+    /// The serializer for the type: ``nothing``.
+    public static var automatic: Self { .nothing }
+}
+
+extension ResponseSerializer {
+    /// Unavailable, with the message of the compiler for a type that has no serializer.
+    ///
+    /// The compiler chooses it where no other one fits: for a type that is not `Decodable`, and for one whose conformance is
+    /// isolated to the main actor (SE-0470). A class that is generic over any type has its serializer as an argument.
+    @available(
+        *,
+        unavailable,
+        message: "Response must be Decodable off the main actor: declare a 'nonisolated struct' or a responseSerializer"
+    )
+    public static var automatic: Self {
+        Self { _, service in throw APIError(.decoding, messages: service.errorMessages) }
     }
 }
 

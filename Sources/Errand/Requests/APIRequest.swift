@@ -20,7 +20,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     private let hooks: Hooks
     private let parts: (@MainActor (inout MultipartForm) -> Void)?
 
-    /// Creates a request.
+    /// Creates a request whose answers a serializer reads.
     ///
     /// - Parameters:
     ///   - path: The path below the service's base URL, or an absolute URL of the service's origin; see ``APIManager/path``.
@@ -31,7 +31,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     ///   - timeout: The longest time without a transferred byte; `nil` is the service's. See ``BaseAPIRequest/timeout``.
     ///   - deadline: How long a load may take; `nil` is the service's. See ``BaseAPIRequest/deadline``.
     ///   - requestSerializer: How parameters are encoded as a body.
-    ///   - responseSerializer: Makes the value of an answer; by its type by default.
+    ///   - responseSerializer: Makes the value of an answer.
     ///   - destination: Where the body of a 2xx answer is stored, memory by default; see ``BaseAPIRequest/destination``.
     ///   - service: The backend; `nil` is the proxy's ``APIProxy/defaultService``.
     ///   - options: Priority, retries and everything else.
@@ -47,7 +47,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
         timeout: Duration? = nil,
         deadline: Duration? = nil,
         requestSerializer: RequestSerializer = .json,
-        responseSerializer: ResponseSerializer<Response> = .automatic,
+        responseSerializer: ResponseSerializer<Response>,
         destination: HTTPRequest.Destination = .memory,
         service: APIService? = nil,
         options: APIRequestOptions = APIRequestOptions(),
@@ -114,76 +114,152 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     public override func appendParts(to form: inout MultipartForm) { parts?(&form) }
 }
 
-/// The less frequent properties of an ``APIRequest``; each is a hook of ``BaseAPIRequest`` with the same default.
-public struct APIRequestOptions: Sendable {
-    /// The priority in the queue of requests; `normal` by default.
-    public var priority: RequestPriority
-    /// When a failed load is sent again; `nil`, the default, is the service's policy.
-    public var retryPolicy: RetryPolicy?
-    /// Whether a `GET` or `HEAD` shares the exchange of an identical request; see ``BaseAPIRequest/coalescesIdentical``.
-    public var coalescesIdentical: Bool
-    /// Returns the key by which a server executes a load once, for example `{ UUID().uuidString }`; `nil`, the default, sends
-    /// none.
+extension APIRequest where Response: Decodable {
+    /// Creates a request whose answers are read by their type: text, data, or JSON in the service's envelope.
     ///
-    /// Called once for each load, on the main actor; see ``BaseAPIRequest/idempotencyKey``.
-    public var idempotencyKey: (@MainActor @Sendable () -> String?)?
-    /// The wrapper of the answers; `nil`, the default, is the service's.
-    public var envelope: Envelope?
-    /// The statuses besides 2xx with which a load succeeds; none by default.
-    public var acceptedStatuses: Set<Int>
-    /// Which redirects are followed; `nil`, the default, is the service's policy.
-    public var redirectPolicy: RedirectPolicy?
-    /// What to do when a load begins while another runs; the other is cancelled by default.
-    public var restartPolicy: RestartPolicy
-    /// What happens to loads when the request is released; they are cancelled by default.
-    public var releasePolicy: ReleasePolicy
-    /// Whether the request signs in, as ``BaseAPIRequest/isLoginRequest`` describes; false by default.
-    public var isLoginRequest: Bool
-    /// Whether the delegate receives the progress of transfers; false by default.
-    public var reportsProgress: Bool
-    /// Whether failed loads are shown by an ``ErrorPresenter``; true by default.
-    public var presentsErrors: Bool
-    /// What changes the parameters of each send, after those of the service; none by default.
-    public var paramAdapters: [any ParamAdapter]
-    /// What changes each request, after those of the service; none by default.
-    public var requestAdapters: [any RequestAdapter]
-    /// What changes each answer, after those of the service; none by default.
-    public var responseAdapters: [any ResponseAdapter]
-    /// What changes the data of each success, after those of the service; none by default.
-    public var dataAdapters: [any DataAdapter]
-
-    /// Creates options; each is the default unless given.
-    public init(
-        priority: RequestPriority = .normal,
-        retryPolicy: RetryPolicy? = nil,
-        coalescesIdentical: Bool = false,
-        idempotencyKey: (@MainActor @Sendable () -> String?)? = nil,
-        envelope: Envelope? = nil,
-        acceptedStatuses: Set<Int> = [],
-        redirectPolicy: RedirectPolicy? = nil,
-        restartPolicy: RestartPolicy = .cancelPrevious,
-        releasePolicy: ReleasePolicy = .cancel,
-        isLoginRequest: Bool = false,
-        reportsProgress: Bool = false,
-        presentsErrors: Bool = true,
-        paramAdapters: [any ParamAdapter] = [],
-        requestAdapters: [any RequestAdapter] = [],
-        responseAdapters: [any ResponseAdapter] = [],
-        dataAdapters: [any DataAdapter] = []
+    /// Its arguments are those of the initializer with a serializer.
+    public convenience init(
+        _ path: String,
+        method: HTTPMethod = .get,
+        params: APIParams? = nil,
+        headers: HTTPHeaders = [:],
+        timeout: Duration? = nil,
+        deadline: Duration? = nil,
+        requestSerializer: RequestSerializer = .json,
+        destination: HTTPRequest.Destination = .memory,
+        service: APIService? = nil,
+        options: APIRequestOptions = APIRequestOptions(),
+        delegate: (any APIManagerCallbackDelegate)? = nil,
+        paramSource: (any APIManagerParamSource)? = nil,
+        proxy: APIProxy = .shared,
+        parts: (@MainActor (inout MultipartForm) -> Void)? = nil
     ) {
-        self.priority = priority
-        self.retryPolicy = retryPolicy
-        self.coalescesIdentical = coalescesIdentical
-        self.idempotencyKey = idempotencyKey
-        self.envelope = envelope
-        self.acceptedStatuses = acceptedStatuses
-        self.redirectPolicy = redirectPolicy
-        self.restartPolicy = restartPolicy
-        self.releasePolicy = releasePolicy
-        self.isLoginRequest = isLoginRequest
-        self.reportsProgress = reportsProgress
-        self.presentsErrors = presentsErrors
-        (self.paramAdapters, self.requestAdapters) = (paramAdapters, requestAdapters)
-        (self.responseAdapters, self.dataAdapters) = (responseAdapters, dataAdapters)
+        self.init(
+            path,
+            method: method,
+            params: params,
+            headers: headers,
+            timeout: timeout,
+            deadline: deadline,
+            requestSerializer: requestSerializer,
+            responseSerializer: .automatic,
+            destination: destination,
+            service: service,
+            options: options,
+            delegate: delegate,
+            paramSource: paramSource,
+            proxy: proxy,
+            parts: parts
+        )
+    }
+}
+
+extension APIRequest where Response == DownloadedFile {
+    /// Creates a request whose answers are stored in a file.
+    ///
+    /// Its arguments are those of the initializer with a serializer.
+    public convenience init(
+        _ path: String,
+        method: HTTPMethod = .get,
+        params: APIParams? = nil,
+        headers: HTTPHeaders = [:],
+        timeout: Duration? = nil,
+        deadline: Duration? = nil,
+        requestSerializer: RequestSerializer = .json,
+        destination: HTTPRequest.Destination = .memory,
+        service: APIService? = nil,
+        options: APIRequestOptions = APIRequestOptions(),
+        delegate: (any APIManagerCallbackDelegate)? = nil,
+        paramSource: (any APIManagerParamSource)? = nil,
+        proxy: APIProxy = .shared,
+        parts: (@MainActor (inout MultipartForm) -> Void)? = nil
+    ) {
+        self.init(
+            path,
+            method: method,
+            params: params,
+            headers: headers,
+            timeout: timeout,
+            deadline: deadline,
+            requestSerializer: requestSerializer,
+            responseSerializer: .file,
+            destination: destination,
+            service: service,
+            options: options,
+            delegate: delegate,
+            paramSource: paramSource,
+            proxy: proxy,
+            parts: parts
+        )
+    }
+}
+
+extension APIRequest where Response == Void {
+    /// Creates a request whose answers have no value.
+    ///
+    /// Its arguments are those of the initializer with a serializer.
+    public convenience init(
+        _ path: String,
+        method: HTTPMethod = .get,
+        params: APIParams? = nil,
+        headers: HTTPHeaders = [:],
+        timeout: Duration? = nil,
+        deadline: Duration? = nil,
+        requestSerializer: RequestSerializer = .json,
+        destination: HTTPRequest.Destination = .memory,
+        service: APIService? = nil,
+        options: APIRequestOptions = APIRequestOptions(),
+        delegate: (any APIManagerCallbackDelegate)? = nil,
+        paramSource: (any APIManagerParamSource)? = nil,
+        proxy: APIProxy = .shared,
+        parts: (@MainActor (inout MultipartForm) -> Void)? = nil
+    ) {
+        self.init(
+            path,
+            method: method,
+            params: params,
+            headers: headers,
+            timeout: timeout,
+            deadline: deadline,
+            requestSerializer: requestSerializer,
+            responseSerializer: .nothing,
+            destination: destination,
+            service: service,
+            options: options,
+            delegate: delegate,
+            paramSource: paramSource,
+            proxy: proxy,
+            parts: parts
+        )
+    }
+}
+
+extension APIRequest {
+    /// Unavailable, with the message of the compiler for a type of answer without a serializer.
+    ///
+    /// The compiler chooses it where no other initializer fits: for a type that is not `Decodable`, and for one whose conformance is
+    /// isolated to the main actor, which a `Sendable` type cannot use (SE-0470).
+    @available(
+        *,
+        unavailable,
+        message: "Response must be Decodable off the main actor: declare a 'nonisolated struct' or a responseSerializer"
+    )
+    public convenience init(
+        _ path: String,
+        method: HTTPMethod = .get,
+        params: APIParams? = nil,
+        headers: HTTPHeaders = [:],
+        timeout: Duration? = nil,
+        deadline: Duration? = nil,
+        requestSerializer: RequestSerializer = .json,
+        destination: HTTPRequest.Destination = .memory,
+        service: APIService? = nil,
+        options: APIRequestOptions = APIRequestOptions(),
+        delegate: (any APIManagerCallbackDelegate)? = nil,
+        paramSource: (any APIManagerParamSource)? = nil,
+        proxy: APIProxy = .shared,
+        parts: (@MainActor (inout MultipartForm) -> Void)? = nil
+    ) {
+        self.init(path, responseSerializer: .automatic)
     }
 }

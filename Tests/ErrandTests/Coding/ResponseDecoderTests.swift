@@ -29,9 +29,16 @@ struct ResponseDecoderTests {
         return HTTPResponse(status: status, headers: ["Content-Type": "application/x-plist"], body: body)
     }
 
+    private func value<Value: Decodable & Sendable>(
+        _ answer: HTTPResponse,
+        change: (inout APIService) -> Void = { $0.customDecoder = PropertyListDecoder() }
+    ) async throws -> Value {
+        try await value(answer, .automatic, change: change)
+    }
+
     private func value<Value: Sendable>(
         _ answer: HTTPResponse,
-        _ serializer: ResponseSerializer<Value> = .automatic,
+        _ serializer: ResponseSerializer<Value>,
         change: (inout APIService) -> Void = { $0.customDecoder = PropertyListDecoder() }
     ) async throws -> Value {
         let proxy = APIProxy(service: .sample(change), transport: ScriptedTransport { _ in answer })
@@ -57,7 +64,7 @@ struct ResponseDecoderTests {
             let answer = try plist(failure, status: status)
             let errors = [
                 await #expect(throws: APIError.self) { let _: [Goods] = try await value(answer) },
-                await #expect(throws: APIError.self) { let _: Void = try await value(answer) },
+                await #expect(throws: APIError.self) { let _: Void = try await value(answer, .nothing) },
                 await #expect(throws: APIError.self) { let _: Data = try await value(answer) },
                 await #expect(throws: APIError.self) { let _: String = try await value(answer) },
             ]

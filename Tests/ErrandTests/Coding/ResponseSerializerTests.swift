@@ -117,16 +117,16 @@ struct ResponseSerializerTests {
         #expect(await result(GenericRequest<Data>.self, #"{"errcode":9}"#).error?.type == .server)
     }
 
-    @Test func `A class that is generic over any type uses automatic`() async throws {
-        try await result(OpenRequest<Void>.self, "anything", contentType: "text/plain").get()
-        #expect(try await result(OpenRequest<String>.self, "plain", contentType: "text/plain").get() == "plain")
-        #expect(try await result(OpenRequest<[Goods]>.self, goodsJSON([])).get() == [])
-        let file = try await result(OpenRequest<DownloadedFile>.self, "bytes", contentType: "text/plain").get()
-        #expect(try String(contentsOf: file.url, encoding: .utf8) == "bytes")
-        try FileManager.default.removeItem(at: file.url)
-        let failure = await result(OpenRequest<Opaque>.self, goodsJSON([])).error
-        let reason = "Opaque is not Decodable: return a responseSerializer"
-        #expect(failure?.description == "decoding, POST /goods, HTTP 200, \(reason)")
+    @Test func `The automatic serializer is that of the type`() async throws {
+        let service = APIService.sample()
+        let text = HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: Data("plain".utf8))
+        let response = APIResponse(text, url: service.baseURL)
+        try ResponseSerializer<Void>.automatic.value(of: response, from: service)
+        #expect(try ResponseSerializer<String>.automatic.value(of: response, from: service) == "plain")
+        #expect(try ResponseSerializer<Data>.automatic.value(of: response, from: service) == text.body)
+        let goods = APIResponse(.json(goodsJSON([])), url: service.baseURL)
+        #expect(try ResponseSerializer<[Goods]>.automatic.value(of: goods, from: service) == [])
+        #expect(ResponseSerializer<DownloadedFile>.automatic.source == .file)
     }
 
     @Test func `An error of a custom serializer contains the answer`() async {
@@ -219,7 +219,7 @@ struct ResponseSerializerTests {
             #expect(await result(TextRequest.self, body, contentType: type).error?.code == 9)
             #expect(await result(DataRequest.self, body, contentType: type).error?.code == 9)
             #expect(await result(NothingRequest.self, body, contentType: type).error?.code == 9)
-            #expect(await result(OpenRequest<DownloadedFile>.self, body, contentType: type).error?.code == 9)
+            #expect(await result(FileRequest.self, body, contentType: type).error?.code == 9)
         }
         let expired = #"{"errcode":11010}"#
         #expect(await result(NothingRequest.self, expired, contentType: type).error?.type == .loginExpired)
@@ -258,8 +258,6 @@ private final class MaybeRequest: SampleRequest, APIManager {
 
 private struct Empty: Decodable, Equatable {}
 
-private struct Opaque: Sendable {}
-
 private final class EmptyRequest: SampleRequest, APIManager {
     typealias Response = Empty
 }
@@ -268,9 +266,8 @@ private final class GenericRequest<Content: Decodable & Sendable>: SampleRequest
     typealias Response = Content
 }
 
-private final class OpenRequest<Content: Sendable>: SampleRequest, APIManager {
-    typealias Response = Content
-    var responseSerializer: ResponseSerializer<Content> { .automatic }
+private final class FileRequest: SampleRequest, APIManager {
+    typealias Response = DownloadedFile
 }
 
 private final class PickyRequest: SampleRequest, APIManager {

@@ -124,6 +124,78 @@ struct MisuseTests {
         #expect(verdict.output.contains("Response must be Decodable off the main actor"), "\(verdict.output)")
     }
 
+    /// Requests without a class, and classes and lists that return `automatic`.
+    private let typed = [
+        "let request = APIRequest<Model>(\"/model\")",
+        "let request = APIRequest<[Model]>(\"/models\", method: .post, params: [\"a\": 1])",
+        "let request = APIRequest<Model?>(\"/model\")",
+        "let request = APIRequest<PageModel<Model>>(\"/pages\")",
+        "let request = APIRequest<Model>(\"/model\", responseSerializer: .automatic)",
+        "let serializer = ResponseSerializer<[Model]>.automatic",
+        """
+        final class Right: BaseAPIRequest, APIManager {
+            let (path, method) = ("/right", HTTPMethod.get)
+            var responseSerializer: ResponseSerializer<[Model]> { .automatic }
+        }
+        """,
+        """
+        final class Pages: PageAPIRequest<PageModel<Model>>, APIManager {
+            let (path, method) = ("/pages", HTTPMethod.get)
+            var responseSerializer: ResponseSerializer<PageModel<Model>> { .automatic }
+        }
+        """,
+    ]
+
+    @Test(arguments: 0..<8) func `No form of a request accepts a model of the main actor`(_ index: Int) async throws {
+        let model = "import Errand\nstruct Model: Decodable { let id: Int }\n"
+        let nonisolated = model.replacing("struct", with: "nonisolated struct") + typed[index]
+        let verdict = try await TypeChecker.check(nonisolated, isolation: .mainActor)
+        #expect(verdict.succeeded, "\(verdict.output)")
+        let wrong = try await TypeChecker.check(model + typed[index], isolation: .mainActor)
+        #expect(!wrong.succeeded)
+        let message = "main actor-isolated conformance of 'Model' to 'Decodable' cannot satisfy conformance requirement"
+        #expect(wrong.output.contains(message), "\(wrong.output)")
+    }
+
+    @Test(arguments: 0..<8) func `No form of a request accepts a type that is not Decodable`(_ index: Int) async throws
+    {
+        let source = "import Errand\nstruct Model: Sendable { let id: Int }\n" + typed[index]
+        let verdict = try await TypeChecker.check(source)
+        #expect(!verdict.succeeded)
+        let messages = [
+            "Response must be Decodable off the main actor", "'Model' does not conform to protocol 'Decodable'",
+        ]
+        #expect(messages.contains { verdict.output.contains($0) }, "\(verdict.output)")
+        if !typed[index].contains("PageModel") { #expect(verdict.output.contains(messages[0]), "\(verdict.output)") }
+    }
+
+    @Test(arguments: TypeChecker.Isolation.allCases)
+    func `A request of every type with a serializer compiles without one`(
+        _ isolation: TypeChecker.Isolation
+    ) async throws {
+        let source = """
+            import Errand
+            import Foundation
+            nonisolated struct Model: Codable { let id: Int }
+            nonisolated struct Opaque: Sendable {}
+            @MainActor func make<Value: Decodable & Sendable>(_ type: Value.Type) -> APIRequest<Value> {
+                APIRequest<Value>("/a", responseSerializer: .automatic)
+            }
+            @MainActor func load() async throws -> [Model] {
+                try await APIRequest<Void>("/a", method: .post).value()
+                print(try await APIRequest<String>("/a").value(), try await APIRequest<Data>("/a").value())
+                print(try await APIRequest<JSONValue>("/a").value(), try await APIRequest<DownloadedFile>("/a").value().url)
+                print(try await APIRequest<Model?>("/a").value()?.id ?? 0, try await APIRequest<[String: Int]>("/a").value())
+                print(APIRequest<Opaque>("/a", responseSerializer: .constant(Opaque())), make(Model.self))
+                let void: ResponseSerializer<Void> = .automatic, file: ResponseSerializer<DownloadedFile> = .automatic
+                print(APIRequest("/a", responseSerializer: void.map { 1 }), APIRequest("/a", responseSerializer: file))
+                return try await APIRequest("/a").value()
+            }
+            """
+        let verdict = try await TypeChecker.check(source, isolation: isolation)
+        #expect(verdict.succeeded, "\(verdict.output)")
+    }
+
     @Test func `An error presenter that is a value does not compile`() async throws {
         let source = right + "\nstruct Banner: ErrorPresenter { func presentError(_: APIError, of: BaseAPIRequest) {} }"
         let verdict = try await TypeChecker.check(source)
