@@ -2,17 +2,28 @@ import Foundation
 
 extension APIService {
     /// Returns the failure of an answer, with the code and message in its body: for a status that is neither 2xx nor in
-    /// `statuses`, and for a 2xx in which ``failureReader`` finds a failure; or `nil`.
+    /// `statuses`, for a 2xx in which ``failureReader`` finds a failure, and for an expired login by ``isLoginExpired``; or `nil`.
     func failure(of response: APIResponse, accepting statuses: Set<Int> = []) -> APIError? {
-        // The body of a file has been read if it is short JSON.
-        guard response.isSuccess ? response.file == nil : !statuses.contains(response.status) else { return nil }
-        let failure = failureReader?.failure(in: response)
-        guard !response.isSuccess else { return failure.map { error(.server, for: $0, in: response) } }
-        if let failure, failure.code != nil { return error(.http, for: failure, in: response) }
+        guard !response.isSuccess else {
+            // The body of a file has been read if it is short JSON.
+            guard response.file == nil else { return nil }
+            return failureReader?.refusal(in: response).map { error(.server, for: $0, in: response) }
+        }
+        guard statuses.contains(response.status) else { return error(.http, for: refusal(in: response), in: response) }
+        guard let isLoginExpired, response.file == nil else { return nil }
+        let refusal = refusal(in: response)
+        guard isLoginExpired(response.withStatement(of: refusal)) == true else { return nil }
+        return APIError(.loginExpired, messages: errorMessages, failure: refusal, response: response)
+    }
+
+    /// Returns the code and message of an answer whose status is not 2xx.
+    private func refusal(in response: APIResponse) -> ServerFailure {
+        let failure = failureReader?.refusal(in: response)
+        if let failure, failure.code != nil { return failure }
         let head = envelope.flatMap { try? self.head(of: response, in: $0) }
         var known = failure ?? ServerFailure(head?.statement)
         known.code = known.code ?? head?.statement.code
-        return error(.http, for: known, in: response)
+        return known
     }
 
     /// Returns the value of an answer: under the envelope's data key, or the whole if there is no envelope.
@@ -134,18 +145,32 @@ extension APIService {
     }
 
     private func error(_ type: APIErrorType, for failure: ServerFailure, in response: APIResponse) -> APIError {
-        let isExpired =
-            type == .http && loginExpiredStatuses.contains(response.status)
-            || failure.code.map { envelope?.loginExpiredCodes.contains($0) == true } == true
         let ownType = failure.type == .cancelled ? nil : failure.type
-        let type = ownType ?? (isExpired ? .loginExpired : type)
-        return APIError(type, messages: errorMessages, failure: failure, response: response)
+        let finalType: APIErrorType =
+            switch isLoginExpired?(response.withStatement(of: failure)) {
+            case true?: .loginExpired
+            case false?: ownType == .loginExpired ? type : ownType ?? type
+            case nil: ownType ?? (isExpired(failure, type, in: response) ? .loginExpired : type)
+            }
+        return APIError(finalType, messages: errorMessages, failure: failure, response: response)
+    }
+
+    /// Returns whether the status or the code of a failure is one of an expired login.
+    private func isExpired(_ failure: ServerFailure, _ type: APIErrorType, in response: APIResponse) -> Bool {
+        if type == .http, loginExpiredStatuses.contains(response.status) { return true }
+        return failure.code.map { envelope?.loginExpiredCodes.contains($0) == true } == true
     }
 }
 
 extension ServerFailure {
     fileprivate init(_ statement: ServerStatement?) {
         self.init(code: statement?.code, message: statement?.message)
+    }
+}
+
+extension APIResponse {
+    fileprivate func withStatement(of failure: ServerFailure) -> APIResponse {
+        withStatement(ServerStatement(code: failure.code, message: failure.message))
     }
 }
 

@@ -179,7 +179,7 @@ final class LoadRunner<Value: Sendable> {
     ///
     /// - Throws: The failure in the file.
     private func checked(_ response: APIResponse) throws(APIError) -> APIResponse {
-        guard var refusal = response.shortJSON else { return response }
+        guard var refusal = response.shortJSON ?? response.refusalWithoutFile else { return response }
         let statuses = call.options.acceptedStatuses
         if let failure = call.serializer.failure(of: refusal, from: call.service, accepting: statuses) { throw failure }
         try call.service.checkEnvelope(of: &refusal)

@@ -188,7 +188,7 @@ extension APIService {
         var service = self
         (service.commonParams, service.envelope, service.failureReader) = (nil, nil, nil)
         service.adapters = adapters.forPlainCall(preparation)
-        if role.isLoginRequest { service.loginExpiredStatuses = [] }
+        if role.isLoginRequest { (service.loginExpiredStatuses, service.isLoginExpired) = ([], nil) }
         if let commonHeaders {
             service.commonHeaders = {
                 preparation.begin()

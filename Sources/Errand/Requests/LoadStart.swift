@@ -152,7 +152,7 @@ extension APIManager {
         if !isLoginRequest { service.login.readRenewalDate(for: service) }
         // A refused sign-in is a wrong password, not an expired login.
         if isLoginRequest {
-            service.loginExpiredStatuses = []
+            (service.loginExpiredStatuses, service.isLoginExpired) = ([], nil)
             service.envelope?.loginExpiredCodes = []
             service.failureReader = service.failureReader?.ofLoginRequest
         }

@@ -30,6 +30,7 @@ public struct APIService: Sendable {
         var redirectPolicy = RedirectPolicy.follow
         var errorMessages = ErrorMessages()
         var loginExpiredStatuses: Set<Int> = [401]
+        var isLoginExpired: (@Sendable (APIResponse) -> Bool?)?
         var reloginHandler: (any ReloginHandler)?
         var reloginTimeout: Duration = .seconds(60)
         var retryPolicy = RetryPolicy()
@@ -165,6 +166,24 @@ public struct APIService: Sendable {
     public var loginExpiredStatuses: Set<Int> {
         get { contents.loginExpiredStatuses }
         set { contents.loginExpiredStatuses = newValue }
+    }
+    /// Decides whether a refusal means that the login has expired; `nil`, the default, leaves that to ``loginExpiredStatuses``,
+    /// ``Envelope/loginExpiredCodes`` and ``failureReader``, and so does a closure that returns `nil`.
+    ///
+    /// A refusal is an answer whose status is not 2xx, also one of ``BaseAPIRequest/acceptedStatuses``, or one with a failure in
+    /// its envelope or for the ``failureReader``. `true` fails the load with `loginExpired`, so that it is sent again after a relogin.
+    /// `false` never does: an accepted status is a success, and everything else fails with `http` or `server`.
+    ///
+    /// ```swift
+    /// service.isLoginExpired = { response in response.serverCode == "WRONG_PASSWORD" ? false : nil }
+    /// ```
+    ///
+    /// Called off the main actor, once for each refusal, with its ``APIResponse/status``, ``APIResponse/headers``,
+    /// ``APIResponse/body``, ``APIResponse/serverCode`` and ``APIResponse/serverMessage``; not for a login request. A plain call
+    /// of ``APIProxy/send(_:to:progress:)`` reads neither code nor message.
+    public var isLoginExpired: (@Sendable (APIResponse) -> Bool?)? {
+        get { contents.isLoginExpired }
+        set { contents.isLoginExpired = newValue }
     }
     /// Signs in again when the login has expired; retained.
     ///

@@ -1,14 +1,19 @@
 /// Reads the code and the message of a failure out of an answer's body, whatever its format.
 ///
-/// ``APIService/failureReader`` has one: ``problemDetails`` by default, ``djangoREST``, ``keys(code:message:)``, one that an
+/// ``APIService/failureReader`` has one: ``problemDetails`` by default, ``djangoREST``, ``keys(code:message:readsSuccess:)``, one that an
 /// app writes, or several of them in turn with ``or(_:)``. What it returns precedes the code and message of an ``Envelope``.
 ///
 /// ```swift
 /// service.failureReader = .djangoREST
 /// ```
 public struct FailureReader: Sendable {
-    private let readsSuccess: Bool
-    private let read: @Sendable (APIResponse) throws -> ServerFailure?
+    private struct Reader: Sendable {
+        let readsSuccess: Bool
+        let read: @Sendable (APIResponse) throws -> ServerFailure?
+    }
+
+    // Used in turn.
+    private let readers: [Reader]
 
     /// Creates a reader.
     ///
@@ -18,30 +23,48 @@ public struct FailureReader: Sendable {
     ///   - read: Returns the failure in an answer; `nil` if it contains none that is known. An error that it throws is
     ///     like `nil`. Called off the main actor, once for each answer whose status is not accepted.
     public init(readsSuccess: Bool = false, _ read: @escaping @Sendable (APIResponse) throws -> ServerFailure?) {
-        self.readsSuccess = readsSuccess
-        self.read = read
+        readers = [Reader(readsSuccess: readsSuccess, read: read)]
     }
 
-    /// Returns the failure in `response`; `nil` if there is none that this reader recognizes.
+    private init(_ readers: [Reader]) {
+        self.readers = readers
+    }
+
+    /// Returns the failure in `response`, whatever its status; `nil` if there is none that this reader recognizes.
+    ///
+    /// For another reader that uses this one, and for tests. A service calls a reader for a 2xx answer only if that reads them.
     public func failure(in response: APIResponse) -> ServerFailure? {
-        guard readsSuccess || !response.isSuccess else { return nil }
-        return try? read(response)
+        first(in: response) { _ in true }
     }
 
-    /// A reader that uses `other` where this one finds nothing.
-    public func or(_ other: FailureReader) -> FailureReader {
-        FailureReader(readsSuccess: readsSuccess || other.readsSuccess) { response in
-            failure(in: response) ?? other.failure(in: response)
+    /// Returns the failure in `response`; a 2xx answer is only read by readers that do so.
+    func refusal(in response: APIResponse) -> ServerFailure? {
+        first(in: response) { $0.readsSuccess || !response.isSuccess }
+    }
+
+    private func first(in response: APIResponse, of isUsed: (Reader) -> Bool) -> ServerFailure? {
+        for reader in readers where isUsed(reader) {
+            if let failure = try? reader.read(response) { return failure }
         }
+        return nil
+    }
+
+    /// A reader that uses `other` where this one finds nothing; each reads 2xx answers or not, as before.
+    public func or(_ other: FailureReader) -> FailureReader {
+        FailureReader(readers + other.readers)
     }
 
     /// A reader that never finds an expired login.
     var ofLoginRequest: FailureReader {
-        FailureReader(readsSuccess: readsSuccess) { response in
-            var failure = failure(in: response)
-            if failure?.type == .loginExpired { failure?.type = nil }
-            return failure
-        }
+        FailureReader(
+            readers.map { reader in
+                Reader(readsSuccess: reader.readsSuccess) { response in
+                    var failure = try reader.read(response)
+                    if failure?.type == .loginExpired { failure?.type = nil }
+                    return failure
+                }
+            }
+        )
     }
 }
 
@@ -80,9 +103,11 @@ extension FailureReader {
     /// - Parameters:
     ///   - code: The path of the code; none by default.
     ///   - message: The path of the message.
+    ///   - readsSuccess: Whether answers with a 2xx status are read as well, for a server that refuses with 200, such as one of
+    ///     GraphQL: then no success may have a value at these paths. False by default.
     /// - Returns: A reader that finds nothing where neither is there.
-    public static func keys(code: String? = nil, message: String) -> FailureReader {
-        FailureReader { response in
+    public static func keys(code: String? = nil, message: String, readsSuccess: Bool = false) -> FailureReader {
+        FailureReader(readsSuccess: readsSuccess) { response in
             let body = try JSONValue(json: response.body)
             let failure = ServerFailure(
                 code: code.flatMap { ServerCode(json: body.member(at: $0)) },

@@ -139,6 +139,42 @@ struct FailureReaderTests {
         #expect(await error("{}", status: 200) { $0.failureReader = FailureReader(readsSuccess: true, read) } == nil)
     }
 
+    @Test func `Keys read a refusal with 200 where they are to`() async {
+        let body = #"{"errors":[{"message":"no","extensions":{"code":"FORBIDDEN"}}],"data":null}"#
+        let (code, message) = ("errors.0.extensions.code", "errors.0.message")
+        let failure = await error(body, status: 200) {
+            $0.failureReader = .keys(code: code, message: message, readsSuccess: true)
+        }
+        #expect(failure?.type == .server && failure?.code == "FORBIDDEN" && failure?.message == "no")
+        #expect(await error(body, status: 200) { $0.failureReader = .keys(code: code, message: message) } == nil)
+        let success = await error(#"{"data":{}}"#, status: 200) {
+            $0.failureReader = .keys(code: code, message: message, readsSuccess: true)
+        }
+        #expect(success == nil)
+    }
+
+    @Test(arguments: [200, 299, 400, 500]) func `A reader that is called by another one reads any status`(
+        _ status: Int
+    ) async {
+        let body = #"{"error":{"code":7,"text":"seven"}}"#
+        let response = APIResponse(.json(body, status: status), url: URL("http://shop.test/a"))
+        let keys = FailureReader.keys(code: "error.code", message: "error.text")
+        for reader in [keys, keys.or(.djangoREST), FailureReader.problemDetails.or(keys)] {
+            #expect(reader.failure(in: response)?.message == "seven")
+            let composed = FailureReader(readsSuccess: true) { reader.failure(in: $0) }
+            let failure = await error(body, status: status) { $0.failureReader = composed }
+            #expect(failure?.code == 7 && failure?.type == (status < 300 ? .server : .http))
+        }
+    }
+
+    @Test func `Of readers in turn, only those for 2xx answers read one`() async {
+        let body = #"{"error":{"code":7,"text":"seven"},"message":"eight"}"#
+        let reader = FailureReader.keys(message: "message")
+            .or(.keys(code: "error.code", message: "error.text", readsSuccess: true))
+        #expect(await error(body, status: 200) { $0.failureReader = reader }?.message == "seven")
+        #expect(await error(body, status: 400) { $0.failureReader = reader }?.message == "eight")
+    }
+
     @Test func `What a reader does not find is read in the envelope`() async {
         let failure = await error(#"{"errcode":7,"msg":"seven"}"#) { $0.envelope = Envelope() }
         #expect(failure?.code == 7)
