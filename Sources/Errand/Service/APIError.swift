@@ -148,7 +148,13 @@ extension APIError {
         guard let messages, !details.isWorded else { return self }
         var error = self
         var details = self.details
-        details.message = messages.message(for: type, status: status, code: code, server: details.serverMessage)
+        details.message = messages.message(
+            for: type,
+            status: status,
+            code: code,
+            server: details.serverMessage,
+            standard: details.message
+        )
         error.details = details
         if let text = messages.localize?(error) { details.message = text }
         details.isWorded = true

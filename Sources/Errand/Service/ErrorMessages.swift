@@ -1,8 +1,9 @@
 /// The texts that a service shows for errors, in the user's language.
 ///
 /// For one error the first of these counts: what ``localize`` returns, the text for its server code, the server's own
-/// message, the text for its status, the text for its type, the library's English text. An error that an app creates with a
-/// message keeps that message.
+/// message, the text for its status, the text for its type, the library's English text. Servers write their message about an
+/// expired login for developers: for `loginExpired` it counts after the app's texts for the status and the type. An error that an
+/// app creates with a message keeps that message.
 public struct ErrorMessages: Sendable {
     private struct Contents: Sendable {
         var byCode: [ServerCode: String]
@@ -48,11 +49,19 @@ public struct ErrorMessages: Sendable {
         contents = Contents(byCode: byCode, byStatus: byStatus, byType: byType, localize: localize)
     }
 
-    /// Returns the text for an error, before ``localize``.
-    func message(for type: APIErrorType, status: Int?, code: ServerCode?, server: String?) -> String {
+    /// Returns the text for an error, before ``localize``; `standard` if there is none.
+    func message(
+        for type: APIErrorType,
+        status: Int?,
+        code: ServerCode?,
+        server: String?,
+        standard: String
+    ) -> String {
         // Some servers send an empty message along; a blank alert is of no use.
         let server = server.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
-        return code.flatMap { byCode[$0] } ?? server ?? status.flatMap { byStatus[$0] } ?? byType[type] ?? type.message
+        if let text = code.flatMap({ byCode[$0] }) { return text }
+        let own = status.flatMap { byStatus[$0] } ?? byType[type]
+        return (type == .loginExpired ? own ?? server : server ?? own) ?? standard
     }
 }
 

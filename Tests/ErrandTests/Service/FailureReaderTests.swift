@@ -231,6 +231,38 @@ struct ErrorMessagesTests {
         #expect(await message(answer, messages) == "by code")
     }
 
+    @Test(arguments: [
+        HTTPResponse.json(#"{"errcode":"E7","msg":"Invalid access token passed."}"#, status: 401),
+        .json(#"{"errcode":11010,"msg":"Invalid access token passed."}"#),
+    ])
+    func `The app's text for an expired login precedes the server's`(_ answer: HTTPResponse) async {
+        var messages = ErrorMessages()
+        #expect(await message(answer, messages) == "Invalid access token passed.")
+        messages.byType[.loginExpired] = "by type"
+        #expect(await message(answer, messages) == "by type")
+        messages.byStatus[answer.status] = "by status"
+        #expect(await message(answer, messages) == "by status")
+        messages.byCode = ["E7": "by code", 11010: "by code"]
+        #expect(await message(answer, messages) == "by code")
+        messages.localize = { "\($0.message), localized" }
+        #expect(await message(answer, messages) == "by code, localized")
+    }
+
+    @Test func `After a refused relogin a screen shows the app's text`() async {
+        let account = Account()
+        account.fails = true
+        let service = APIService.sample {
+            $0.errorMessages.byType[.loginExpired] = "Please sign in again."
+            $0.reloginHandler = account
+        }
+        let body = #"{"errcode":"M_UNKNOWN_TOKEN","msg":"Invalid access token passed."}"#
+        let refusal = HTTPResponse.json(body, status: 401)
+        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in refusal }, service: service))
+        #expect(await request.outcome() == .loginExpired)
+        #expect(request.error?.message == "Please sign in again." && account.logins == 1)
+        #expect(request.error?.response?.serverMessage == "Invalid access token passed.")
+    }
+
     @Test func `A closure localizes each error, or leaves it as it is`() async {
         var messages = ErrorMessages(byCode: ["E7": "by code"])
         messages.localize = { error in
