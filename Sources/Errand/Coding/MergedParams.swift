@@ -24,10 +24,10 @@ struct MergedParams {
     /// Whether there are no parameters, not even an empty object.
     var isEmpty: Bool { params == nil }
 
-    /// Returns the text of the parameter `name` for the path; the query and the body then omit it.
-    mutating func takeForPath(_ name: String) throws(APIError) -> String? {
+    /// Returns the parameter `name` for the path; the query and the body then omit it.
+    mutating func takeForPath(_ name: String) throws(APIError) -> JSONValue? {
         excluded.insert(name)
-        return try params?.tree(with: encoder)[name]?.scalarText
+        return try params?.tree(with: encoder)[name]
     }
 
     /// Returns the parameters in the query.

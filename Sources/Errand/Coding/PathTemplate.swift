@@ -47,12 +47,28 @@ struct PathTemplate {
 
     private func segment(for name: String, from params: inout MergedParams) throws(APIError) -> String {
         guard !name.isEmpty else { throw APIError(.invalidRequest, reason: "the path has {} without a name") }
-        guard let value = try params.takeForPath(name), !value.isEmpty else {
+        guard let param = try params.takeForPath(name) else {
             throw APIError(.invalidRequest, reason: "the path needs the parameter \(name)")
+        }
+        guard let value = param.scalarText, !value.isEmpty else {
+            let fault = param.fault
+            throw APIError(.invalidRequest, reason: "the path parameter \(name) is \(fault): the path needs a text")
         }
         guard value != ".", value != ".." else {
             throw APIError(.invalidRequest, reason: "the path parameter \(name) would leave its segment")
         }
         return PercentEncoding.segment(value)
+    }
+}
+
+extension JSONValue {
+    /// What a value is that a path cannot have, without its contents.
+    fileprivate var fault: String {
+        switch self {
+        case .null: "nil"
+        case .array: "an array"
+        case .object: "an object"
+        default: "empty"
+        }
     }
 }

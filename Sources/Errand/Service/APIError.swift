@@ -99,6 +99,16 @@ public struct APIError: Error, Sendable {
         self = worded(by: messages)
     }
 
+    /// Creates the error of a request that is not sent, because it is for another origin than those that are allowed.
+    ///
+    /// The text names the origins, because nothing is wrong with a connection.
+    init(refusing url: URL, allowed: [URL], messages: ErrorMessages, reason: String) {
+        self.init(.security, reason: reason)
+        let origins = allowed.map(\.originText).joined(separator: " and ")
+        details.message = "The request to \(url.originText) was not sent: only \(origins) is allowed."
+        self = worded(by: messages)
+    }
+
     /// Creates the error of a load that a server has refused.
     init(_ type: APIErrorType, messages: ErrorMessages, failure: ServerFailure, response: APIResponse) {
         self.type = type

@@ -53,6 +53,52 @@ struct RequestDraftTests {
         #expect(secret?.description.contains("s3cret") == false)
     }
 
+    /// Requests for another origin than the service's.
+    private static let strays: [RequestDraft] = {
+        let stray = URL("https://evil.example:8443/o?signature=s3cret")
+        var linked = RequestDraft(method: .get, path: "/o")
+        linked.replacement = .link(RequestDraft.Link(url: stray, allowedOrigins: []))
+        let plain = RequestDraft(HTTPRequest(.get, stray))
+        return [RequestDraft(method: .get, path: stray.absoluteString), linked, plain]
+    }()
+
+    @Test(arguments: 0..<3) func `The text of a refusal names the origins, unless the app has one`(_ index: Int) {
+        var service = APIService.sample()
+        let error = #expect(throws: APIError.self) { try Self.strays[index].request(for: service) }
+        #expect(error?.type == .security)
+        let text = "The request to https://evil.example:8443 was not sent: only http://shop.test is allowed."
+        #expect(error?.message == text)
+        #expect(error?.reason?.contains("https://evil.example:8443") == true)
+        #expect(error?.reason?.contains("http://shop.test") == true)
+        service.errorMessages.byType[.security] = "by the app"
+        let worded = #expect(throws: APIError.self) { try Self.strays[index].request(for: service) }
+        #expect(worded?.message == "by the app")
+    }
+
+    @Test(
+        arguments: [
+            ([:], "the path needs the parameter id"), (["other": 1], "the path needs the parameter id"),
+            (["id": ""], "the path parameter id is empty: the path needs a text"),
+            (["id": nil], "the path parameter id is nil: the path needs a text"),
+            (["id": [1, 2]], "the path parameter id is an array: the path needs a text"),
+            (["id": ["a": 1]], "the path parameter id is an object: the path needs a text"),
+            (["id": ".."], "the path parameter id would leave its segment"),
+        ] as [(APIParams, String)]
+    )
+    func `A reason distinguishes a missing parameter from one that a path cannot have`(
+        _ params: APIParams,
+        _ reason: String
+    ) {
+        let error = #expect(throws: APIError.self) { try url("/o/{id}", params) }
+        #expect(error?.type == .invalidRequest && error?.reason == reason)
+    }
+
+    @Test func `A downloaded file is printed with its path`() {
+        let file = DownloadedFile(url: URL(filePath: "/tmp/price list.csv"))
+        #expect("\(file)" == "DownloadedFile(/tmp/price list.csv)")
+        #expect(String(reflecting: [file]).contains("/tmp/price list.csv"))
+    }
+
     @Test(arguments: [
         ("/o/{id", "the path has a { without a }"), ("/o/{}", "the path has {} without a name"),
         ("/o/{id}/{", "the path has a { without a }"),
