@@ -68,17 +68,22 @@ struct JSONNumber {
 
 extension JSONNumber {
     /// The value: an integer if it fits, or else a double if it is exact, or else a decimal; `nil` if out of range.
+    ///
+    /// Digits beyond the precision of `Decimal` do not count, and a number too small for a double is 0, so that the text of the
+    /// value has the same value.
     var value: JSONValue? {
+        if isNegative, significand == 0 { return .double(-0.0) }
         if let integer { return .int(integer) }
         guard let double else { return nil }
-        guard !isExact(double), let decimal else { return .double(double) }
-        return .decimal(decimal)
+        if let exact = isTruncated ? Double(truncatedText) : double, isExact(exact) { return .double(exact) }
+        if let decimal { return .decimal(decimal) }
+        return double == 0 ? .int(0) : .double(double)
     }
 
     private var integer: Int64? {
         guard significand != 0 else { return 0 }
         var (magnitude, power) = exponent == 0 ? (significand, 0) : normalized
-        guard !isTruncated, (0..<19).contains(power), magnitude <= UInt64.max else { return nil }
+        guard (0..<19).contains(power), magnitude <= UInt64.max else { return nil }
         for _ in 0..<power { magnitude *= 10 }
         guard magnitude <= Int64.min.magnitude else { return nil }
         return isNegative ? Int64(-Int128(magnitude)) : Int64(exactly: magnitude)
@@ -104,7 +109,6 @@ extension JSONNumber {
     private func isExact(_ double: Double) -> Bool {
         // A double represents any 15 digits exactly.
         if significand < 1_000_000_000_000_000, double.isNormal { return true }
-        guard !isTruncated else { return false }
         var shortest = "\(double)"
         return shortest.withUTF8 { bytes in
             var position = 0
@@ -130,6 +134,8 @@ extension JSONNumber {
         let digits = high == 0 ? low : high * (Decimal(UInt64.max) + 1) + low
         return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: digits)
     }
+
+    private var truncatedText: String { "\(isNegative ? "-" : "")\(significand)e\(exponent)" }
 
     private var text: String { String(decoding: bytes[start..<position], as: UTF8.self) }
 }

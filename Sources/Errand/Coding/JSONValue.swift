@@ -6,11 +6,11 @@ public enum JSONValue: Sendable, Hashable {
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// An integer in the range of `Int64`, also if it is written as `1.0` or `1e2`.
+    /// An integer in the range of `Int64`, also if it is written as `1.0` or `1e2`; but not `-0`.
     case int(Int64)
-    /// A number that a double represents exactly as it was written, or one that is outside the range of `Decimal`.
+    /// A number that a double represents exactly as it was written, `-0`, or one that is outside the range of `Decimal`.
     case double(Double)
-    /// A number that needs more digits than a double has.
+    /// A number that needs more digits than a double has, of which at least the first 38 are kept.
     case decimal(Decimal)
     /// A string.
     case string(String)
@@ -39,8 +39,11 @@ public enum JSONValue: Sendable, Hashable {
 
     /// The integer; `nil` for other values and outside the range of `Int`.
     public var int: Int? {
-        guard case .int(let value) = self else { return nil }
-        return Int(exactly: value)
+        switch self {
+        case .int(let value): Int(exactly: value)
+        case .double(let value): Int(exactly: value)
+        default: nil
+        }
     }
 
     /// The Boolean; `nil` for other values.
@@ -90,7 +93,10 @@ extension JSONValue: Decodable {
         case .object: return try object(in: decoder, depth: depth)
         case .string: return .string(try decoder.singleValueContainer().decode(String.self))
         case .bool: return .bool(try decoder.singleValueContainer().decode(Bool.self))
-        case .number: return try number(in: decoder.singleValueContainer())
+        case .number:
+            let container = try decoder.singleValueContainer()
+            // The error of the decoder, where no attempt has succeeded.
+            return try number(in: container) ?? .double(container.decode(Double.self))
         }
     }
 
@@ -115,18 +121,31 @@ extension JSONValue: Decodable {
 
     private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONValue? {
         if container.decodeNil() { return .null }
-        if let value = try? container.decode(Int64.self) { return .int(value) }
+        if let value = try? container.decode(Int64.self), let number = integer(value, in: container) { return number }
         if let value = try? container.decode(String.self) { return .string(value) }
         if let value = try? container.decode(Bool.self) { return .bool(value) }
-        return (try? container.decode(Double.self)).map { fraction($0, in: container) }
+        return number(in: container)
     }
 
     /// Decodes a number, in an order in which attempts rarely fail.
-    private static func number(in container: any SingleValueDecodingContainer) throws -> JSONValue {
-        let value = try container.decode(Double.self)
-        let mayBeInteger = value == value.rounded() && value.magnitude <= 0x1p63
-        if mayBeInteger, let integer = try? container.decode(Int64.self) { return .int(integer) }
-        return fraction(value, in: container)
+    private static func number(in container: any SingleValueDecodingContainer) -> JSONValue? {
+        let value = try? container.decode(Double.self)
+        // `JSONDecoder` refuses to decode a double of `0e5` and `1e-400`, and decodes integers of them.
+        let mayBeInteger = value.map { $0 == $0.rounded() && $0.magnitude <= 0x1p63 } ?? true
+        if mayBeInteger, let integer = try? container.decode(Int64.self),
+            let number = Self.integer(integer, in: container)
+        {
+            return number
+        }
+        return value.map { fraction($0, in: container) }
+    }
+
+    /// Returns a number that a decoder has decoded as an integer, as it may also do with the nearest double of a fraction; `nil`
+    /// if it is none.
+    private static func integer(_ value: Int64, in container: any SingleValueDecodingContainer) -> JSONValue? {
+        if value == 0, let double = try? container.decode(Double.self), double.sign == .minus { return .double(double) }
+        guard let exact = try? container.decode(Decimal.self), exact != Decimal(value) else { return .int(value) }
+        return nil
     }
 
     /// Returns a number that is not an integer, whose nearest double is `value`.
