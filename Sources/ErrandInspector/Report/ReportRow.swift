@@ -9,6 +9,9 @@ struct ReportRow {
         let outcome: String
     }
 
+    /// How many characters at the end of a path are always shown.
+    private static let shownEnd = 32
+
     let index: Int
     let exchange: PrintedExchange
     /// When the first exchange has begun.
@@ -52,7 +55,10 @@ struct ReportRow {
         let (origin, path) = exchange.originAndPath
         // The details have the placeholders with their sizes.
         let short = path.replacing(#/<redacted \d+ bytes>/#, with: "…")
-        page.element("<span class=\"url\"><bdi class=\"path\">", short, "</bdi> ")
+        // Paths of one service differ at their ends, so that a narrow column shortens them before.
+        let end = short.suffix(Self.shownEnd)
+        page.element("<span class=\"url\"><span class=\"path\"><bdi>", String(short.dropLast(end.count)), "</bdi>")
+        page.element("<bdi>", String(end), "</bdi></span> ")
         for note in notes { page.element("<span class=\"note\">", note, "</span> ") }
         page.element("<bdi class=\"host\">", origin, "</bdi></span>")
     }

@@ -68,7 +68,8 @@ enum ReportStyle {
         .at, .host { color: var(--quiet); }
         .method { font-weight: 600; font-size: .85rem; overflow: hidden; text-overflow: ellipsis; }
         .url { min-width: 0; white-space: nowrap; display: flex; align-items: baseline; gap: .45rem; }
-        .path, .host { min-width: 0; overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; }
+        .path, .host, .path bdi { min-width: 0; overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; }
+        .path { display: flex; } .path bdi + bdi { flex: none; }
         .host { flex-shrink: 9999; }
         .note { flex: none; }
         .host { font-size: .8rem; }

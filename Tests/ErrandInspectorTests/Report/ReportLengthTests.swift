@@ -33,6 +33,21 @@ struct ReportLengthTests {
         #expect(text.contains("<li> <span class=\"quiet\">and 480 others</span></li>"))
     }
 
+    @Test("The end of a path, where those of one service differ, is never shortened", arguments: [0, 31, 32, 300])
+    func endOfPath(_ length: Int) throws {
+        let session = Session()
+        let paths = ["members", "messages", "state"].map { "/" + String(repeating: "r", count: length) + "/" + $0 }
+        for (index, path) in paths.enumerated() {
+            session.answer(HTTPRequest(.get, .shop(path)), HTTPResponse(status: 200), at: 20 * index)
+        }
+        let report = String(decoding: session.recorder.report(), as: UTF8.self)
+        let rows = report.matches(of: /<span class="path"><bdi>([^<]*)<\/bdi><bdi>([^<]*)<\/bdi><\/span>/)
+        #expect(rows.map { "\($0.1)\($0.2)" } == paths)
+        for (row, path) in zip(rows, paths) { #expect(row.2 == path.suffix(32)) }
+        // The second part keeps its width.
+        #expect(report.contains(".path bdi + bdi { flex: none; }"))
+    }
+
     /// The parts of the report about the loads of its exchanges.
     private func details(of recorder: HARRecorder) -> [String] {
         let report = String(decoding: recorder.report(), as: UTF8.self)
