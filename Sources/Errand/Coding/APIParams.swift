@@ -5,7 +5,8 @@ import Foundation
 /// ``ParamPlacement`` is where they are encoded: `GET`, `HEAD` and `DELETE` encode them in the query by default, other methods
 /// in the body. Names are sent in sorted order, so that equal parameters are equal bytes. In a query or a form,
 /// ``ParamEncoding`` is how nested names, arrays and Booleans are written, `nil` is omitted, and a `Date` is encoded by the
-/// service's encoder (ISO 8601 by default). In JSON, `nil` is `null`.
+/// service's encoder (ISO 8601 by default). In JSON, `nil` is `null`; see
+/// ``ParamEncoding/nils`` for both.
 ///
 /// An object in a literal is parameters as well, and an array of different types is a ``JSONValue``:
 ///

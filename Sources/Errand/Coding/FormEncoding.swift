@@ -6,8 +6,10 @@ enum FormEncoding {
     typealias Pair = (name: String, value: String)
 
     /// Returns the text of pairs in UTF-8, by the WHATWG serializer (URL Standard section 5.2).
-    static func serialize(_ pairs: [Pair]) -> String {
-        pairs.map { escape($0.name) + "=" + escape($0.value) }.joined(separator: "&")
+    ///
+    /// A space is written as `spaces` has it.
+    static func serialize(_ pairs: [Pair], _ spaces: ParamEncoding.Spaces = .plus) -> String {
+        pairs.map { escape($0.name, spaces) + "=" + escape($0.value, spaces) }.joined(separator: "&")
     }
 
     /// Returns the pairs of an object, sorted by name, and none for `null`.
@@ -49,12 +51,12 @@ enum FormEncoding {
         members.sorted { $0.key < $1.key }
     }
 
-    private static func escape(_ text: String) -> String {
+    private static func escape(_ text: String, _ spaces: ParamEncoding.Spaces) -> String {
         guard !text.utf8.allSatisfy(\.isFormSafe) else { return text }
         var escaped: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
-            case UInt8(ascii: " "): escaped.append(UInt8(ascii: "+"))
+            case UInt8(ascii: " ") where spaces == .plus: escaped.append(UInt8(ascii: "+"))
             case _ where byte.isFormSafe: escaped.append(byte)
             default: escaped += PercentEncoding.triplet(byte)
             }

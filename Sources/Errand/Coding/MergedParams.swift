@@ -53,16 +53,22 @@ struct MergedParams {
         try FormEncoding.pairs(of: tree(), encoding)
     }
 
+    /// Returns the text of the parameters in a query or a form.
+    func formText() throws(APIError) -> String {
+        FormEncoding.serialize(try pairs(), encoding.spaces)
+    }
+
     /// Returns the JSON text of the parameters.
     func json() throws(APIError) -> Data {
-        if let params, excluded.isEmpty, included == nil { return try params.json(with: encoder) }
+        let isWhole = excluded.isEmpty && included == nil && encoding.nils != .omitted
+        if let params, isWhole { return try params.json(with: encoder) }
         return try APIParams(tree()).json(with: encoder)
     }
 
     /// Returns the parameters as one value.
     func tree() throws(APIError) -> JSONValue {
         guard let params else { return .object([:]) }
-        let tree = try params.tree(with: encoder)
+        let tree = encoding.apply(to: try params.tree(with: encoder))
         guard !excluded.isEmpty || included != nil else { return tree }
         guard case .object(let members) = tree else {
             let reason = "parameters without names cannot be divided between the path, the query and the body"

@@ -1,6 +1,6 @@
-/// How arrays, Booleans and nested names are written in a query, a form, or the fields of a multipart body.
+/// How arrays, Booleans, nested names, spaces and `nil` are written in a query, a form, or the fields of a multipart body.
 ///
-/// JSON bodies and path parameters do not depend on it.
+/// Path parameters do not depend on it, and JSON bodies only on ``nils``.
 public struct ParamEncoding: Sendable, Hashable {
     /// How the elements of an array are named.
     public enum Arrays: Sendable, Hashable {
@@ -28,18 +28,49 @@ public struct ParamEncoding: Sendable, Hashable {
         case dots
     }
 
+    /// How a space is written in a query and a form.
+    public enum Spaces: Sendable, Hashable {
+        /// `a=b+c`, as browsers send a form (URL Standard section 5.2).
+        case plus
+        /// `a=b%20c` (RFC 3986 section 2.1), for servers that read `+` as itself.
+        case percent
+    }
+
+    /// How `nil` is written.
+    public enum Nils: Sendable, Hashable {
+        /// `null` in JSON; omitted in a query, a form and the fields of a multipart body.
+        case nullInJSON
+        /// Omitted, in JSON as well: every member of an object that is `null`, nested ones included. An element of an array
+        /// remains `null` in JSON.
+        case omitted
+        /// `a=`, an empty text, in a query, a form and the fields of a multipart body; `null` in JSON.
+        case empty
+    }
+
     /// How the elements of an array are named; `a[]` by default.
     public var arrays: Arrays
     /// How a Boolean is written; `true` and `false` by default.
     public var booleans: Booleans
     /// How the members of an object are named; `a[b]` by default.
     public var nesting: Nesting
+    /// How a space is written; `+` by default.
+    public var spaces: Spaces
+    /// How `nil` is written; `null` in JSON and omitted elsewhere by default.
+    public var nils: Nils
 
     /// Creates an encoding; each part is the default unless given.
-    public init(arrays: Arrays = .brackets, booleans: Booleans = .words, nesting: Nesting = .brackets) {
+    public init(
+        arrays: Arrays = .brackets,
+        booleans: Booleans = .words,
+        nesting: Nesting = .brackets,
+        spaces: Spaces = .plus,
+        nils: Nils = .nullInJSON
+    ) {
         self.arrays = arrays
         self.booleans = booleans
         self.nesting = nesting
+        self.spaces = spaces
+        self.nils = nils
     }
 }
 
@@ -58,9 +89,24 @@ extension ParamEncoding {
         nesting == .dots ? "\(name).\(member)" : "\(name)[\(member)]"
     }
 
-    /// Returns the text of a scalar; `nil` for `null`, arrays and objects.
+    /// Returns the parameters that are encoded: without the members that are `null`, where these are omitted everywhere.
+    func apply(to params: JSONValue) -> JSONValue { nils == .omitted ? params.withoutNullMembers : params }
+
+    /// Returns the text of a scalar; `nil` for what is not written, arrays and objects.
     func text(of scalar: JSONValue) -> String? {
+        if nils == .empty, scalar == .null { return "" }
         if booleans == .digits, case .bool(let value) = scalar { return value ? "1" : "0" }
         return scalar.scalarText
+    }
+}
+
+extension JSONValue {
+    /// The value without the members of objects that are `null`; elements of arrays remain.
+    fileprivate var withoutNullMembers: JSONValue {
+        switch self {
+        case .object(let members): .object(members.filter { $0.value != .null }.mapValues(\.withoutNullMembers))
+        case .array(let elements): .array(elements.map(\.withoutNullMembers))
+        default: self
+        }
     }
 }

@@ -67,7 +67,7 @@ struct RequestDraft: Sendable {
         let path = try template.filled(from: &params)
         let placement = serializer.placement(for: method)
         let (body, contentType) = try serializer.body(of: params.inBody(by: placement), form: form, method: method)
-        let query = placement == .body || replacement != nil ? [] : try params.inQuery(by: placement).pairs()
+        let query = placement == .body || replacement != nil ? "" : try params.inQuery(by: placement).formText()
         let url = try url(for: service, path: path, isURL: template.isURL, query: query)
         let headers = headers(replacing: common.headers, contentType: contentType)
         var request = HTTPRequest(method, url, headers: headers, body: body)
@@ -100,7 +100,7 @@ struct RequestDraft: Sendable {
         for service: APIService,
         path: String,
         isURL: Bool,
-        query: [FormEncoding.Pair]
+        query: String
     ) throws(APIError) -> URL {
         if case .link(let link) = replacement { return try service.url(following: link) }
         return isURL ? try service.url(absolute: path, query: query) : try service.url(path: path, query: query)
@@ -162,13 +162,13 @@ extension APIService {
             }
             return url
         }
-        return try self.url(path: String(url.absoluteString.prefix { $0 != "#" }), query: [])
+        return try self.url(path: String(url.absoluteString.prefix { $0 != "#" }), query: "")
     }
 
     /// Returns an absolute URL with a query added, resolved by RFC 3986, if it has the service's origin.
     ///
     /// - Throws: `security`, with both origins and no other part of their URLs; `invalidRequest` for a malformed URL.
-    fileprivate func url(absolute text: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
+    fileprivate func url(absolute text: String, query: String) throws(APIError) -> URL {
         guard let url = URLReference(text.utf8)?.resolved(against: baseURL) else {
             throw APIError(.invalidRequest, reason: "the path is a malformed URL")
         }
@@ -178,7 +178,7 @@ extension APIService {
         }
         guard !query.isEmpty else { return url }
         let separator = url.absoluteString.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
-        guard let complete = URL(verbatim: url.absoluteString + separator + FormEncoding.serialize(query)) else {
+        guard let complete = URL(verbatim: url.absoluteString + separator + query) else {
             throw APIError(.invalidRequest, reason: "the path and its query make no URL")
         }
         return complete

@@ -74,7 +74,7 @@ public struct RequestSerializer: Sendable {
         choosing { $0.placement = placement }
     }
 
-    /// This serializer with its own encoding of names and Booleans in the query and in a form; ``APIService/paramEncoding`` by
+    /// This serializer with its own encoding of names, Booleans, spaces and `nil`; ``APIService/paramEncoding`` by
     /// default.
     public func encoding(_ encoding: ParamEncoding) -> RequestSerializer {
         choosing { $0.encoding = encoding }
@@ -138,8 +138,7 @@ extension RequestSerializer {
         case .json:
             return (.data(try params.json()), "application/json")
         case .form:
-            let text = FormEncoding.serialize(try params.pairs())
-            return (.data(Data(text.utf8)), "application/x-www-form-urlencoded")
+            return (.data(Data(try params.formText().utf8)), "application/x-www-form-urlencoded")
         case .multipart:
             let form = form ?? MultipartForm()
             return (try form.body(fields: params.pairs()), "multipart/form-data; boundary=\(form.boundary)")

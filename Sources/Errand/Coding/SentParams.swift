@@ -40,7 +40,7 @@ package final class SentParams: Sendable {
 
     /// Returns names and texts of parameters, without those in the path.
     ///
-    /// In a query, a form and a multipart body: one for each pair, as ``ParamEncoding`` writes it; none for `null`. In other
+    /// In a query, a form and a multipart body: one for each pair, as ``ParamEncoding`` writes it; none for `null`, unless that is written as an empty text. In other
     /// bodies: one for each member of the object, a string without quotes and escapes, everything else as its JSON text.
     ///
     /// - Throws: `invalidRequest` for parameters without names, and for nested ones whose JSON text is not defined.
@@ -52,7 +52,8 @@ package final class SentParams: Sendable {
         // With room for those that a signature adds.
         fields.reserveCapacity(params.estimatedCount + 4)
         try params.forEachMember(with: encoder) { (name, value) throws(APIError) in
-            guard names.isEmpty || !names.contains(name) else { return }
+            guard names.isEmpty || !names.contains(name), value != .null || encoding.nils != .omitted else { return }
+            let value = encoding.apply(to: value)
             if isForm || queryNames?.contains(name) != false {
                 fields += try FormEncoding.pairs(of: .object([name: value]), encoding).map { Field($0.name, $0.value) }
             } else {

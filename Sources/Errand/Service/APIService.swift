@@ -207,7 +207,7 @@ public struct APIService: Sendable {
         get { contents.retryPolicy }
         set { contents.retryPolicy = newValue }
     }
-    /// How arrays, Booleans and nested names are written in queries and forms: `a[]`, `true` and `a[b]` by default.
+    /// How arrays, Booleans, nested names, spaces and `nil` are written: `a[]`, `true`, `a[b]` and `+` by default.
     ///
     /// The request's takes precedence; see ``RequestSerializer/encoding(_:)``.
     public var paramEncoding: ParamEncoding {

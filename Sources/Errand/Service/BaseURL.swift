@@ -41,15 +41,14 @@ struct BaseURL: Sendable {
 }
 
 extension APIService {
-    /// The URL of an encoded path below ``baseURL``.
+    /// The URL of an encoded path and query below ``baseURL``.
     ///
     /// - Throws: `invalidRequest`.
-    func url(path: String, query: [FormEncoding.Pair]) throws(APIError) -> URL {
+    func url(path: String, query: String) throws(APIError) -> URL {
         guard base.hasHost else {
             let reason = "the service's base URL has no host; a base URL is like https://api.example.com/v1"
             throw APIError(.invalidRequest, reason: reason)
         }
-        let query = query.isEmpty ? "" : FormEncoding.serialize(query)
         guard let url = base.appending(path: path, query: query) else {
             throw APIError(.invalidRequest, reason: "the path makes no URL below the service's base URL")
         }

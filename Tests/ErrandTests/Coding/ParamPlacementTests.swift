@@ -116,6 +116,50 @@ struct ParamPlacementTests {
         #expect(try sent(.get, indexed, params).query == "a[0]=1&a[1][b]=2")
     }
 
+    @Test(arguments: [ParamEncoding(), ParamEncoding(spaces: .percent)])
+    func `A space is written as chosen, and a plus sign never as itself`(_ encoding: ParamEncoding) throws {
+        let params: APIParams = ["te xt": "a b+c d"]
+        let space = encoding.spaces == .plus ? "+" : "%20"
+        let expected = "te\(space)xt=a\(space)b%2Bc\(space)d"
+        #expect(try sent(.post, .form.encoding(encoding), params).body == expected)
+        let service = APIService.sample { $0.paramEncoding = encoding }
+        let url = try RequestDraft(method: .get, path: "http://shop.test/a?b=c", params: params).request(for: service)
+            .url
+        #expect(url.absoluteString == "http://shop.test/a?b=c&\(expected)")
+    }
+
+    @Test(arguments: [
+        (
+            ParamEncoding(), "f[x]=1&l[]=1&l[]=2",
+            #"{"f":{"d":{"n":null},"n":null,"x":1},"l":[1,null,2,{"n":null}],"n":null}"#
+        ),
+        (
+            ParamEncoding(nils: .omitted), "f[x]=1&l[]=1&l[]=2",
+            #"{"f":{"d":{},"x":1},"l":[1,null,2,{}]}"#
+        ),
+        (
+            ParamEncoding(arrays: .repeated, nils: .empty), "f[d][n]=&f[n]=&f[x]=1&l=1&l=&l=2&l[n]=&n=",
+            #"{"f":{"d":{"n":null},"n":null,"x":1},"l":[1,null,2,{"n":null}],"n":null}"#
+        ),
+    ])
+    func `A nil is written as chosen`(_ encoding: ParamEncoding, _ text: String, _ json: String) throws {
+        let params: APIParams = [
+            "n": nil, "f": ["n": nil, "x": 1, "d": ["n": nil] as APIParams] as APIParams,
+            "l": [1, nil, 2, ["n": nil]] as JSONValue,
+        ]
+        #expect(try sent(.get, .json.encoding(encoding), params).query?.removingPercentEncoding == text)
+        #expect(try sent(.post, .form.encoding(encoding), params).body.removingPercentEncoding == text)
+        #expect(try sent(.post, .json.encoding(encoding), params).body == json)
+        var draft = RequestDraft(method: .post, path: "/a", params: params)
+        for (serializer, isForm) in [(RequestSerializer.json, false), (.form, true)] {
+            draft.serializer = serializer.encoding(encoding)
+            let fields = try SentParams(draft, for: .sample()).fields(of: params)
+            let signed = fields.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+            let isWritten = isForm ? signed == text : signed.contains("n=null") == (encoding.nils != .omitted)
+            #expect(isWritten, "\(signed)")
+        }
+    }
+
     @Test func `A service has an encoding, and a request's own takes precedence`() throws {
         let service = APIService.sample { $0.paramEncoding = ParamEncoding(arrays: .repeated, booleans: .digits) }
         let params: APIParams = ["a": [1, 2], "b": true]

@@ -299,7 +299,7 @@ struct SentinelTests {
         "HTTPLimits", "HTTPMethod", "ItemID",
         "Kind",
         "ListEditError", "ManualClock", "OffsetStrategy", "Outcome", "PageExpectation", "PageNumberStrategy",
-        "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting",
+        "ParamEncoding", "ParamPlacement", "Arrays", "Booleans", "Nesting", "Spaces", "Nils",
         "PublicSuffixSource", "Reason", "Renewal",
         "Reachability", "ReachabilityStatus", "RedirectPolicy", "ReleasePolicy", "RequestID", "QueueLimits",
         "RequestPriority",
