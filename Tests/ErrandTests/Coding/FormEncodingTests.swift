@@ -23,6 +23,19 @@ struct FormEncodingTests {
         }
     }
 
+    @Test func `Every ASCII character but those of the form set is percent-encoded`() {
+        // The application/x-www-form-urlencoded percent-encode set of WHATWG, from its other side.
+        let safe = "*-._0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+        for byte in UInt8(0)...0x7f {
+            let character = String(UnicodeScalar(byte))
+            let hex = String(byte, radix: 16, uppercase: true)
+            let triplet = "%" + (byte < 0x10 ? "0" : "") + hex
+            let expected = character == " " ? "+" : safe.contains(character) ? character : triplet
+            let pair = FormEncoding.Pair(name: character, value: "a\(character)")
+            #expect(FormEncoding.serialize([pair]) == "\(expected)=a\(expected)", "byte \(hex)")
+        }
+    }
+
     @Test(.fault(64)) func `Nested names, arrays and scalars have one documented form, sorted by name`() throws {
         let params: APIParams = [
             "z": true, "a": ["y": 1, "x": ["k": "v"]] as [String: JSONValueOrInt], "list": [3, 1, 2],
