@@ -107,6 +107,22 @@ struct AWSSignatureTests {
         #expect(request.url.absoluteString == "https://b.s3.test/a//b")
     }
 
+    @Test(arguments: [
+        ["a=1", "a=2", "a=3", "b=0"], ["a=", "a=%20", "a=0", "a=a"], ["A=2", "A=9", "a=1", "a=1"],
+        // By the bytes of what is encoded, in which a percent sign comes before letters.
+        ["x=%C3%A9", "x=A", "x=B", "y="], ["a=2", "a-b=1", "a1=0", "aa=0"], ["k=1", "k=10", "k=2", "k%2F=0"],
+    ])
+    func `A query is signed in the order of its names and then of its values`(_ sorted: [String]) throws {
+        let expected = sorted.joined(separator: "&")
+        for first in sorted.indices {
+            for step in [1, 3] {
+                let items = sorted.indices.map { sorted[(first + $0 * step) % sorted.count] }
+                let query = Array(items.joined(separator: "&").utf8)[...]
+                #expect(String(decoding: CanonicalQuery(query).bytes, as: UTF8.self) == expected, "\(items)")
+            }
+        }
+    }
+
     @Test func `A space in the query is signed and sent as %20`() throws {
         let request = HTTPRequest(.get, try url("https://a.test/x?q=a+b%2Bc&e"))
         #expect(try signed(request, signature()).url.absoluteString == "https://a.test/x?q=a%20b%2Bc&e")
