@@ -6,7 +6,7 @@ struct SealedLines {
     let data: Data
 
     /// Creates the lines of a request, or with a status those of its answer.
-    init(_ request: HTTPRequest, key: SessionKey, contentType: String?, status: Int? = nil) {
+    init(_ request: HTTPRequest, key: SessionKey, nonce: String?, contentType: String?, status: Int? = nil) {
         var text = ""
         text.reserveCapacity(256)
         text += status == nil ? "request\n" : "response\n"
@@ -15,6 +15,8 @@ struct SealedLines {
         text += request.target
         text += "\n"
         text += key.id
+        text += "\n"
+        text += nonce ?? ""
         text += "\n"
         text += contentType ?? ""
         if let status {

@@ -26,6 +26,8 @@ extension SealingAdapter: RequestAdapter {
             let body = try request.sealableBody(limit: sealing.maxBodyBytes)
             let key = try await session.key(for: context.id, exchange(in: context))
             request.headers[sealing.keyIDHeader] = key.id
+            // Another one for each send, so that no earlier answer fits this one.
+            request.headers[sealing.nonceHeader] = [UInt8].random(count: 16).hexadecimal
             if let body { try seal(body, of: &request, with: key) }
         } catch let error as SigningError {
             throw APIError(.invalidRequest, reason: error.description, underlying: error)
@@ -34,7 +36,7 @@ extension SealingAdapter: RequestAdapter {
 
     private func seal(_ body: Data, of request: inout HTTPRequest, with key: SessionKey) throws(SigningError) {
         let type = request.headers["Content-Type"]
-        let lines = SealedLines(request, key: key, contentType: type)
+        let lines = SealedLines(request, key: key, nonce: request.headers[sealing.nonceHeader], contentType: type)
         let sealed = try sealing.seal(body, key: key, authenticating: lines)
         request.body = .data(sealed)
         request.headers[sealing.contentTypeHeader] = type
@@ -49,10 +51,8 @@ extension SealingAdapter: ResponseAdapter {
         let session = sealing.sessions.session(of: context.environment)
         guard !APIService.isInLoginRequests(of: session) else { return }
         // Servers send the header lines of a body that is not sent as well.
-        if request.hasNoAnswerBody(with: response.status), response.body.isEmpty {
-            return session.forgetReplay(of: context.id)
-        }
-        guard response.hasMediaType(sealing.mediaType) else {
+        let isBodiless = response.body.isEmpty && request.hasNoAnswerBody(with: response.status)
+        guard !isBodiless, response.hasMediaType(sealing.mediaType) else {
             return try await accept(response, to: request, session, keyID, context)
         }
         do throws(SigningError) {
@@ -71,7 +71,8 @@ extension SealingAdapter: ResponseAdapter {
         with key: SessionKey
     ) throws(SigningError) {
         let type = response.headers[sealing.contentTypeHeader]
-        let lines = SealedLines(request, key: key, contentType: type, status: response.status)
+        let nonce = request.headers[sealing.nonceHeader]
+        let lines = SealedLines(request, key: key, nonce: nonce, contentType: type, status: response.status)
         response.body = try sealing.open(response.body, key: key, authenticating: lines)
         response.headers["Content-Type"] = type
         response.headers.remove(sealing.contentTypeHeader)
@@ -94,10 +95,21 @@ extension SealingAdapter: ResponseAdapter {
             throw AdapterRetry.again()
         }
         session.forgetReplay(of: context.id)
-        guard !request.hasNoAnswerBody(with: response.status), !sealing.isClear(response, code) else { return }
-        let reason = "the answer is not sealed: its Content-Type is not \(sealing.mediaType)"
-        let error = SigningError(.notSealed, reason: reason)
+        // Nothing can authenticate the answer to HEAD, which only reports what is not sealed anyway.
+        let isEmptyHead = request.method == .head && response.body.isEmpty
+        guard !isEmptyHead, !sealing.isClear(response, code) else { return }
+        let error = SigningError(.notSealed, reason: notSealedReason(response, to: request))
         throw APIError(.security, reason: error.description, underlying: error)
+    }
+
+    private func notSealedReason(_ response: APIResponse, to request: HTTPRequest) -> String {
+        guard request.hasNoAnswerBody(with: response.status) else {
+            return "the answer is not sealed: its Content-Type is not \(sealing.mediaType)"
+        }
+        return """
+            the answer is not sealed, as status \(response.status) has no body; \
+            the server has to seal an empty body and answer with status 200, or clearStatuses has to name the status
+            """
     }
 }
 

@@ -6,10 +6,15 @@ public import Errand
 /// service.seal(with: TrafficSealing(cipher: .aesGCM, keyExchange: ShopKeyExchange(), expiredCodes: [4011]))
 /// ```
 ///
-/// Every request has the name of its key in ``keyIDHeader``, so that the server seals the answer with the same key. A body is
+/// Every request has the name of its key in ``keyIDHeader``, so that the server seals the answer with the same key, and a random
+/// value in ``nonceHeader``, another one for each send. A body is
 /// replaced by the nonce of 12 bytes, the ciphertext, and the tag of 16 bytes; its `Content-Type` is ``mediaType``, and the
-/// former one is in ``contentTypeHeader``. A request without a body has only the header. An answer has the same form; what
+/// former one is in ``contentTypeHeader``. A request without a body has only the two headers. An answer has the same form; what
 /// reads it, such as the envelope, receives the opened body and the former `Content-Type`.
+///
+/// An answer that means "no body" is a sealed body of no bytes, with a status that may have a body, such as 200. An answer with
+/// status 204 or 304 cannot be sealed (RFC 9110 sections 15.3.5 and 15.4.5): it fails with `security` unless
+/// ``clearStatuses`` has its status. An answer to `HEAD` need not be sealed, and nothing in it is authenticated.
 ///
 /// The tag also authenticates these lines of UTF-8, with one line feed between two of them:
 ///
@@ -19,12 +24,15 @@ public import Errand
 /// | the method | the method of the request |
 /// | path and query as sent | path and query of the request as sent, before redirects |
 /// | the key's name | the key's name |
+/// | the value of ``nonceHeader`` | the value of ``nonceHeader`` in the request |
 /// | the value of ``contentTypeHeader``, or nothing | the value of ``contentTypeHeader``, or nothing |
 /// | | the status |
 ///
-/// So no body can be used for another path, nor an answer as a request. An older answer to the same request is accepted as
-/// long as its key is known, and the server has to refuse requests that it has received before; see the article
-/// *On the way* of Errand. Neither URLs nor other headers are encrypted.
+/// So no body can be used for another path, nor an answer as a request, nor an older answer for another send of the same request.
+/// The server has to refuse requests that it has received before, which it can recognize by their value of ``nonceHeader`` if
+/// they have a body; see the article *On the way* of Errand. Neither URLs nor other headers are encrypted.
+///
+/// As no two sends have one nonce, sealed loads share no exchange, `coalescesIdentical` or not.
 ///
 /// Bodies from memory and from files are sealed in memory, up to ``maxBodyBytes``. A body that is a stream, and a request whose
 /// answer is stored in a file, fail with `invalidRequest` before they are sent: send these with a copy of the service without
@@ -50,7 +58,8 @@ public struct TrafficSealing: Sendable {
     public var codeKey = "errcode"
     /// The statuses of failures that the server, or a gateway before it, may answer without sealing; 400 to 599 by default.
     ///
-    /// Such an answer is read as if there were no sealing. Everything in it may have been changed on the way.
+    /// Such an answer is read as if there were no sealing. Everything in it may have been changed on the way. With 204 in here
+    /// anybody on the way can report a success.
     public var clearStatuses = Set(400...599)
     /// The codes that the server may answer without sealing, whatever the status; none by default.
     ///
@@ -58,6 +67,8 @@ public struct TrafficSealing: Sendable {
     public var clearCodes: Set<ServerCode> = []
     /// The header line with the name of the key; `X-Key-ID` by default.
     public var keyIDHeader = "X-Key-ID"
+    /// The header line of requests with 32 hexadecimal digits that no other send has; `X-Sealed-Nonce` by default.
+    public var nonceHeader = "X-Sealed-Nonce"
     /// The header line with the former `Content-Type`; `X-Sealed-Content-Type` by default.
     public var contentTypeHeader = "X-Sealed-Content-Type"
     /// The `Content-Type` of sealed bodies, by which a sealed answer is recognized; `application/x-sealed` by default.

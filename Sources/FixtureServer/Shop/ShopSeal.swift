@@ -24,7 +24,7 @@ struct ShopSeal {
         let type = request.header("X-Sealed-Content-Type") ?? ""
         let lines = ["request"] + common + [type]
         let isSealed = request.header("Content-Type") == Self.mediaType
-        guard isSealed,
+        guard isSealed, !nonce.isEmpty,
             let body = try? Self.cipher.open(Data(request.body), key: Data(key.bytes), authenticating: data(lines))
         else { throw .notSealed }
         var opened = request
@@ -44,7 +44,10 @@ struct ShopSeal {
     }
 
     /// What the tags of both bodies authenticate.
-    private var common: [String] { [request.method, request.target, key.id] }
+    private var common: [String] { [request.method, request.target, key.id, nonce] }
+
+    /// What makes the call another one than all others.
+    private var nonce: String { request.header("X-Sealed-Nonce") ?? "" }
 
     private func data(_ lines: [String]) -> Data { Data(lines.joined(separator: "\n").utf8) }
 }

@@ -14,8 +14,9 @@ struct ScriptedKeys: KeyExchange {
     /// Returns the list of goods, sealed as the answer to a request.
     static func goods(for request: HTTPRequest) throws -> HTTPResponse {
         let id = request.headers["X-Key-ID"] ?? ""
+        let nonce = request.headers["X-Sealed-Nonce"] ?? ""
         let type = "application/json"
-        let lines = "response\n\(request.method.rawValue)\n\(request.url.path)\n\(id)\n\(type)\n200"
+        let lines = "response\n\(request.method.rawValue)\n\(request.url.path)\n\(id)\n\(nonce)\n\(type)\n200"
         let body = try SealingCipher.aesGCM.seal(
             Data(Goods.answerBytes),
             key: bytes,

@@ -118,7 +118,7 @@ struct KeyExchangeLimitTests {
         #expect(scene.transport.requests[0].body != scene.transport.requests[1].body)
     }
 
-    @Test func `Joined loads share an exchange on the wire, and each opens its answer`() async throws {
+    @Test func `Sealed loads share no exchange on the wire, and each opens its answer`() async throws {
         let (gate, isHeld) = (Gate(), Flag())
         let scene = SealingScene(before: { request in
             if request.url.path.hasSuffix("/goods"), isHeld.isSet { await gate.wait() }
@@ -137,7 +137,8 @@ struct KeyExchangeLimitTests {
         await suspend(while: scene.proxy.sharedLoadCount < 10)
         await gate.open()
         #expect(try await values == 10)
-        #expect(scene.transport.requests.count == 2)
+        #expect(scene.transport.requests.count == 11)
+        #expect(Set(scene.transport.requests.map { $0.headers["X-Sealed-Nonce"] }).count == 11)
         scene.server.expireKeys()
         isHeld.take()
         _ = try await APIRequest<String>("/goods", options: joining, proxy: scene.proxy).value()

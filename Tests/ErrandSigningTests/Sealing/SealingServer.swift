@@ -17,6 +17,8 @@ final class SealingServer: Sendable {
         var refusals = 0
         var bodies: [String] = []
         var change: Change?
+        var status = 200
+        var isBodiless = false
     }
 
     let cipher: SealingCipher
@@ -35,6 +37,9 @@ final class SealingServer: Sendable {
     var bodies: [String] { state.withLock(\.bodies) }
 
     func setChange(_ change: Change?) { state.withLock { $0.change = change } }
+
+    /// Makes all further answers have this status, and be a sealed body of no bytes.
+    func sealNothing(status: Int) { state.withLock { ($0.status, $0.isBodiless) = (status, true) } }
 
     /// Makes all keys expire.
     func expireKeys() { state.withLock { $0.valid = [] } }
@@ -59,10 +64,14 @@ final class SealingServer: Sendable {
             return .json(#"{"errcode":4011,"msg":"key expired"}"#)
         }
         let type = headers["X-Sealed-Content-Type"] ?? ""
-        let lines = "request\n\(method)\n\(target)\n\(id)\n\(type)"
+        guard let nonce = headers["X-Sealed-Nonce"] else { return .status(400) }
+        let lines = "request\n\(method)\n\(target)\n\(id)\n\(nonce)\n\(type)"
         guard let text = body.isEmpty ? "" : opened(body, key, lines) else { return .status(400) }
         state.withLock { $0.bodies.append(text) }
-        var response = sealed(text, key, "response\n\(method)\n\(target)\n\(id)\napplication/json\n200")
+        let (status, isBodiless) = state.withLock { ($0.status, $0.isBodiless) }
+        let common = "response\n\(method)\n\(target)\n\(id)\n\(nonce)\napplication/json"
+        var response = sealed(isBodiless ? nil : text, key, "\(common)\n\(status)")
+        response.status = status
         state.withLock(\.change)?(&response)
         return response
     }
@@ -80,11 +89,15 @@ final class SealingServer: Sendable {
         return opened.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private func sealed(_ text: String, _ key: Data, _ lines: String) -> HTTPResponse {
-        let data = (try? JSONEncoder().encode(text)) ?? Data()
-        let body = Data(#"{"errcode":200,"msg":"ok","data":\#(String(decoding: data, as: UTF8.self))}"#.utf8)
+    /// Returns the answer with a text, or with a sealed body of no bytes for `nil`.
+    private func sealed(_ text: String?, _ key: Data, _ lines: String) -> HTTPResponse {
+        let body = text.map { text in
+            let data = (try? JSONEncoder().encode(text)) ?? Data()
+            return Data(#"{"errcode":200,"msg":"ok","data":\#(String(decoding: data, as: UTF8.self))}"#.utf8)
+        }
         let nonce = Data.random(count: 12)
-        let sealed = (try? cipher.seal(body, key: key, nonce: nonce, authenticating: Data(lines.utf8))) ?? Data()
+        let plaintext = body ?? Data()
+        let sealed = (try? cipher.seal(plaintext, key: key, nonce: nonce, authenticating: Data(lines.utf8))) ?? Data()
         return HTTPResponse(
             status: 200,
             headers: ["Content-Type": "application/x-sealed", "X-Sealed-Content-Type": "application/json"],

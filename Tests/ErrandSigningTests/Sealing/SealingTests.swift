@@ -35,7 +35,7 @@ struct SealingTests {
         #expect(scene.exchange.calls == 1)
     }
 
-    @Test func `A request without a body has the name of the key alone, and its answer is opened`() async throws {
+    @Test func `A request without a body has the names of key and send alone, and its answer is opened`() async throws {
         let scene = SealingScene()
         let value = try await APIRequest<String>("/goods", params: ["page": 2, "q": "a b"], proxy: scene.proxy).value()
         #expect(value.isEmpty)
@@ -103,41 +103,6 @@ struct SealingTests {
             service.requestAdapters.append(MethodSwap())
         })
         #expect(await scene.failure()?.status == 400)
-    }
-
-    // MARK: Answers that are not sealed
-
-    @Test func `An answer that is not sealed is a security error`() async throws {
-        let scene = SealingScene()
-        scene.server.setChange { $0 = .json(#"{"errcode":200,"msg":"ok","data":"forged"}"#) }
-        let error = try #require(await scene.failure())
-        #expect(error.type == .security)
-        #expect((error.underlying as? SigningError)?.kind == .notSealed)
-        scene.server.setChange { $0 = .status(200) }
-        #expect(await scene.failure()?.type == .security)
-    }
-
-    @Test func `A failure may be answered without sealing, as far as it is allowed`() async throws {
-        let scene = SealingScene(change: { $0.clearCodes = [7] })
-        scene.server.setChange { $0 = .status(503) }
-        #expect(await scene.failure()?.type == .http)
-        scene.server.setChange { $0 = .json(#"{"errcode":7,"msg":"closed"}"#) }
-        let error = await scene.failure()
-        #expect(error?.type == .server && error?.code == 7)
-        scene.server.setChange { $0 = .json(#"{"errcode":8,"msg":"closed"}"#) }
-        #expect(await scene.failure()?.type == .security)
-        let strict = SealingScene(change: { $0.clearStatuses = [] })
-        strict.server.setChange { $0 = .status(503) }
-        #expect(await strict.failure()?.type == .security)
-    }
-
-    @Test func `An answer that never has a body need not be sealed`() async throws {
-        let scene = SealingScene()
-        scene.server.setChange { $0 = .status(204) }
-        try await APIRequest<Void>("/a", method: .post, params: ["a": 1], proxy: scene.proxy).value()
-        scene.server.setChange { $0 = .status(200) }
-        try await APIRequest<Void>("/a", method: .head, proxy: scene.proxy).value()
-        await #expect(throws: APIError.self) { try await APIRequest<Void>("/a", proxy: scene.proxy).value() }
     }
 
     // MARK: Bodies

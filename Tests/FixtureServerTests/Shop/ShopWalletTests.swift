@@ -21,10 +21,11 @@ struct ShopWalletTests {
     private struct Sealing {
         let id: String
         let key: Data
+        let nonce = "one"
 
         func seal(_ text: String, for target: String = "/wallet/pay") throws -> Data {
             let nonce = Data((0..<12).map { _ in UInt8.random(in: .min ... .max) })
-            let lines = Data("request\nPOST\n\(target)\n\(id)\napplication/json".utf8)
+            let lines = Data("request\nPOST\n\(target)\n\(id)\n\(self.nonce)\napplication/json".utf8)
             return try SealingCipher.aesGCM.seal(Data(text.utf8), key: key, nonce: nonce, authenticating: lines)
         }
 
@@ -33,7 +34,7 @@ struct ShopWalletTests {
             as type: Value.Type = Value.self
         ) throws -> ShopClient.Envelope<Value> {
             let type = try #require(reply.header("X-Sealed-Content-Type"))
-            let lines = Data("response\nPOST\n/wallet/pay\n\(id)\n\(type)\n\(reply.status)".utf8)
+            let lines = Data("response\nPOST\n/wallet/pay\n\(id)\n\(nonce)\n\(type)\n\(reply.status)".utf8)
             let json = try SealingCipher.aesGCM.open(Data(reply.body), key: key, authenticating: lines)
             return try JSONDecoder().decode(ShopClient.Envelope<Value>.self, from: json)
         }
@@ -41,7 +42,7 @@ struct ShopWalletTests {
         func headers(id: String? = nil) -> [String] {
             [
                 "X-Key-ID: \(id ?? self.id)", "Content-Type: application/x-sealed",
-                "X-Sealed-Content-Type: application/json",
+                "X-Sealed-Content-Type: application/json", "X-Sealed-Nonce: \(nonce)",
             ]
         }
     }
