@@ -59,7 +59,7 @@ public struct TrafficSealing: Sendable {
     /// The statuses of failures that the server, or a gateway before it, may answer without sealing; 400 to 599 by default.
     ///
     /// Such an answer is read as if there were no sealing. Everything in it may have been changed on the way. With 204 in here
-    /// anybody on the way can report a success.
+    /// an attacker on the way can report a success.
     public var clearStatuses = Set(400...599)
     /// The codes that the server may answer without sealing, whatever the status; none by default.
     ///
