@@ -215,6 +215,35 @@ struct ListEditTests {
     }
 
     @Test(arguments: [true, false])
+    func `An item in two pages that is removed moves the next offset by one`(_ isOnServer: Bool) async throws {
+        struct Post: Codable, Identifiable, Sendable {
+            let id: Int
+        }
+        final class Posts: PageAPIRequest<[Post]>, APIManager {
+            let path = "/posts"
+            let method = HTTPMethod.get
+            override var strategy: any PageStrategy { .offset(limit: 3) }
+        }
+        // An item has been added to the server's list between the two pages, so that 3 is in both.
+        let transport = ScriptedTransport { request in
+            let query = request.url.query ?? ""
+            if query.contains("offset=0") { return .json(#"[{"id":1},{"id":2},{"id":3}]"#) }
+            return .json(query.contains("offset=3") ? #"[{"id":3},{"id":4},{"id":5}]"# : "[]")
+        }
+        let posts = Posts(delegate: screen, proxy: APIProxy(service: server.service, transport: transport))
+        posts.loadData()
+        #expect(await screen.ending() == .success)
+        posts.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(posts.items.map(\.id) == [1, 2, 3, 3, 4, 5])
+        #expect(try posts.remove(id: 3, onServer: isOnServer))
+        #expect(posts.items.map(\.id) == [1, 2, 4, 5])
+        posts.loadNextPage()
+        #expect(await screen.ending() == .success)
+        #expect(transport.requests.last?.url.query?.contains("offset=\(isOnServer ? 5 : 6)") == true)
+    }
+
+    @Test(arguments: [true, false])
     func `A page that is loading during an edit is requested again within its load`(_ answersEarly: Bool) async throws {
         for way in [EditingServer.Way.number, .offset] {
             use(way)
