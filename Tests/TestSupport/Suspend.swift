@@ -1,7 +1,8 @@
 internal import Foundation
 package import Testing
 
-/// Suspends the caller while a condition holds, for five minutes at most; for changes that cannot be awaited.
+/// Suspends the caller while a condition holds, for half a minute at most, which is longer while other tasks occupy its
+/// actor; for changes that cannot be awaited.
 ///
 /// Other tasks run meanwhile. A condition that holds for long leaves the processor to what it depends on.
 /// After each test of the condition that holds, `turn` is called.
@@ -13,7 +14,8 @@ nonisolated(nonsending) package func suspend(
     let limit = WaitLimit(sourceLocation)
     var turns = 0
     while try condition() {
-        guard !limit.isOver() else { return }
+        // A turn that sleeps lasts a millisecond or more.
+        guard turns < 20_000 || !limit.isOver() else { return }
         turn()
         turns += 1
         // In a cancelled task a sleep returns at once.
@@ -25,18 +27,24 @@ nonisolated(nonsending) package func suspend(
     }
 }
 
-/// Blocks the thread of the caller while a condition holds, for five minutes at most; for changes on other threads that
+/// Blocks the thread of the caller while a condition holds, for half a minute at most; for changes on other threads that
 /// no other task of this actor may precede.
 package func spin(while condition: @autoclosure () throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation)
     rethrows
 {
     let limit = WaitLimit(sourceLocation)
-    while try condition(), !limit.isOver() { sched_yield() }
+    var turns = 0
+    while try condition() {
+        // A turn in which other threads run is longer than a microsecond.
+        guard turns < 1_000_000 || !limit.isOver() else { return }
+        turns += 1
+        sched_yield()
+    }
 }
 
 /// The end of a wait that a defect would make endless.
 private struct WaitLimit {
-    private let end = ContinuousClock.now + .seconds(300)
+    private let end = ContinuousClock.now + .seconds(30)
     private let sourceLocation: SourceLocation
 
     init(_ sourceLocation: SourceLocation) { self.sourceLocation = sourceLocation }
@@ -44,7 +52,7 @@ private struct WaitLimit {
     /// Returns whether the wait has to end, which it records as an issue.
     func isOver() -> Bool {
         guard ContinuousClock.now >= end else { return false }
-        Issue.record("The condition still holds after five minutes.", sourceLocation: sourceLocation)
+        Issue.record("The condition still holds after half a minute.", sourceLocation: sourceLocation)
         return true
     }
 }

@@ -1,11 +1,12 @@
 import Errand
 import ErrandTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ErrandSigning
 
-@Suite("Waits for session keys are events", .timeLimit(.minutes(10)))
+@Suite("Waits for session keys are events", .hangLimit, .timeLimit(.minutes(10)))
 struct KeyEventTests {
     /// Records waits, renewals and further tries.
     private final class Waits: APIMonitor {

@@ -6,7 +6,12 @@ import Testing
 
 @testable import ErrandSigning
 
-@Suite("Key exchanges end, and are shared by all kinds of loads", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite(
+    "Key exchanges end, and are shared by all kinds of loads",
+    .limitedConcurrency,
+    .hangLimit,
+    .timeLimit(.minutes(10))
+)
 struct KeyExchangeLimitTests {
     @Test func `A load inside the exchange is not sealed and waits for nothing, even in a full queue`() async throws {
         let scene = SealingScene(limits: QueueLimits(perHost: 1, total: 1))

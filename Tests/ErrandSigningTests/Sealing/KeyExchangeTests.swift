@@ -9,6 +9,7 @@ import Testing
 @Suite(
     "One key exchange for all loads that need it, one replay for each",
     .limitedConcurrency,
+    .hangLimit,
     .timeLimit(.minutes(10))
 )
 struct KeyExchangeTests {

@@ -1,11 +1,12 @@
 import Errand
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ErrandSigning
 
-@Suite("A service that is sealed and signed", .timeLimit(.minutes(5)))
+@Suite("A service that is sealed and signed", .hangLimit, .timeLimit(.minutes(5)))
 struct SealedSignatureTests {
     private let scene = SealingScene()
 

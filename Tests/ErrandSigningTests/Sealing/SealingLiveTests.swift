@@ -6,7 +6,7 @@ import Testing
 
 @testable import ErrandSigning
 
-@Suite("Sealed traffic over sockets", .limitedConcurrency, .timeLimit(.minutes(5)))
+@Suite("Sealed traffic over sockets", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(5)))
 struct SealingLiveTests {
     @Test(arguments: SealingCipher.allCases)
     func `Path and query are authenticated as the server receives them`(_ cipher: SealingCipher) async throws {

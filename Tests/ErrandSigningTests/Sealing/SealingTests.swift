@@ -1,11 +1,12 @@
 import Errand
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ErrandSigning
 
-@Suite("Sealed traffic", .timeLimit(.minutes(5)))
+@Suite("Sealed traffic", .hangLimit, .timeLimit(.minutes(5)))
 struct SealingTests {
     @Test(arguments: SealingCipher.allCases, [false, true])
     func `A body is sealed on its way and opened by the receiver`(_ cipher: SealingCipher, _ isBase64: Bool)

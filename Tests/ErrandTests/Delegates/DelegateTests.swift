@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Interceptor, validator, indicator and hooks", .timeLimit(.minutes(10)))
+@MainActor @Suite("Interceptor, validator, indicator and hooks", .hangLimit, .timeLimit(.minutes(10)))
 struct DelegateTests {
     let screen = Screen(params: ["q": "tea"])
     let interceptor = InterceptorSpy()

@@ -5,7 +5,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("An error presenter shows each failed load once", .timeLimit(.minutes(10)))
+@MainActor @Suite("An error presenter shows each failed load once", .hangLimit, .timeLimit(.minutes(10)))
 struct ErrorPresenterTests {
     let screen = Screen()
     let presenter = PresenterSpy()

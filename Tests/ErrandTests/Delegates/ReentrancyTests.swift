@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Any method may be called inside any callback", .timeLimit(.minutes(10)))
+@MainActor @Suite("Any method may be called inside any callback", .hangLimit, .timeLimit(.minutes(10)))
 struct ReentrancyTests {
     /// Every kind of callback on the main actor that a load has, in the order of its life.
     enum Callback: CaseIterable, Sendable {

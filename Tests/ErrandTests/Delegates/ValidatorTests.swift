@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Validators that refuse with an error", .timeLimit(.minutes(10)))
+@MainActor @Suite("Validators that refuse with an error", .hangLimit, .timeLimit(.minutes(10)))
 struct ValidatorTests {
     /// Refuses with errors.
     private final class Critic: APIManagerValidator {

@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Links to the next page in the body", .timeLimit(.minutes(10)))
+@MainActor @Suite("Links to the next page in the body", .hangLimit, .timeLimit(.minutes(10)))
 struct BodyLinkTests {
     final class Texts: PageAPIRequest<PageModel<String>>, APIManager {
         let path = "/texts"

@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Cursors and links", .timeLimit(.minutes(10)))
+@MainActor @Suite("Cursors and links", .hangLimit, .timeLimit(.minutes(10)))
 struct CursorTests {
     final class Texts: PageAPIRequest<[String]>, APIManager {
         let path = "/texts"

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("The index of items", .timeLimit(.minutes(10)))
+@Suite("The index of items", .hangLimit, .timeLimit(.minutes(10)))
 struct ItemIndexTests {
     /// An ID with many hash collisions.
     private struct Colliding: Hashable {

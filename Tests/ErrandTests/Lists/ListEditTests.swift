@@ -7,7 +7,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Edits of a list in place", .timeLimit(.minutes(10)))
+@MainActor @Suite("Edits of a list in place", .hangLimit, .timeLimit(.minutes(10)))
 struct ListEditTests {
     let server = EditingServer()
     let screen = Screen()

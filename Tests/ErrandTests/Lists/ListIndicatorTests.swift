@@ -1,10 +1,11 @@
 import ErrandTesting
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("The loading indicator of a list", .timeLimit(.minutes(10)))
+@MainActor @Suite("The loading indicator of a list", .hangLimit, .timeLimit(.minutes(10)))
 struct ListIndicatorTests {
     let server = NumberServer(count: 25)
     let screen = Screen()

@@ -5,7 +5,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Any method of a list may be called inside any hook", .timeLimit(.minutes(10)))
+@MainActor @Suite("Any method of a list may be called inside any hook", .hangLimit, .timeLimit(.minutes(10)))
 struct ListReentrancyTests {
     /// The hooks and callbacks of a list on the main actor.
     enum Hook: CaseIterable {

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("The loaded pages of a list", .timeLimit(.minutes(10)))
+@Suite("The loaded pages of a list", .hangLimit, .timeLimit(.minutes(10)))
 struct LoadedPagesTests {
     struct Page: PageResponse, Sendable {
         var items: [Int]

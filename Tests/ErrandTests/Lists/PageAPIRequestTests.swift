@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A list neither skips nor repeats a page", .timeLimit(.minutes(10)))
+@MainActor @Suite("A list neither skips nor repeats a page", .hangLimit, .timeLimit(.minutes(10)))
 struct PageAPIRequestTests {
     struct ItemPage: PageResponse, Sendable {
         enum CodingKeys: String, CodingKey {

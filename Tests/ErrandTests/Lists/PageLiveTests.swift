@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Lists over sockets", .limitedConcurrency, .timeLimit(.minutes(10)))
+@MainActor @Suite("Lists over sockets", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct PageLiveTests {
     struct Issue: Decodable, Sendable {
         let number: Int

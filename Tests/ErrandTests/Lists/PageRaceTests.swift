@@ -2,12 +2,13 @@ import ErrandTesting
 import Foundation
 import Observation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Lists with answers in another order than their requests", .timeLimit(.minutes(10)))
+@MainActor @Suite("Lists with answers in another order than their requests", .hangLimit, .timeLimit(.minutes(10)))
 struct PageRaceTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"

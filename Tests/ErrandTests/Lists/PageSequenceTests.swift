@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("The pages of a list as a sequence", .timeLimit(.minutes(10)))
+@MainActor @Suite("The pages of a list as a sequence", .hangLimit, .timeLimit(.minutes(10)))
 struct PageSequenceTests {
     let server = NumberServer(count: 35)
     let screen = Screen()

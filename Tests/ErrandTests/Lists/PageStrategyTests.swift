@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Strategies by number and by offset", .timeLimit(.minutes(10)))
+@Suite("Strategies by number and by offset", .hangLimit, .timeLimit(.minutes(10)))
 struct PageStrategyTests {
     @Test(
         .fault(81),

@@ -1,11 +1,12 @@
 import ErrandTesting
 import Observation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Windows of pages, and refreshes of all pages", .timeLimit(.minutes(10)))
+@MainActor @Suite("Windows of pages, and refreshes of all pages", .hangLimit, .timeLimit(.minutes(10)))
 struct PageWindowTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("The state machine of a list", .timeLimit(.minutes(10)))
+@Suite("The state machine of a list", .hangLimit, .timeLimit(.minutes(10)))
 struct PagedListTests {
     struct Page: PageResponse, Sendable {
         var items: [Int]

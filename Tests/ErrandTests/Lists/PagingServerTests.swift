@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Every item once, whatever page size and total the server has", .timeLimit(.minutes(10)))
+@MainActor @Suite("Every item once, whatever page size and total the server has", .hangLimit, .timeLimit(.minutes(10)))
 struct PagingServerTests {
     typealias Rules = PagingServer.Rules
 

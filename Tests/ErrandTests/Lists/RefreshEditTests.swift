@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Edits of a list during a refresh", .timeLimit(.minutes(10)))
+@MainActor @Suite("Edits of a list during a refresh", .hangLimit, .timeLimit(.minutes(10)))
 struct RefreshEditTests {
     enum Kind: CaseIterable {
         case replace, replaceID, insert, remove

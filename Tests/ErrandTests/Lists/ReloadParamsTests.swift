@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A list keeps the parameters of its reload", .timeLimit(.minutes(10)))
+@MainActor @Suite("A list keeps the parameters of its reload", .hangLimit, .timeLimit(.minutes(10)))
 struct ReloadParamsTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"

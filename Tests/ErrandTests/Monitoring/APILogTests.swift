@@ -7,7 +7,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("The log", .timeLimit(.minutes(10)))
+@Suite("The log", .hangLimit, .timeLimit(.minutes(10)))
 struct APILogTests {
     private final class Lines: Sendable {
         private let lines = Mutex<[String]>([])

@@ -10,6 +10,7 @@ import Testing
 @Suite(
     "cURL commands, run by a shell, send what the library sends",
     .limitedConcurrency,
+    .hangLimit,
     .timeLimit(.minutes(10)),
     .enabled(if: CookieProbe.hasCurl, "curl is not installed")
 )

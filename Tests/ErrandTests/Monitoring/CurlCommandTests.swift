@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("The text of cURL commands", .timeLimit(.minutes(10)))
+@Suite("The text of cURL commands", .hangLimit, .timeLimit(.minutes(10)))
 struct CurlCommandTests {
     private static let pins = [UInt8(1), 2].map { "sha256//" + Data(repeating: $0, count: 32).base64EncodedString() }
     private static let url = URL("https://shop.test/api/goods?page=2&token=s3cret#s3cret")

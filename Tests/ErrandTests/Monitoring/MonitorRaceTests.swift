@@ -8,7 +8,7 @@ import Testing
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("Each load has one ending, whatever happens to it", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("Each load has one ending, whatever happens to it", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct MonitorRaceTests {
     nonisolated private static let isSlow = ProcessInfo.processInfo.environment["ERRAND_SLOW_TESTS"] == "1"
 

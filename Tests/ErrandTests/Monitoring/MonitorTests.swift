@@ -9,7 +9,7 @@ import Testing
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("Monitors observe the events of each load in order", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("Monitors observe the events of each load in order", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct MonitorTests {
     let recorder = EventRecorder()
     let screen = Screen()

@@ -1,13 +1,14 @@
 import ErrandTesting
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("Monitors that observe some kinds of events", .timeLimit(.minutes(10)))
+@Suite("Monitors that observe some kinds of events", .hangLimit, .timeLimit(.minutes(10)))
 struct ObservedKindsTests {
     private final class KindRecorder: APIMonitor {
         let observedKinds: APIEvent.Kinds

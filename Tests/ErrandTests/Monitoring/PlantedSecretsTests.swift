@@ -1,12 +1,13 @@
 import ErrandTesting
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("10,000 planted secrets are not printed", .timeLimit(.minutes(10)))
+@Suite("10,000 planted secrets are not printed", .hangLimit, .timeLimit(.minutes(10)))
 struct PlantedSecretsTests {
     private let planted = PlantedSecrets()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Lines on standard error", .timeLimit(.minutes(10)))
+@Suite("Lines on standard error", .hangLimit, .timeLimit(.minutes(10)))
 struct StandardErrorTests {
     @Test func `Lines of several threads that are longer than a pipe accepts at once are not mixed`() async throws {
         let pipe = Pipe()

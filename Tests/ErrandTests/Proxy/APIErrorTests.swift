@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Errors describe the failure and contain no secrets", .timeLimit(.minutes(10)))
+@MainActor @Suite("Errors describe the failure and contain no secrets", .hangLimit, .timeLimit(.minutes(10)))
 struct APIErrorTests {
     private func error(_ answer: HTTPResponse, service: APIService = .sample()) async -> APIError? {
         let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "Cookie": "sid=s3cret"]

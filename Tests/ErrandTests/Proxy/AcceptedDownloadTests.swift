@@ -8,7 +8,7 @@ import Testing
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("A downloaded file of an accepted status", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("A downloaded file of an accepted status", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct AcceptedDownloadTests {
     private final class Download: SampleRequest, APIManager {
         typealias Response = DownloadedFile

@@ -8,7 +8,7 @@ import Testing
 @testable import ErrandTestSupport
 
 /// Changes of the cookie jar while loads are under way.
-@MainActor @Suite("Several accounts", .limitedConcurrency, .timeLimit(.minutes(10)))
+@MainActor @Suite("Several accounts", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct AccountTests {
     private let screen = Screen()
     private let folder: TemporaryFolder

@@ -14,6 +14,7 @@ import Testing
     .serialized,
     .limitedConcurrency,
     .blocksThread,
+    .hangLimit,
     .timeLimit(.minutes(10))
 )
 struct DownloadEndingTests {

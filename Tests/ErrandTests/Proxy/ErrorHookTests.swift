@@ -7,7 +7,7 @@ import Testing
 @testable import ErrandTestSupport
 
 /// The errors of cookie jars that a proxy's error hook receives.
-@Suite("The error hook", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("The error hook", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct ErrorHookTests {
     private let folder: TemporaryFolder
     private let problems = CookieFileErrorRecorder()

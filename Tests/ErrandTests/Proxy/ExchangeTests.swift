@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("One request on the wire, with its redirects and cookies", .timeLimit(.minutes(10)))
+@Suite("One request on the wire, with its redirects and cookies", .hangLimit, .timeLimit(.minutes(10)))
 struct ExchangeTests {
     private static let url = URL("http://shop.test/api/photo")
 

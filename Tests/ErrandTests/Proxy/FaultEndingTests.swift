@@ -11,6 +11,7 @@ import Testing
 @Suite(
     "For every fault of a server, a load ends once, with the right type",
     .limitedConcurrency,
+    .hangLimit,
     .timeLimit(.minutes(10))
 )
 struct FaultEndingTests {

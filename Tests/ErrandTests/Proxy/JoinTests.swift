@@ -7,7 +7,8 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Identical loads share one exchange when their requests allow it", .timeLimit(.minutes(10)))
+@MainActor
+@Suite("Identical loads share one exchange when their requests allow it", .hangLimit, .timeLimit(.minutes(10)))
 struct JoinTests {
     let screen = Screen(params: ["q": "pen"])
     let gate = Latch()

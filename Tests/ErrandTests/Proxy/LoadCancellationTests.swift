@@ -13,6 +13,7 @@ import Testing
     "A load that is cancelled at any point ends as cancelled",
     .limitedConcurrency,
     .blocksThread,
+    .hangLimit,
     .timeLimit(.minutes(10))
 )
 struct LoadCancellationTests {

@@ -1,11 +1,12 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("A load in the table ends once", .timeLimit(.minutes(10)))
+@Suite("A load in the table ends once", .hangLimit, .timeLimit(.minutes(10)))
 struct LoadTableTests {
     let table = LoadTable()
 

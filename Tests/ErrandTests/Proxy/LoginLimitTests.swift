@@ -8,7 +8,8 @@ import Testing
 @testable import ErrandTestSupport
 
 /// A login is sent at once, because the loads that occupy every place and every connection may wait for it.
-@MainActor @Suite("A login among loads that occupy every connection", .limitedConcurrency, .timeLimit(.minutes(10)))
+@MainActor
+@Suite("A login among loads that occupy every connection", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct LoginLimitTests {
     /// The limits of a transport and of its proxy.
     struct Limits: Sendable {

@@ -5,7 +5,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Endings and progress are delivered on the main actor", .timeLimit(.minutes(10)))
+@MainActor @Suite("Endings and progress are delivered on the main actor", .hangLimit, .timeLimit(.minutes(10)))
 final class MainDeliveryTests {
     let delivery = MainDelivery()
     var calls: [String] = []

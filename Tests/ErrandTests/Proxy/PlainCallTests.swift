@@ -7,7 +7,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Plain calls", .timeLimit(.minutes(10)))
+@Suite("Plain calls", .hangLimit, .timeLimit(.minutes(10)))
 struct PlainCallTests {
     /// A transport that exposes its progress handler and waits until it is released, cancelled or not.
     private final class ProgressingTransport: HTTPTransport {

@@ -10,7 +10,12 @@ import Testing
 
 /// The proxy's queue is the only one: it admits as many requests as the transport can perform at once.
 @MainActor
-@Suite("The queue admits as many requests as the transport performs", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite(
+    "The queue admits as many requests as the transport performs",
+    .limitedConcurrency,
+    .hangLimit,
+    .timeLimit(.minutes(10))
+)
 struct QueueCapacityTests {
     let screen = Screen()
 

@@ -1,12 +1,13 @@
 import ErrandTesting
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("A request, or its service, chooses which redirects are followed", .timeLimit(.minutes(10)))
+@Suite("A request, or its service, chooses which redirects are followed", .hangLimit, .timeLimit(.minutes(10)))
 struct RedirectPolicyTests {
     /// A network in which `/1` redirects to `/2` and so on, and `/4` answers.
     private let network = ScriptedTransport { request in

@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Targets of redirects at the server", .fault(80), .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("Targets of redirects at the server", .fault(80), .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct RedirectTargetTests {
     /// A server that redirects the first request of each case to the case's location, and answers the others.
     private func server(_ locations: [String]) throws -> FixtureServer {

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Redirects are followed by the library", .timeLimit(.minutes(10)))
+@Suite("Redirects are followed by the library", .hangLimit, .timeLimit(.minutes(10)))
 struct RedirectTests {
     private func redirect(
         _ request: HTTPRequest = HTTPRequest(.get, URL("http://a.test/b/c/d?q")),

@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A plain call that names a service", .timeLimit(.minutes(10)))
+@MainActor @Suite("A plain call that names a service", .hangLimit, .timeLimit(.minutes(10)))
 struct ServiceCallTests: SessionScene {
     let screen = Screen()
     let account = Account()

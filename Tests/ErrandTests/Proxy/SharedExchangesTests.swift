@@ -7,7 +7,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Loads with identical requests share one exchange", .timeLimit(.minutes(10)))
+@Suite("Loads with identical requests share one exchange", .hangLimit, .timeLimit(.minutes(10)))
 struct SharedExchangesTests {
     let gate = Latch()
     let service = APIService.sample()

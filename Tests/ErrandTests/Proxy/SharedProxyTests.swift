@@ -8,7 +8,12 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("The shared proxy is configured once, before its first use", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite(
+    "The shared proxy is configured once, before its first use",
+    .limitedConcurrency,
+    .hangLimit,
+    .timeLimit(.minutes(10))
+)
 struct SharedProxyTests {
     private struct Configured: Error {}
 

@@ -1,10 +1,11 @@
 import ErrandTesting
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A chain of requests ends once", .timeLimit(.minutes(10)))
+@MainActor @Suite("A chain of requests ends once", .hangLimit, .timeLimit(.minutes(10)))
 struct APIChainTests {
     private struct Odd: Error {}
 

@@ -7,7 +7,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Ready-made requests", .timeLimit(.minutes(10)))
+@MainActor @Suite("Ready-made requests", .hangLimit, .timeLimit(.minutes(10)))
 struct APIRequestTests {
     let screen = Screen()
 

@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A call may supply the parameters of its load", .timeLimit(.minutes(10)))
+@MainActor @Suite("A call may supply the parameters of its load", .hangLimit, .timeLimit(.minutes(10)))
 struct CallParamsTests {
     let screen = Screen(params: ["category": 7])
     let transport = ScriptedTransport { _ in .json(goodsJSON([Goods(id: 1, name: "pen")])) }

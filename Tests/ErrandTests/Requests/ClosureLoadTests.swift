@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A closure may receive the ending of a load", .timeLimit(.minutes(10)))
+@MainActor @Suite("A closure may receive the ending of a load", .hangLimit, .timeLimit(.minutes(10)))
 struct ClosureLoadTests {
     let screen = Screen(params: ["category": 7])
     let gate = Latch()

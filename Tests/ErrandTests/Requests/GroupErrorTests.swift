@@ -5,7 +5,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A group presents one error", .timeLimit(.minutes(10)))
+@MainActor @Suite("A group presents one error", .hangLimit, .timeLimit(.minutes(10)))
 struct GroupErrorTests {
     let server = GroupServer()
     let screen = GroupScreen()

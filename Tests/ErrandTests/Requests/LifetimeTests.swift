@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Loads and the lifetimes of their requests and delegates", .timeLimit(.minutes(10)))
+@MainActor @Suite("Loads and the lifetimes of their requests and delegates", .hangLimit, .timeLimit(.minutes(10)))
 struct LifetimeTests {
     let gate = Latch()
     let indicator = IndicatorSpy()

@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A delegate may load the request that it receives again", .timeLimit(.minutes(10)))
+@MainActor @Suite("A delegate may load the request that it receives again", .hangLimit, .timeLimit(.minutes(10)))
 struct LoadAgainTests {
     let screen = Screen(params: ["category": 7])
     let transport = ScriptedTransport { _ in .json(goodsJSON([])) }

@@ -9,7 +9,12 @@ import Testing
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("The progress of a load is observable and passed to its caller", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite(
+    "The progress of a load is observable and passed to its caller",
+    .limitedConcurrency,
+    .hangLimit,
+    .timeLimit(.minutes(10))
+)
 struct ProgressTests {
     private final class Upload: SampleRequest, APIManager {
         typealias Response = Void

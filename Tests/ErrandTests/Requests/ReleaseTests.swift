@@ -8,7 +8,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Objects that the library releases may call it", .timeLimit(.minutes(10)))
+@Suite("Objects that the library releases may call it", .hangLimit, .timeLimit(.minutes(10)))
 struct ReleaseTests {
     /// The reasons for which a load is removed from the table.
     private enum Manner: CaseIterable {

@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Loading again while loading follows the restart policy", .timeLimit(.minutes(10)))
+@MainActor @Suite("Loading again while loading follows the restart policy", .hangLimit, .timeLimit(.minutes(10)))
 struct RestartTests {
     let screen = Screen()
 

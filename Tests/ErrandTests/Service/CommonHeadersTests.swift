@@ -1,12 +1,13 @@
 import ErrandTesting
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Common headers and parameters may wait for an actor", .timeLimit(.minutes(10)))
+@MainActor @Suite("Common headers and parameters may wait for an actor", .hangLimit, .timeLimit(.minutes(10)))
 struct CommonHeadersTests {
     /// A token that only the main actor reads.
     @MainActor private final class Store: ReloginHandler {

@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A login is renewed before it expires", .timeLimit(.minutes(10)))
+@MainActor @Suite("A login is renewed before it expires", .hangLimit, .timeLimit(.minutes(10)))
 struct EarlyRenewalTests: SessionScene {
     let screen = Screen()
     let account = Account()

@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Envelopes of services and of requests", .timeLimit(.minutes(10)))
+@MainActor @Suite("Envelopes of services and of requests", .hangLimit, .timeLimit(.minutes(10)))
 struct EnvelopeTests {
     /// A request after one load, whose answer is `body`.
     private func loaded<Request: SampleRequest & APIManager>(

@@ -17,7 +17,7 @@ extension APIEnvironment {
     )
 }
 
-@MainActor @Suite("The environment of a service can be changed while loads run", .timeLimit(.minutes(10)))
+@MainActor @Suite("The environment of a service can be changed while loads run", .hangLimit, .timeLimit(.minutes(10)))
 struct EnvironmentTests: SessionScene {
     let screen = Screen()
     let account = Account()

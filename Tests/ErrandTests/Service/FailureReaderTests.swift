@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Code and message of any error body", .timeLimit(.minutes(10)))
+@MainActor @Suite("Code and message of any error body", .hangLimit, .timeLimit(.minutes(10)))
 struct FailureReaderTests {
     private func error(
         _ body: String,
@@ -210,7 +211,7 @@ struct FailureReaderTests {
     }
 }
 
-@MainActor @Suite("Texts of errors", .timeLimit(.minutes(10)))
+@MainActor @Suite("Texts of errors", .hangLimit, .timeLimit(.minutes(10)))
 struct ErrorMessagesTests {
     private func message(_ answer: HTTPResponse, _ messages: ErrorMessages) async -> String? {
         let service = APIService.sample { $0.errorMessages = messages }

@@ -8,7 +8,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Relogin over live sockets", .limitedConcurrency, .timeLimit(.minutes(10)))
+@MainActor @Suite("Relogin over live sockets", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct ReloginLiveTests {
     let screen = Screen()
 

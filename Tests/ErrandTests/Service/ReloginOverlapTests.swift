@@ -6,7 +6,8 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A handler is in one relogin at a time, even if it ignores its cancel", .timeLimit(.minutes(10)))
+@MainActor
+@Suite("A handler is in one relogin at a time, even if it ignores its cancel", .hangLimit, .timeLimit(.minutes(10)))
 struct ReloginOverlapTests: SessionScene {
     let screen = Screen()
     let account = Account()

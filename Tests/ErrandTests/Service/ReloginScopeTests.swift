@@ -7,7 +7,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A load that begins inside relogin() is part of it", .timeLimit(.minutes(10)))
+@MainActor @Suite("A load that begins inside relogin() is part of it", .hangLimit, .timeLimit(.minutes(10)))
 struct ReloginScopeTests: SessionScene {
     let screen = Screen()
     let account = Account()

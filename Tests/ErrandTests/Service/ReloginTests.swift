@@ -8,7 +8,12 @@ import Testing
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("One relogin for all loads that need it, one replay for each", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite(
+    "One relogin for all loads that need it, one replay for each",
+    .limitedConcurrency,
+    .hangLimit,
+    .timeLimit(.minutes(10))
+)
 struct ReloginTests {
     let screen = Screen(params: ["n": 1])
     let account = Account()

@@ -6,7 +6,8 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A load without a network waits for one if its policy allows it", .timeLimit(.minutes(10)))
+@MainActor
+@Suite("A load without a network waits for one if its policy allows it", .hangLimit, .timeLimit(.minutes(10)))
 struct RetryConnectivityTests {
     let screen = Screen()
     let clock = ManualClock()

@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A load is sent again only where that is safe", .timeLimit(.minutes(10)))
+@MainActor @Suite("A load is sent again only where that is safe", .hangLimit, .timeLimit(.minutes(10)))
 struct RetryTests {
     let screen = Screen()
     let clock = ManualClock()

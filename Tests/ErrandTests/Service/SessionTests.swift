@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A session expires once, whatever the result of its relogin", .timeLimit(.minutes(10)))
+@MainActor @Suite("A session expires once, whatever the result of its relogin", .hangLimit, .timeLimit(.minutes(10)))
 struct SessionTests: SessionScene {
     let screen = Screen()
     let account = Account()

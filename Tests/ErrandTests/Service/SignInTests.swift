@@ -7,7 +7,7 @@ import TestSupport
 @testable import ErrandTestSupport
 
 /// Logins by the user, and cancelled logins.
-@MainActor @Suite("Signing in by the user", .timeLimit(.minutes(10)))
+@MainActor @Suite("Signing in by the user", .hangLimit, .timeLimit(.minutes(10)))
 struct SignInTests {
     private let screen = Screen()
     private let account = Account()

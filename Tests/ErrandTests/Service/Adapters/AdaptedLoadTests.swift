@@ -7,7 +7,7 @@ import TestSupport
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("Adapters apply to every kind of load", .timeLimit(.minutes(10)))
+@Suite("Adapters apply to every kind of load", .hangLimit, .timeLimit(.minutes(10)))
 struct AdaptedLoadTests {
     private final class Texts: PageAPIRequest<PageModel<String>>, APIManager {
         let path = "/texts"

@@ -7,7 +7,7 @@ import TestSupport
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("A failure of an adapter is that of its load", .timeLimit(.minutes(10)))
+@Suite("A failure of an adapter is that of its load", .hangLimit, .timeLimit(.minutes(10)))
 struct AdapterFailureTests {
     private struct Broken: Error {}
 

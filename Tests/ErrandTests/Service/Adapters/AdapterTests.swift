@@ -1,12 +1,13 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("Adapters change what is sent and what has arrived", .timeLimit(.minutes(10)))
+@Suite("Adapters change what is sent and what has arrived", .hangLimit, .timeLimit(.minutes(10)))
 struct AdapterTests {
     private let journal = AdapterJournal()
     private let clock = ManualClock()

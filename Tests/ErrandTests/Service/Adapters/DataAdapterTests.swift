@@ -1,12 +1,13 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("Data adapters change what is decoded, and nothing else", .timeLimit(.minutes(10)))
+@Suite("Data adapters change what is decoded, and nothing else", .hangLimit, .timeLimit(.minutes(10)))
 struct DataAdapterTests {
     private let journal = AdapterJournal()
 

@@ -7,7 +7,7 @@ import TestSupport
 @testable import ErrandTestSupport
 
 /// The changes that request adapters make before a request is sent.
-@MainActor @Suite("Request adapters change requests before they are sent", .timeLimit(.minutes(10)))
+@MainActor @Suite("Request adapters change requests before they are sent", .hangLimit, .timeLimit(.minutes(10)))
 struct RequestAdapterTests {
     private struct Unsigned: Error {}
 
