@@ -88,6 +88,7 @@ extension APIManager {
         let options = LoadOptions(of: self, loginRole: load.loginRole, trace: load.trace)
         load.notifiesDelegateOfProgress = reportsProgress
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
+        guard proxy.isActive(load.id) else { return nil }
         try validate(draft.params, messages: prepared.errorMessages)
         return APICall(
             id: load.id,
