@@ -8,7 +8,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("The layer over live sockets", .limitedConcurrency, .timeLimit(.minutes(10)))
+@MainActor @Suite("The layer over live sockets", .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct LiveExchangeTests {
     let screen = Screen()
 
@@ -174,6 +174,29 @@ struct LiveExchangeTests {
         #expect(proxy.cookies.cookies.count == 2)
         proxy.cookies.clear()
         #expect(try await proxy.send(HTTPRequest(.get, server.url("/x"))).text == "none")
+    }
+
+    @Test(
+        .enabled(if: Loopback.hasSubdomains, "this system resolves no names below localhost"),
+        arguments: TransportKind.allCases
+    )
+    func `Each host of a redirect stores and receives its own cookies alone`(_ kind: TransportKind) async throws {
+        let server = try FixtureServer.start { request in
+            let host = request.header("Host") ?? ""
+            let hops = ["a": "b", "b": "c"]
+            let answer = hops[String(host.prefix(1))].map {
+                Answer.redirect(to: "http://\($0)\(host.dropFirst())/next")
+            }
+            return (answer ?? .text("there")).adding("Set-Cookie", "from=\(host.prefix(1)); Path=/")
+        }
+        let proxy = try proxy(kind, server)
+        for cookies in [[nil, nil, nil], ["from=a", "from=b", "from=c"]] {
+            server.removeRecordedRequests()
+            _ = try await proxy.send(HTTPRequest(.get, URL("http://a.localhost:\(server.port)/")))
+            #expect(server.requests.map { $0.header("Cookie") } == cookies)
+        }
+        let stored = proxy.cookies.cookies.map { "\($0.domain) \($0.value)" }
+        #expect(stored == ["a.localhost a", "b.localhost b", "c.localhost c"])
     }
 
     @Test(arguments: TransportKind.allCases)
