@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A cancelled load ends only as cancelled", .timeLimit(.minutes(10)))
+@MainActor @Suite("A cancelled load ends only as cancelled", .hangLimit, .timeLimit(.minutes(10)))
 struct CancelTests {
     let screen = Screen()
     let gate = Latch()
@@ -71,10 +71,13 @@ struct CancelTests {
         let first = GoodsRequest(delegate: screen, proxy: proxy)
         let second = GoodsRequest(delegate: screen, proxy: proxy)
         let id = first.loadData()
-        second.loadData()
+        let other = second.loadData()
         second.cancelRequest(id)
+        // Not `isLoading` alone, which only the request itself or an ending changes.
+        #expect(proxy.activeRequests.map(\.id) == [id, other])
         #expect(first.isLoading)
         first.cancelRequest(id)
+        #expect(proxy.activeRequests.map(\.id) == [other])
         #expect(!first.isLoading)
         #expect(second.isLoading)
         gate.open()
@@ -113,6 +116,45 @@ struct CancelTests {
         #expect(await screen.endings(2) == [.success, .cancelled])
         await sentinel(proxy)
         #expect(screen.events.count == 2)
+    }
+
+    /// Every way in which a load ends before its answer is delivered.
+    enum Manner: CaseIterable, Sendable {
+        case byID, ofRequest, ofProxy, byLogout
+    }
+
+    @Test(.fault(15), .blocksThread, arguments: Manner.allCases, [200, 500])
+    func `No hook receives an answer that has arrived before the cancel and is delivered after it`(
+        _ manner: Manner,
+        _ status: Int
+    ) async {
+        let proxy = APIProxy(fake: ScriptedTransport { _ in .json(goodsJSON([]), status: status) })
+        let (interceptor, validator, reformed) = (InterceptorSpy(), ValidatorSpy(), Counter())
+        let request = GoodsRequest(delegate: screen, proxy: proxy)
+        (request.interceptor, request.validator) = (interceptor, validator)
+        validator.acceptsContent = { _ in
+            Issue.record("the validator received the answer")
+            return true
+        }
+        request.reformGoods = { goods in
+            _ = reformed.next()
+            return goods
+        }
+        let id = request.loadData()
+        // Without a suspension, because the delivery waits for the main actor.
+        spin(while: proxy.context.delivery.count == 0)
+        switch manner {
+        case .byID: proxy.cancelRequest(id)
+        case .ofRequest: request.cancelAllRequests()
+        case .ofProxy: proxy.cancelAllRequests()
+        case .byLogout: proxy.logout()
+        }
+        #expect(await screen.ending() == .cancelled)
+        await sentinel(proxy)
+        #expect(interceptor.calls == [.shouldLoad, .willEnd("cancelled"), .didEnd("cancelled")])
+        #expect(reformed.count == 0)
+        #expect(screen.events == [.cancelled])
+        #expect(request.rawResponse == nil)
     }
 
     @Test func `The async form ends as cancelled by ID and with its task`() async {
