@@ -7,7 +7,8 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Requests queue above the limits: by priority, first in first out", .timeLimit(.minutes(10)))
+@MainActor
+@Suite("Requests queue above the limits: by priority, first in first out", .hangLimit, .timeLimit(.minutes(10)))
 struct RequestQueueTests {
     let screen = Screen()
     let gate = Latch()
@@ -94,6 +95,59 @@ struct RequestQueueTests {
         gate.open()
         #expect(await screen.endings(4) == Array(repeating: .success, count: 4))
         #expect([first, second, elsewhere, last].allSatisfy { !$0.isLoading })
+    }
+
+    @Test func `At the total limit, loads of all hosts are sent in one order`() async {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 1, total: 1)
+        let requests = (0..<12).map { number in
+            let request = GoodsRequest(delegate: screen, proxy: proxy)
+            request.customService = .sample { $0.baseURL = URL("http://host\(number * 5 % 7).test") }
+            request.path = "/\(number)"
+            request.customPriority = number == 7 ? .userInitiated : .normal
+            request.loadData()
+            return request
+        }
+        #expect(proxy.queuedCount == 11)
+        gate.open()
+        #expect(await screen.endings(of: requests) == Array(repeating: .success, count: 12))
+        let order = transport.requests.compactMap { Int($0.url.lastPathComponent) }
+        #expect(order == [0, 7, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11])
+    }
+
+    /// Every way to cancel a load that waits.
+    enum Manner: CaseIterable, Sendable {
+        case byID, byIDs, ofRequest, ofProxy, byRelease, ofTask, byLogout
+    }
+
+    @Test(.fault(15), arguments: Manner.allCases, [false, true])
+    func `A load leaves the queue inside of the call that cancels it`(_ manner: Manner, _ isShared: Bool) async {
+        let transport = gated()
+        let proxy = proxy(transport, perHost: 1)
+        // No part of the session.
+        let first = Task { try await proxy.send(HTTPRequest(.get, URL("http://shop.test/first"))) }
+        await transport.waitForRequests(1)
+        var request: GoodsRequest? = GoodsRequest(proxy: proxy)
+        request?.method = .get
+        request?.customCoalescesIdentical = isShared
+        let id = manner == .ofTask ? nil : request?.loadData()
+        let task = Task { [weak request] in if manner == .ofTask { _ = try? await request?.value() } }
+        await suspend(while: proxy.queuedCount < 1)
+        switch manner {
+        case .byID: #expect(id.map { proxy.cancelRequest($0) } == true)
+        case .byIDs: proxy.cancelRequests([id].compactMap(\.self))
+        case .ofRequest: request?.cancelAllRequests()
+        case .ofProxy: proxy.cancelAllRequests()
+        case .byRelease: request = nil
+        case .ofTask: task.cancel()
+        case .byLogout: proxy.logout()
+        }
+        #expect(proxy.queuedCount == 0)
+        gate.open()
+        _ = try? await first.value
+        await task.value
+        #expect(transport.requests.count == 1)
+        withExtendedLifetime(request) {}
     }
 
     @Test(.fault(15)) func `A queued load that is cancelled ends at once, is never sent, and frees its place`() async {
@@ -221,182 +275,6 @@ struct RequestQueueTests {
     ])
     func `A limit applies to an origin`(_ url: String, _ expected: String) {
         #expect(URL(string: url)?.queueHost == expected)
-    }
-}
-
-@Suite("A queue admits requests by priority, and first in, first out", .timeLimit(.minutes(10)))
-struct RequestQueueAdmissionTests {
-    let queue = RequestQueue(limits: QueueLimits(perHost: 1, total: 2), capacity: .unlimited)
-
-    private func place(
-        _ priority: RequestPriority = .normal,
-        host: String = "a",
-        service: ObjectIdentifier? = nil
-    ) -> QueuePlace {
-        .next(QueueLane(host: host, service: service, priority: priority))
-    }
-
-    @Test func `Each request that leaves admits the first one of the highest priority`() {
-        let started = Mutex<[String]>([])
-        let first = place()
-        #expect(queue.enter(first) {}, "there is room")
-        let line: [(String, RequestPriority)] = [
-            ("b1", .background), ("n1", .normal), ("u1", .userInitiated), ("n2", .normal), ("u2", .userInitiated),
-        ]
-        let places = line.map { place($0.1) }
-        for (place, (name, _)) in zip(places, line) {
-            #expect(!queue.enter(place) { started.withLock { $0.append(name) } })
-        }
-        #expect(queue.waitingCount == 5)
-        for (index, place) in ([first] + [2, 4, 1, 3].map { places[$0] }).enumerated() {
-            queue.leave(place)
-            #expect(started.withLock(\.count) == index + 1)
-        }
-        #expect(started.withLock(\.self) == ["u1", "u2", "n1", "n2", "b1"])
-        #expect(queue.waitingCount == 0)
-    }
-
-    @Test func `A removed request is not started, and removing one that was started does nothing`() throws {
-        let started = Mutex<[Int]>([])
-        let (first, places) = (place(), (0..<3).map { _ in place() })
-        #expect(queue.admitAtOnce(first))
-        for (number, place) in places.enumerated() {
-            #expect(!queue.enter(place) { started.withLock { $0.append(number) } })
-        }
-        queue.leave(places[0])
-        queue.leave(places[0])
-        #expect(queue.waitingCount == 2)
-        queue.leave(first)
-        #expect(started.withLock(\.self) == [1])
-        #expect(queue.waitingCount == 1)
-        queue.leave(first)
-        #expect(started.withLock(\.self) == [1], "its admission has ended already")
-        queue.leave(places[1])
-        #expect(started.withLock(\.self) == [1, 2])
-    }
-
-    @Test func `A reserved place is kept until its load arrives, and frees the queue if that never does`() async {
-        let (first, reserved, abandoned, last) = (place(), place(), place(), place())
-        #expect(queue.admitAtOnce(first))
-        let started = Mutex(false)
-        #expect(!queue.enter(last) { started.withLock { $0 = true } })
-        queue.reserve(abandoned)
-        queue.reserve(reserved)
-        queue.leave(first)
-        #expect(await queue.admission(to: reserved), "it was admitted before the load asked for it")
-        queue.leave(reserved)
-        #expect(!started.withLock { $0 }, "the place that nobody has taken is before it")
-        queue.leave(abandoned)
-        #expect(started.withLock { $0 })
-        #expect(queue.waitingCount == 0)
-    }
-
-    @Test func `A place that is reserved before its load leaves it is kept`() {
-        let (first, next) = (place(), place())
-        #expect(queue.admitAtOnce(first))
-        #expect(!queue.enter(next) {})
-        queue.reserve(first)
-        queue.leaveUnlessReserved(first)
-        #expect(queue.waitingCount == 1, "it has its admission")
-        queue.leaveUnlessReserved(first)
-        #expect(queue.waitingCount == 0)
-    }
-
-    @Test func `A lane that is held admits nothing until its last hold ends, and then all in their order`() {
-        let (other, lane) = (place(host: "b"), place().lane)
-        queue.hold(lane)
-        queue.hold(lane)
-        let started = Mutex<[String]>([])
-        #expect(!queue.enter(place()) { started.withLock { $0.append("normal") } })
-        let urgent = place(.userInitiated)
-        #expect(!queue.enter(urgent) { started.withLock { $0.append("urgent") } })
-        #expect(queue.admitAtOnce(other))
-        queue.resume(lane)
-        #expect(started.withLock { $0.isEmpty })
-        queue.resume(lane)
-        #expect(started.withLock(\.self) == ["urgent"])
-        queue.leave(urgent)
-        #expect(started.withLock(\.self) == ["urgent", "normal"])
-    }
-
-    @Test func `What has ended leaves the queue with its admission, except while the transport has it`() {
-        let (held, waiting, next, last) = (place(), place(), place(), place())
-        let started = Mutex<[String]>([])
-        #expect(queue.admitAtOnce(held))
-        #expect(!queue.enter(waiting) { started.withLock { $0.append("waiting") } })
-        #expect(!queue.enter(next) { started.withLock { $0.append("next") } })
-        #expect(!queue.enter(last) { started.withLock { $0.append("last") } })
-        queue.withdraw([(held.number, nil), (waiting.number, waiting.lane)])
-        #expect(started.withLock(\.self) == ["next"], "none of them is started in the place of another")
-        #expect(!queue.setSent(true, at: held))
-        #expect(queue.setSent(true, at: next))
-        queue.withdraw([(next.number, nil)])
-        #expect(started.withLock(\.self) == ["next"])
-        #expect(queue.setSent(false, at: next), "the transport has returned the response")
-        queue.withdraw([(next.number, nil)])
-        #expect(started.withLock(\.self) == ["next", "last"])
-    }
-
-    @Test func `A load that waits in its task when it ends is resumed without an admission`() async {
-        let (held, waiting) = (place(), place())
-        #expect(queue.admitAtOnce(held))
-        async let isAdmitted = queue.admission(to: waiting)
-        await suspend(while: queue.waitingCount < 1)
-        queue.withdraw([(waiting.number, waiting.lane)])
-        #expect(await !isAdmitted)
-        #expect(queue.waitingCount == 0)
-    }
-
-    @Test func `A pause holds up one service at one host, and the longest one counts`() async {
-        let clock = ManualClock()
-        let (service, other) = (Counter(), Counter())
-        let paused = place(service: ObjectIdentifier(service))
-        queue.pause(paused.lane, for: .seconds(5), by: clock)
-        queue.pause(paused.lane, for: .seconds(9), by: clock)
-        queue.pause(paused.lane, for: .seconds(2), by: clock)
-        let started = Mutex(false)
-        #expect(!queue.enter(paused) { started.withLock { $0 = true } })
-        let elsewhere = [place(service: ObjectIdentifier(other)), place(host: "b", service: ObjectIdentifier(service))]
-        for place in elsewhere { #expect(queue.admitAtOnce(place)) }
-        for place in elsewhere { queue.leave(place) }
-        await clock.waitForSleepers()
-        clock.advance(by: .seconds(8))
-        await clock.waitForSleepers()
-        #expect(!started.withLock { $0 })
-        clock.advance(by: .seconds(1))
-        await suspend(while: !started.withLock(\.self))
-        #expect(queue.waitingCount == 0)
-    }
-
-    @Test func `A host at its limit delays no other host, but the total does`() {
-        let first = place(host: "a")
-        #expect(queue.admitAtOnce(first))
-        #expect(!queue.admitAtOnce(place(host: "a")))
-        #expect(queue.admitAtOnce(place(host: "b")))
-        #expect(!queue.admitAtOnce(place(host: "c")))
-        queue.leave(first)
-        #expect(queue.admitAtOnce(place(host: "c")))
-    }
-
-    @Test func `Admissions that are cancelled at random lose no place and take none`() async {
-        let admitted = await withTaskGroup(of: Bool.self) { group in
-            for number in 0..<2_000 {
-                let place = place()
-                let task = Task {
-                    guard await queue.admission(to: place) else { return false }
-                    await Task.yield()
-                    queue.leave(place)
-                    return true
-                }
-                if number.isMultiple(of: 3) { task.cancel() }
-                group.addTask { await task.value }
-            }
-            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
-        }
-        #expect(admitted >= 1_333)
-        #expect(queue.waitingCount == 0)
-        #expect(queue.admitAtOnce(place()))
-        #expect(!queue.admitAtOnce(place()), "there is one place")
     }
 }
 
