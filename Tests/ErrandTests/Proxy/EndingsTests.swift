@@ -1,12 +1,13 @@
 import ErrandTesting
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A proxy reports the endings of its loads to any reader", .timeLimit(.minutes(10)))
+@MainActor @Suite("A proxy reports the endings of its loads to any reader", .hangLimit, .timeLimit(.minutes(10)))
 struct EndingsTests {
     let screen = Screen()
     private let transport = ScriptedTransport { request in
@@ -198,6 +199,33 @@ struct EndingsTests {
             Issue.record("made")
             return Self.ended(.next())
         }
+    }
+
+    @Test func `The release of a reader affects no other`() async {
+        let publisher = EndingPublisher()
+        var kept = EndedRequests(of: publisher).makeAsyncIterator()
+        var released: EndedRequests? = EndedRequests(of: publisher)
+        // One that waits, and one that has a sequence alone.
+        let waiting = Task { [iterated = EndedRequests(of: publisher)] in await read(2, of: iterated).map(\.id) }
+        let cancelled = Task { [iterated = EndedRequests(of: publisher)] in await read(2, of: iterated).map(\.id) }
+        let ids = [RequestID.next(), .next()]
+        for (number, id) in ids.enumerated() {
+            let made = Counter()
+            publisher.publish {
+                _ = made.next()
+                return Self.ended(id)
+            }
+            #expect(made.count == 1, "there are readers")
+            guard number == 0 else { break }
+            withExtendedLifetime(released) {}
+            released = nil
+            cancelled.cancel()
+            _ = await cancelled.value
+        }
+        // A reader that has missed an ending does not wait for it.
+        publisher.finish()
+        #expect(await [kept.next()?.id, kept.next()?.id] == ids)
+        #expect(await waiting.value == ids)
     }
 
     private nonisolated static func ended(_ id: RequestID, _ error: APIError? = nil) -> EndedRequest {
