@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A session runs one relogin for all loads that need it", .timeLimit(.minutes(10)))
+@MainActor @Suite("A session runs one relogin for all loads that need it", .hangLimit, .timeLimit(.minutes(10)))
 struct LoginSessionTests {
     let session = LoginSession()
     let account = Account()
@@ -108,6 +108,21 @@ struct LoginSessionTests {
         account.gate?.open()
         #expect(await other.value == nil)
         #expect(account.logins == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `An outcome after the first one of a relogin, such as that of its deadline, has no effect`(_ fails: Bool) {
+        let (failed, succeeded) = (
+            LoginSession.Outcome.failure(APIError(.loginExpired)), LoginSession.Outcome.success(())
+        )
+        var state = LoginState()
+        let relogin = state.open()
+        let isSet = state.setOutcome(fails ? failed : succeeded, of: relogin) != nil
+        #expect(isSet)
+        let isReplaced = state.setOutcome(fails ? succeeded : failed, of: relogin) != nil
+        #expect(!isReplaced)
+        #expect(state.generation == 1)
+        #expect((state.outcome.error != nil) == fails)
     }
 
     @Test func `After a sign-in on a screen, the failure of a relogin counts for no load`() async {

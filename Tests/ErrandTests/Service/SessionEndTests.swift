@@ -6,7 +6,7 @@ import TestSupport
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("A session that has ended does not affect the next", .timeLimit(.minutes(10)))
+@MainActor @Suite("A session that has ended does not affect the next", .hangLimit, .timeLimit(.minutes(10)))
 struct SessionEndTests: SessionScene {
     let screen = Screen()
     let account = Account()
@@ -121,6 +121,63 @@ struct SessionEndTests: SessionScene {
         #expect(await screen.endings(of: requests) == [.cancelled, .cancelled, .cancelled])
         #expect(requests.allSatisfy { !$0.isLoading })
         #expect(account.expiries == 0)
+    }
+
+    @Test(.fault(42), arguments: [false, true])
+    func `A relogin that runs is cancelled with its session, inside of the call that ends it`(_ switches: Bool) async {
+        let (began, cancelled) = (Latch(), Counter())
+        account.login = {
+            try await withTaskCancellationHandler {
+                began.open()
+                try await Latch().wait()
+            } onCancel: {
+                _ = cancelled.next()
+            }
+        }
+        let proxy = proxy(refusing())
+        let request = load(proxy)
+        try? await began.wait()
+        if switches { proxy.switchAccount(to: CookieJar()) } else { proxy.logout() }
+        #expect(cancelled.count == 1)
+        #expect(await screen.ending() == .cancelled)
+        await sentinel(proxy)
+        #expect(account.expiries == 0 && !request.isLoading)
+    }
+
+    @Test(.fault(42), arguments: [false, true])
+    func `A load that begins between the change of the cookies and the end of the session ends with it`(
+        _ switches: Bool
+    ) async throws {
+        let folder = try TemporaryFolder()
+        // A jar whose file is damaged reports that when a proxy receives it; one whose folder is a file, when it is saved.
+        try Data("no cookies".utf8).write(to: folder.file)
+        let damaged = CookieJar(file: folder.file)
+        let plainFile = folder.url.appending(path: "plain")
+        try Data().write(to: plainFile)
+        let unsaved = CookieJar(file: plainFile.appending(path: "cookies.txt"))
+        let gate = Latch()
+        let transport = ScriptedTransport { _ in
+            await gate.waitIgnoringCancellation()
+            return HTTPResponse(status: 200, headers: ["Set-Cookie": "late=1; Path=/"])
+        }
+        let proxy = proxy(transport, cookies: switches ? CookieJar() : unsaved)
+        let (request, ends, begun) = (GoodsRequest(delegate: screen, proxy: proxy), Counter(), Counter())
+        proxy.onError = { _ in
+            // A jar may have reported before, and reports each kind of problem.
+            guard ends.count == 1, begun.next() == 1 else { return }
+            MainActor.assumeIsolated { _ = request.loadData() }
+        }
+        if !switches { unsaved.store(setCookie: "sid=old; Path=/", from: URL("http://shop.test/")) }
+        _ = ends.next()
+        if switches { proxy.switchAccount(to: damaged) } else { proxy.logout() }
+        #expect(begun.count >= 1, "the hook was called in between")
+        #expect(proxy.activeRequests.isEmpty)
+        gate.open()
+        #expect(await screen.ending() == .cancelled)
+        await sentinel(proxy)
+        #expect(screen.events == [.cancelled])
+        #expect(switches || proxy.cookies.cookies.isEmpty)
+        withExtendedLifetime(folder) {}
     }
 
     @Test func `Another service's loads and plain calls continue`() async throws {
