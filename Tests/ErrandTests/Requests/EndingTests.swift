@@ -1,11 +1,12 @@
 import ErrandTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Every load ends exactly once", .timeLimit(.minutes(10)))
+@MainActor @Suite("Every load ends exactly once", .hangLimit, .timeLimit(.minutes(10)))
 struct EndingTests {
     let screen = Screen(params: ["category": 7])
 
@@ -40,15 +41,53 @@ struct EndingTests {
         #expect(request.rawResponse?.text.contains("5001") == true)
     }
 
-    @Test func `A request that cannot be built fails asynchronously, like any other`() async {
-        let transport = ScriptedTransport()
-        screen.params = ["price": Double.nan]
-        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
-        request.loadData()
-        #expect(screen.events.isEmpty)
+    /// Why a request cannot be built: known when it begins, except for its parameters, which are encoded at its turn.
+    enum Fault: CaseIterable, Sendable {
+        case service, parts, partsWithoutBody, destination, validator, params
+    }
+
+    private func request(with fault: Fault, _ proxy: APIProxy, _ validator: ValidatorSpy) -> FileRequest {
+        let request = FileRequest(delegate: screen, paramSource: screen, proxy: proxy)
+        request.validator = validator
+        switch fault {
+        case .service: proxy.defaultService = nil
+        case .parts: screen.parts = { $0.append(Data("x".utf8), name: "x") }
+        case .partsWithoutBody:
+            (request.customSerializer, request.method) = (.multipart, .get)
+            screen.parts = { $0.append(Data("x".utf8), name: "x") }
+        case .destination: request.target = .file(URL(filePath: "/nowhere/goods"))
+        case .validator: validator.acceptsParams = { _ in false }
+        case .params: screen.params = ["price": Double.nan]
+        }
+        return request
+    }
+
+    @Test(arguments: Fault.allCases)
+    func `A request that cannot be built fails asynchronously, like any other`(_ fault: Fault) async {
+        let (transport, validator, indicator) = (ScriptedTransport(), ValidatorSpy(), IndicatorSpy())
+        let proxy = APIProxy(fake: transport)
+        let request = request(with: fault, proxy, validator)
+        let id = request.loadData(indicator: indicator)
+        #expect(screen.events.isEmpty, "no callback before the call returns")
+        #expect(request.isLoading && indicator.hides == 0)
+        #expect(proxy.activeRequests.map(\.id) == [id])
         #expect(await screen.ending() == .failure(.invalidRequest))
+        await sentinel(proxy)
+        #expect(screen.events == [.failure(.invalidRequest)])
         #expect(transport.requests.isEmpty)
-        #expect(!request.isLoading)
+        #expect(!request.isLoading && indicator.isBalanced)
+    }
+
+    @Test(arguments: Fault.allCases.filter { $0 != .params })
+    func `A request that cannot be built is cancelled like any other until its failure is delivered`(
+        _ fault: Fault
+    ) async {
+        let (proxy, validator) = (APIProxy(fake: ScriptedTransport()), ValidatorSpy())
+        let request = request(with: fault, proxy, validator)
+        #expect(proxy.cancelRequest(request.loadData()))
+        #expect(await screen.ending() == .cancelled)
+        await sentinel(proxy)
+        #expect(screen.events == [.cancelled])
     }
 
     @Test func `Without a service a load fails, and the error explains the remedy`() async {
@@ -104,6 +143,14 @@ struct EndingTests {
         for request in requests { request.loadData() }
         #expect(await screen.endings(of: requests) == [.success, .success])
     }
+}
+
+/// A request whose answer is decoded from memory, and which may name a file.
+private final class FileRequest: SampleRequest, APIManager {
+    typealias Response = [Goods]
+    var target = HTTPRequest.Destination.memory
+
+    override var destination: HTTPRequest.Destination { target }
 }
 
 /// Identifies the main queue, which `Thread.isMainThread` cannot under an `async` main on Linux.
