@@ -8,7 +8,7 @@ import TestSupport
 @testable import ErrandTestSupport
 
 /// The deadline of a load, which covers everything from its turn to its ending.
-@MainActor @Suite("The deadline of a load", .timeLimit(.minutes(10)))
+@MainActor @Suite("The deadline of a load", .hangLimit, .timeLimit(.minutes(10)))
 struct DeadlineTests {
     let screen = Screen()
     let clock = ManualClock()
@@ -216,18 +216,49 @@ struct DeadlineTests {
         withExtendedLifetime(request) {}
     }
 
-    @Test func `The deadline of a plain call covers its redirects`() async throws {
+    @Test(arguments: [false, true])
+    func `The deadline of a plain call covers its redirects`(_ isOfService: Bool) async throws {
+        let (gate, sent) = (Latch(), Counter())
+        defer { gate.open() }
         let transport = ScriptedTransport { [clock] request in
+            // The timer of the call runs.
+            await clock.waitForSleepers()
+            guard sent.next() < 3 else {
+                await gate.waitIgnoringCancellation()
+                return .status(200)
+            }
             clock.advance(by: .seconds(4))
-            var answer = HTTPResponse.status(302)
-            answer.headers["Location"] = request.url.path + "x"
-            await Task.yield()
-            return answer
+            return HTTPResponse(status: 302, headers: ["Location": request.url.path + "x"])
         }
         let proxy = APIProxy(service: .sample(), transport: transport, clock: clock)
         var request = HTTPRequest(.get, URL("http://shop.test/a"))
         request.deadline = .seconds(10)
-        let error = await #expect(throws: APIError.self) { try await proxy.send(request) }
+        let call = Task { [request] in
+            isOfService ? try await proxy.send(request, to: .sample()) : try await proxy.send(request)
+        }
+        await transport.waitForRequests(3)
+        // Each request has what is left, for the transport to end it.
+        #expect(transport.requests.map(\.deadline) == [.seconds(10), .seconds(6), .seconds(2)])
+        #expect(proxy.activeRequests.count == 1, "the deadline has not passed")
+        clock.advance(by: .seconds(2))
+        // And the call ends also when its transport does not.
+        let error = await #expect(throws: APIError.self) { try await call.value }
         #expect(error?.type == .timeout)
+        #expect(proxy.activeRequests.isEmpty)
+    }
+
+    @Test func `A redirect that arrives at the deadline of its exchange is not followed`() throws {
+        let redirect = HTTPResponse(status: 302, headers: ["Location": "/x"])
+        var request = HTTPRequest(.get, URL("http://shop.test/"))
+        request.deadline = .seconds(10)
+        let context = LoadContext.sample(clock: clock)
+        var chain = RedirectChain(request, cookies: CookieJar(), host: nil, context: context, trace: nil)
+        clock.advance(by: .seconds(5))
+        #expect(try chain.receive(redirect)?.status == nil)
+        #expect(try chain.request().deadline == .seconds(5))
+        clock.advance(by: .seconds(5))
+        var failure: TransportError?
+        do throws(TransportError) { _ = try chain.receive(redirect) } catch { failure = error }
+        #expect(failure?.kind == .timeout)
     }
 }

@@ -5,12 +5,16 @@ import ErrandTesting
 
 extension LoadContext {
     /// A context without a network, for tests of one collaborator of a proxy.
-    static func sample(_ transport: ScriptedTransport = ScriptedTransport(), perHost: Int = 64) -> LoadContext {
+    static func sample(
+        _ transport: ScriptedTransport = ScriptedTransport(),
+        perHost: Int = 64,
+        clock: any APIClock = SystemClock()
+    ) -> LoadContext {
         LoadContext(
             queue: RequestQueue(limits: QueueLimits(perHost: perHost), capacity: transport.capacity),
             transport: transport,
             reachability: .system,
-            clock: SystemClock(),
+            clock: clock,
             monitors: MonitorList([])
         )
     }
