@@ -11,7 +11,7 @@ nonisolated(nonsending) package func suspend(
     sourceLocation: SourceLocation = #_sourceLocation,
     turn: () -> Void = {}
 ) async rethrows {
-    let limit = WaitLimit(sourceLocation)
+    let limit = WaitLimit(minutes: 0.5, sourceLocation)
     var turns = 0
     while try condition() {
         // A turn that sleeps lasts a millisecond or more.
@@ -27,32 +27,32 @@ nonisolated(nonsending) package func suspend(
     }
 }
 
-/// Blocks the thread of the caller while a condition holds, for half a minute at most; for changes on other threads that
+/// Blocks the thread of the caller while a condition holds, for five minutes at most; for changes on other threads that
 /// no other task of this actor may precede.
 package func spin(while condition: @autoclosure () throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation)
     rethrows
 {
-    let limit = WaitLimit(sourceLocation)
-    var turns = 0
-    while try condition() {
-        // A turn in which other threads run is longer than a microsecond.
-        guard turns < 1_000_000 || !limit.isOver() else { return }
-        turns += 1
-        sched_yield()
-    }
+    // Longer than a suspension, because on a busy machine the blocked thread is one of few that the others need.
+    let limit = WaitLimit(minutes: 5, sourceLocation)
+    while try condition(), !limit.isOver() { sched_yield() }
 }
 
 /// The end of a wait that a defect would make endless.
 private struct WaitLimit {
-    private let end = ContinuousClock.now + .seconds(30)
+    private let minutes: Double
+    private let end: ContinuousClock.Instant
     private let sourceLocation: SourceLocation
 
-    init(_ sourceLocation: SourceLocation) { self.sourceLocation = sourceLocation }
+    init(minutes: Double, _ sourceLocation: SourceLocation) {
+        self.minutes = minutes
+        end = .now + .seconds(60 * minutes)
+        self.sourceLocation = sourceLocation
+    }
 
     /// Returns whether the wait has to end, which it records as an issue.
     func isOver() -> Bool {
         guard ContinuousClock.now >= end else { return false }
-        Issue.record("The condition still holds after half a minute.", sourceLocation: sourceLocation)
+        Issue.record("The condition still holds after \(minutes) minutes.", sourceLocation: sourceLocation)
         return true
     }
 }
