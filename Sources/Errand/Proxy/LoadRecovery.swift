@@ -110,7 +110,8 @@ final class LoadRecovery<Value: Sendable> {
     /// How long a response pauses the requests of the service; `nil` for not at all.
     private func pause(after response: APIResponse) -> Duration? {
         let policy = call.retryPolicy
-        guard response.status == 429, policy.pausesHost, call.exchangeLane != nil, isOfService(response) else { return nil }
+        guard response.status == 429, policy.pausesHost, call.exchangeLane != nil else { return nil }
+        guard isOfService(response) else { return nil }
         let delay = response.headers.retryAfter(at: context.clock.date, limit: policy.maxRetryAfter)
         return delay.flatMap { $0 > .zero ? $0 : nil }
     }

@@ -115,7 +115,7 @@ final class LoginSession: Sendable {
 
     /// Waits for the relogin that runs.
     ///
-    /// - Parameter start: Starts it, where this load has opened it: not before the load waits, because it may end at once.
+    /// `start` starts it, where this load has opened it: not before the load waits, because it may end at once.
     private func wait(
         _ id: RequestID,
         _ place: (any LoginPlace)?,

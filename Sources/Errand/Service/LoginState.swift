@@ -68,9 +68,7 @@ struct LoginState {
     /// Whether the server has neither granted nor refused the last login.
     var isUndecided: Bool { outcome.error.map { $0.type != .loginExpired } ?? false }
 
-    /// Begins a relogin and returns its number.
-    ///
-    /// - Parameter holder: Holds the loads with the same login in the queue, until the relogin is closed.
+    /// Begins a relogin and returns its number; `holder` holds the loads with the same login in the queue until it is closed.
     mutating func open(earlyStart: Date? = nil, _ holder: (any LoginPlace)?) -> Int {
         lastRun += 1
         run = Run(number: lastRun, earlyStart: earlyStart, holder: holder)

@@ -116,7 +116,7 @@ struct LoginSessionTests {
             LoginSession.Outcome.failure(APIError(.loginExpired)), LoginSession.Outcome.success(())
         )
         var state = LoginState()
-        let relogin = state.open()
+        let relogin = state.open(nil)
         let isSet = state.setOutcome(fails ? failed : succeeded, of: relogin) != nil
         #expect(isSet)
         let isReplaced = state.setOutcome(fails ? succeeded : failed, of: relogin) != nil
