@@ -1,10 +1,8 @@
-import Synchronization
-
 /// The pages of a list one by one, for scripts: each page is requested when the iteration reaches it.
 ///
 /// ``APIManager/pages`` and ``APIManager/pages(params:)`` return one. An iteration starts with a reload of the list; each
 /// element contains the items that a page has added to ``PagedManager/items``. A failure is thrown; after it, the iterator
-/// requests the same page again. Cancelling the task cancels the load of the page.
+/// requests the same page again. Cancelling the task cancels the load of the page, unless others wait for that as well.
 public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
     /// The items of one page.
     public typealias Element = [List.Item]
@@ -84,14 +82,10 @@ extension APIManager where Self: PagedManager {
             first = beginPage(position)
         }
         guard case .load(let id) = first else { return IterationStep(without: first, at: position) }
-        let current = CancellableLoad(id)
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                receivePage(of: id, after: position, current: current) { waiter.resume(returning: $0) }
-            }
-        } onCancel: { [proxy] in
-            current.cancel(in: proxy)
-        }
+        let caller = LoadCaller(of: id, in: proxy.context, ifLeft: IterationStep<Item>(cancelledAt: position))
+        receivePage(of: id, after: position, for: caller)
+        defer { removeWaiters(of: caller) }
+        return await caller.outcome()
     }
 
     /// Begins the load of the page after a position, or joins the one that runs; `isFollowUp` is true where a load of that page
@@ -126,32 +120,33 @@ extension APIManager where Self: PagedManager {
         for await _ in ending {}
     }
 
-    /// Calls `ended` with the page of a load.
+    /// Ends a call with the page of a load, unless it has left that.
     ///
     /// Waits inside its ending for the load that follows up, which could otherwise end before the iteration continues.
     private func receivePage(
         of id: RequestID,
         after position: IterationPosition,
-        current: CancellableLoad,
-        ended: @escaping @MainActor (IterationStep<Item>) -> Void
+        for caller: LoadCaller<IterationStep<Item>>
     ) {
-        wait(for: id) { [self] result in
+        wait(for: id, as: caller) { [self] result in
+            guard caller.isWaiting else { return }
             if let error = result.error {
                 // Another load has replaced it.
                 let isSuperseded = error.type == .cancelled && isLoading
-                return ended(IterationStep(at: isSuperseded ? .interrupted : position, page: .failure(error)))
+                return caller.end(with: IterationStep(at: isSuperseded ? .interrupted : position, page: .failure(error)))
             }
             let isAdded = pager?.lastPageLoad == id
             if isAdded, !insertedRows.isEmpty || !appendState.isLoading {
                 let rows = Array(items[insertedRows])
-                return ended(IterationStep(at: .page(id), page: .success(rows.isEmpty && !hasMore ? nil : rows)))
+                let page = rows.isEmpty && !hasMore ? nil : rows
+                return caller.end(with: IterationStep(at: .page(id), page: .success(page)))
             }
             // An edit has made the page out of date, or a row that appeared has requested it, and it is empty.
             let position = isAdded ? .page(id) : position
             let next = beginPage(position, isFollowUp: true)
-            guard case .load(let followUp) = next else { return ended(IterationStep(without: next, at: position)) }
-            current.replace(by: followUp, in: proxy)
-            receivePage(of: followUp, after: position, current: current, ended: ended)
+            guard case .load(let followUp) = next else { return caller.end(with: IterationStep(without: next, at: position)) }
+            receivePage(of: followUp, after: position, for: caller)
+            caller.replace(by: followUp, ifLeft: IterationStep(cancelledAt: position))
         }
     }
 }
@@ -176,6 +171,11 @@ private struct IterationStep<Item: Sendable>: Sendable {
     init(at position: IterationPosition, page: Result<[Item]?, APIError>) {
         self.position = position
         self.page = page
+    }
+
+    /// Creates the step of a cancelled task.
+    init(cancelledAt position: IterationPosition) {
+        self.init(at: position, page: .failure(APIError(.cancelled)))
     }
 
     /// Creates the step of a page for which there is no load.
@@ -203,29 +203,4 @@ private enum BegunPage {
     case end
     /// Nothing: another load has changed the pages that the iteration has returned.
     case interrupted
-}
-
-/// The load for which an iteration waits, which may be replaced by another while the task is cancelled.
-private final class CancellableLoad: Sendable {
-    private let state: Mutex<(id: RequestID, isCancelled: Bool)>
-
-    init(_ id: RequestID) {
-        state = Mutex((id, false))
-    }
-
-    func replace(by id: RequestID, in proxy: APIProxy) {
-        let isCancelled = state.withLock {
-            $0.id = id
-            return $0.isCancelled
-        }
-        if isCancelled { proxy.cancelRequest(id) }
-    }
-
-    func cancel(in proxy: APIProxy) {
-        let id = state.withLock {
-            $0.isCancelled = true
-            return $0.id
-        }
-        proxy.cancelRequest(id)
-    }
 }

@@ -119,12 +119,50 @@ final class LoadTable: Sendable {
         }
     }
 
-    /// Whether a new load of a request may share the ending of `id`: not if that waits for a login which needs the new load.
-    func mayJoin(_ id: RequestID, as role: LoginRole) -> Bool {
+    /// Counts one more who wants a load: a new load of its request would share its ending.
+    ///
+    /// - Returns: Whether it may: not if `id` has ended, or waits for a login which needs the new load.
+    func join(_ id: RequestID, as role: LoginRole) -> Bool {
         loads.withLock { loads in
-            guard let load = loads[id] else { return false }
-            return load.loginRole.isLoginRequest || !role.isLoginRequest
+            guard let load = loads[id], load.loginRole.isLoginRequest || !role.isLoginRequest else { return false }
+            loads[id]?.claimants += 1
+            return true
         }
+    }
+
+    /// Counts one more who wants a load.
+    ///
+    /// - Returns: Whether the load is active.
+    func join(_ id: RequestID) -> Bool {
+        loads.withLock { loads in
+            loads[id]?.claimants += 1
+            return loads[id] != nil
+        }
+    }
+
+    /// Counts one less who wants a load, and removes it with the last one for its ending.
+    func leave(_ id: RequestID) -> Departure {
+        loads.take { loads in
+            guard let load = loads[id] else { return .ended }
+            loads[id]?.claimants -= 1
+            guard load.claimants <= 1, let last = loads.removeValue(forKey: id) else { return .others }
+            return .last(last)
+        }
+    }
+
+    /// Counts one less who wants a load, which goes on without.
+    func disown(_ id: RequestID) {
+        loads.withLock { $0[id]?.claimants -= 1 }
+    }
+
+    /// What remains of a load that one of those who want it has left.
+    enum Departure {
+        /// This load, which nobody wants.
+        case last(ActiveLoad)
+        /// The load, which others want.
+        case others
+        /// Nothing.
+        case ended
     }
 }
 
@@ -145,6 +183,8 @@ struct ActiveLoad {
     fileprivate(set) var sends: Int32 = 0
     /// Delivers the ending of a cancelled load; its argument is whether its request object was released by mistake.
     private let cancelled: @Sendable (Bool) -> Void
+    /// How many want it: the delegate, closure or caller that has begun it, and those that have joined it.
+    fileprivate(set) var claimants: Int32 = 1
     /// Where it has waited in the queue; `nil` if it was admitted at once.
     fileprivate(set) var lane: QueueLane?
     fileprivate(set) var task: Task<Void, Never>?

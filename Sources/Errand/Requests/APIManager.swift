@@ -123,7 +123,9 @@ extension APIManager {
     /// Loads and returns the answer.
     ///
     /// The load is like any other, but the caller receives its ending instead of the delegate. Cancelling the task cancels
-    /// the load. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the caller waits for that one.
+    /// the load. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the caller waits for that one, which a
+    /// cancelled task leaves to the others: it is cancelled with the last of those who want it, as are the delegate or the closure
+    /// that has begun it.
     ///
     /// - Parameter progress: Called on the main actor while bytes are transferred, any number of times, never after the
     ///   ending; with the newest report only, if the main actor is busy. Not called for a load that ran before. None by default.
@@ -157,17 +159,18 @@ extension APIManager {
         return loadFailedPart() ?? refresh(.first, params: nil)
     }
 
-    /// Loads and returns the answer; calls `whenBegun` with the ID of the load.
+    /// Loads and returns the answer; calls `whenBegun` with what leaves the load.
     func value(
         from params: LoadParams,
         receiver: EndingReceiver = .caller,
         progress: (@MainActor (TransferProgress) -> Void)? = nil,
-        whenBegun: (RequestID) -> Void = { _ in }
+        whenBegun: (_ leave: @escaping @MainActor () -> Void) -> Void = { _ in }
     ) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         let id = begin(params: params, receiver: receiver, progress: progress)
-        whenBegun(id)
-        return try Self.answer(in: await ending(of: id)).get()
+        let caller = LoadCaller(of: id, in: proxy.context, ifLeft: Result<any Sendable, _>.failure(APIError(.cancelled)))
+        whenBegun { caller.leave() }
+        return try Self.answer(in: await ending(of: id, for: caller)).get()
     }
 
     private func notify(

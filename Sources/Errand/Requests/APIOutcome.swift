@@ -15,6 +15,8 @@ public import Observation
     }
 
     /// Cancels this request alone, now or when it begins; does nothing when it has ended.
+    ///
+    /// A load that others wait for as well goes on for them, as where the task of a `value()` is cancelled.
     public func cancel() {
         isCancelled = true
         cancelLoad?()
@@ -32,8 +34,8 @@ public import Observation
             let value = try await request.value(
                 from: .paramSource,
                 receiver: .group(group),
-                whenBegun: { id in
-                    self.cancelLoad = { [proxy = request.proxy] in proxy.cancelRequest(id) }
+                whenBegun: { leave in
+                    self.cancelLoad = leave
                     // A hook may have called `cancel()` while the load began.
                     if self.isCancelled { self.cancelLoad?() }
                 }

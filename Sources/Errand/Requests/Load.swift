@@ -173,6 +173,8 @@ import Foundation
         let receiver = manager.takeReceiver(of: id)
         if let part = manager.pager?.followUp {
             let followUp = manager.begin(loading: part, params: nil, receiver: receiver.ofFollowUp)
+            // The caller has its answer: one that joins the load is the first who wants it.
+            if case .caller = receiver.ofFollowUp { proxy.context.loads.disown(followUp) }
             // Nothing but a closure may retain the request.
             if case .closure = receiver { manager.wait(for: followUp) { _ in } }
         }

@@ -54,8 +54,18 @@ extension BaseAPIRequest {
     }
 
     /// Calls `ended` once with the outcome of a load that has not ended, and retains the request until then.
-    func wait(for id: RequestID, _ ended: @escaping @MainActor (Result<any Sendable, APIError>) -> Void) {
-        waiters.append(LoadWaiter(id: id, request: self, ended: ended))
+    func wait(
+        for id: RequestID,
+        as caller: AnyObject? = nil,
+        _ ended: @escaping @MainActor (Result<any Sendable, APIError>) -> Void
+    ) {
+        waiters.append(LoadWaiter(id: id, request: self, caller: caller, ended: ended))
+    }
+
+    /// Removes a caller that may have left a load, which then does not retain the request for it.
+    func removeWaiters(of caller: AnyObject) {
+        guard !waiters.isEmpty else { return }
+        waiters.removeAll { $0.caller === caller }
     }
 
     /// Removes the callers that wait for the ending of a load, in the order of their calls.
@@ -65,15 +75,14 @@ extension BaseAPIRequest {
         return waiters.filter { $0.id == id }
     }
 
-    /// Returns how the load ends; cancelling the task cancels the load.
+    /// Returns how a load ends for one of its callers; cancelling the task leaves the load.
     ///
     /// Retains the request until then.
-    func ending(of id: RequestID) async -> Result<any Sendable, APIError> {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in wait(for: id) { waiter.resume(returning: $0) } }
-        } onCancel: { [proxy] in
-            proxy.cancelRequest(id)
-        }
+    func ending(of id: RequestID, for caller: LoadCaller<Result<any Sendable, APIError>>) async -> Result<any Sendable, APIError>
+    {
+        wait(for: id, as: caller) { caller.end(with: $0) }
+        defer { removeWaiters(of: caller) }
+        return await caller.outcome()
     }
 
     private func keep(_ result: Result<any Sendable, APIError>, of id: RequestID, response: APIResponse?) {
@@ -163,5 +172,7 @@ struct LoadWaiter {
     let id: RequestID
     /// A reference cycle, which the ending of the load removes: a request that nothing else retains is not released before.
     let request: BaseAPIRequest
+    /// What identifies it; `nil` for one that waits until the ending.
+    let caller: AnyObject?
     let ended: @MainActor (Result<any Sendable, APIError>) -> Void
 }

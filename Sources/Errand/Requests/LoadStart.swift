@@ -19,7 +19,7 @@ extension APIManager {
         let role = LoginRole(of: self, for: service)
         switch policy {
         case .ignoreNew:
-            if let running = loads.last(where: { proxy.context.loads.mayJoin($0, as: role) }) {
+            if let running = loads.last(where: { proxy.context.loads.join($0, as: role) }) {
                 return join(running, receiver: receiver)
             }
         case .cancelPrevious: cancelAllRequests()

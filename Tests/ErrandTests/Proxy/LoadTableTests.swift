@@ -51,7 +51,7 @@ struct LoadTableTests {
         #expect(!table.setFile(try StagedFile(for: URL(filePath: "/tmp/never")), of: id))
         #expect(table.countSend(of: id) == nil)
         #expect(!table.setSentAgain(id))
-        #expect(!table.mayJoin(id, as: .none))
+        #expect(!table.join(id, as: .none))
         #expect(table.count == 0 && table.tasks.isEmpty)
     }
 
@@ -89,11 +89,11 @@ struct LoadTableTests {
         let (load, login) = (ActiveLoad.sample(), ActiveLoad.sample(role: .signIn))
         table.insert(load)
         table.insert(login)
-        #expect(table.mayJoin(load.id, as: .none))
-        #expect(!table.mayJoin(load.id, as: .signIn))
-        #expect(!table.mayJoin(load.id, as: .partOfRelogin))
-        #expect(table.mayJoin(login.id, as: .signIn))
-        #expect(table.mayJoin(login.id, as: .none))
+        #expect(table.join(load.id, as: .none))
+        #expect(!table.join(load.id, as: .signIn))
+        #expect(!table.join(load.id, as: .partOfRelogin))
+        #expect(table.join(login.id, as: .signIn))
+        #expect(table.join(login.id, as: .none))
     }
 
     @Test func `A cancelled load ends when its file is removed, and its task is cancelled`() async throws {
