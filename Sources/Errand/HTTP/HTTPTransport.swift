@@ -71,6 +71,10 @@ public struct TransferProgress: Sendable, Equatable {
     public let completedBytes: Int64
     /// The bytes of the whole body; `nil` when unknown.
     public let totalBytes: Int64?
+    /// The try of the load that transfers them, 1 for the first one.
+    ///
+    /// The bytes count from 0 in each try: when a retry, or a new login, sends the request again.
+    public internal(set) var attempt = 1
 
     /// Creates a report.
     public init(_ direction: Direction, completedBytes: Int64, totalBytes: Int64?) {

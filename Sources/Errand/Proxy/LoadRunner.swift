@@ -120,7 +120,13 @@ final class LoadRunner<Value: Sendable> {
         in generation: Int
     ) async throws(APIError) -> APIResponse {
         if request.isShareable {
-            return try await context.shared.response(to: request, of: call, in: generation, context)
+            return try await context.shared.response(
+                to: request,
+                of: call,
+                in: generation,
+                context,
+                progress: progress
+            )
         }
         slot = QueueSlot(context.queue, number: call.id.queueNumber, lane: call.exchangeLane)
         if !slot.acquireAtOnce() { call.trace?.didQueue() }
@@ -135,7 +141,17 @@ final class LoadRunner<Value: Sendable> {
         let exchange = makeExchange()
         // Other serializers read such an answer in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
-        return try await exchange.send(request, storing: stored, progress: call.progress)
+        return try await exchange.send(request, storing: stored, progress: progress)
+    }
+
+    /// Receives the progress of this try.
+    private var progress: TransferProgress.Handler? {
+        guard let report = call.progress, tries > 1 else { return call.progress }
+        return { [tries] progress in
+            var progress = progress
+            progress.attempt = tries
+            report(progress)
+        }
     }
 
     @inline(never) private func makeExchange() -> Exchange {

@@ -47,8 +47,9 @@ struct SharedExchange {
         /// Signals that the load has its turn.
         let begin: @Sendable () -> Void
 
-        init<Value>(of call: APICall<Value>, waiter: Waiter) {
-            (id, progress, trace) = (call.id, call.progress, call.trace)
+        init<Value>(of call: APICall<Value>, progress: TransferProgress.Handler?, waiter: Waiter) {
+            (id, trace) = (call.id, call.trace)
+            self.progress = progress
             self.waiter = waiter
             begin = call.begin
         }

@@ -15,12 +15,13 @@ final class SharedExchanges: Sendable {
         to request: HTTPRequest,
         of call: APICall<Value>,
         in generation: Int,
-        _ context: LoadContext
+        _ context: LoadContext,
+        progress: TransferProgress.Handler? = nil
     ) async throws(APIError) -> APIResponse {
         let key = SharedExchange.Key(request, of: call, in: generation)
         let id = call.id
         let outcome = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
-            if let trace = join(key, as: SharedExchange.Member(of: call, waiter: waiter)) {
+            if let trace = join(key, as: SharedExchange.Member(of: call, progress: progress, waiter: waiter)) {
                 let exchange = Exchange(
                     id: nil,
                     messages: call.service.errorMessages,

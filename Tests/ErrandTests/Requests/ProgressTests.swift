@@ -2,6 +2,7 @@ import ErrandTesting
 import FixtureServer
 import Foundation
 import Observation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -94,6 +95,42 @@ struct ProgressTests {
         // With the headers of the part.
         check(reports, .upload, total: 1_000_000...1_001_000)
         #expect(request.progress == reports.last && screen.progress == reports)
+        server.stop()
+    }
+
+    /// Why a request is sent again.
+    enum Cause: CaseIterable, Sendable {
+        case retry, relogin
+    }
+
+    @Test(arguments: TransportKind.allCases, Cause.allCases)
+    func `Progress has the try that it is of`(_ kind: TransportKind, _ cause: Cause) async throws {
+        let (count, account) = (Counter(), Account())
+        // The retry policy sends twice again, a relogin once.
+        let tries = cause == .retry ? 3 : 2
+        let server = try FixtureServer.start { _ in
+            count.next() % tries == 0 ? .text("done") : .status(cause == .retry ? 503 : 401)
+        }
+        let proxy = try proxy(kind, server)
+        proxy.defaultService?.reloginHandler = account
+        proxy.defaultService?.retryPolicy = RetryPolicy()
+        proxy.defaultService?.retryPolicy.baseDelay = .zero
+        let request = Upload(delegate: screen, proxy: proxy)
+        (request.method, request.customProgress) = (.put, true)
+        var newest: [TransferProgress] = []
+        try await request.value { newest.append($0) }
+        #expect(newest.map(\.attempt) == newest.map(\.attempt).sorted())
+        #expect(newest.last { $0.direction == .upload }?.attempt == tries && screen.progress == newest)
+        // All reports, without those that newer ones replace on their way to the main actor.
+        let all = Mutex<[TransferProgress]>([])
+        var put = HTTPRequest(.put, URL("/goods"))
+        put.body = HTTPBody([.data(Data(count: 1_000_000))])
+        _ = try await proxy.send(put, to: try #require(proxy.defaultService)) { report in
+            all.withLock { $0.append(report) }
+        }
+        let uploads = all.withLock { $0 }.filter { $0.direction == .upload }
+        #expect(uploads.map(\.attempt) == uploads.map(\.attempt).sorted() && uploads.last?.attempt == tries)
+        for attempt in 1...tries { check(uploads.filter { $0.attempt == attempt }, .upload, total: 1_000_000...1_000_000) }
         server.stop()
     }
 }
