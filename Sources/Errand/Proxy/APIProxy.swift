@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Everything here but ``errorPresenter`` may be called from any thread or actor. Each load ends exactly once.
 public final class APIProxy: Sendable {
-    /// The proxy that requests use unless they are given another; its cookies persist in the application's own file.
+    /// The proxy that requests use unless they are given another, or begin inside ``ReloginHandler/relogin()`` for another; its cookies persist in the application's own file.
     ///
     /// It can be configured before its first use; see ``configureShared(with:)``.
     public static var shared: APIProxy { replacement ?? standard }
@@ -81,6 +81,8 @@ public final class APIProxy: Sendable {
     deinit { context.endings.finish() }
 
     /// The service of requests that name none; without one, the default, their loads fail with `invalidRequest`.
+    ///
+    /// Not that of requests inside ``ReloginHandler/relogin()`` of another service: see ``BaseAPIRequest/service``.
     public var defaultService: APIService? {
         get { state.withLock(\.service) }
         set { state.take { exchange(&$0.service, with: newValue) } }

@@ -13,7 +13,9 @@ struct PlainCall: Sendable {
 
     init(_ request: HTTPRequest, service: APIService?, proxy: APIProxy) {
         self.request = request
-        self.service = service?.forNewLoad
+        var service = service?.forNewLoad
+        service?.setLoginOwner(sentBy: proxy)
+        self.service = service
         self.proxy = proxy
         messages = (self.service ?? proxy.defaultService)?.errorMessages
     }

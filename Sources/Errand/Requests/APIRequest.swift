@@ -37,7 +37,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     ///   - options: Priority, retries and everything else.
     ///   - delegate: Receives the endings of loads; not retained.
     ///   - paramSource: Supplies further parameters; not retained.
-    ///   - proxy: Sends the request.
+    ///   - proxy: Sends the request; see ``BaseAPIRequest/init(delegate:paramSource:proxy:)``.
     ///   - parts: Adds files and data to an upload, as ``BaseAPIRequest/appendParts(to:)`` does; called once for each load.
     public init(
         _ path: String,
@@ -53,7 +53,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
-        proxy: APIProxy = .shared,
+        proxy: APIProxy? = nil,
         parts: (@MainActor (inout MultipartForm) -> Void)? = nil
     ) {
         (self.path, self.method, self.responseSerializer) = (path, method, responseSerializer)

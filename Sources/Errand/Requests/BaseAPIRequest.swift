@@ -44,6 +44,8 @@ public import Observation
     @ObservationIgnored public weak var errorPresenter: (any ErrorPresenter)?
     /// Sends the request.
     @ObservationIgnored public let proxy: APIProxy
+    /// Whether the request was given its proxy.
+    @ObservationIgnored let namesProxy: Bool
 
     /// The raw answer of the newest load that has ended with one, also with an error status.
     public internal(set) var rawResponse: APIResponse?
@@ -71,15 +73,17 @@ public import Observation
     /// - Parameters:
     ///   - delegate: Receives the endings of loads; not retained.
     ///   - paramSource: Supplies the parameters; not retained.
-    ///   - proxy: Sends the request.
+    ///   - proxy: Sends the request; `nil`, the default, is ``APIProxy/shared``, and inside ``ReloginHandler/relogin()`` the proxy
+    ///     of the loads that need the login.
     public init(
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
-        proxy: APIProxy = .shared
+        proxy: APIProxy? = nil
     ) {
         weakDelegate = delegate
         self.paramSource = paramSource
-        self.proxy = proxy
+        namesProxy = proxy != nil
+        self.proxy = proxy ?? ReloginScope.loginOwner?.proxy as? APIProxy ?? .shared
     }
 
     deinit {
@@ -92,6 +96,9 @@ public import Observation
     // MARK: Hooks
 
     /// The backend; `nil`, the default, is the proxy's ``APIProxy/defaultService``.
+    ///
+    /// For a load that begins inside ``ReloginHandler/relogin()`` `nil` is the service whose login it is, unless the request was
+    /// given another proxy than that of the loads that need the login.
     ///
     /// Return a stored value or a copy of one: a new service shares its login with no other.
     open var service: APIService? { nil }

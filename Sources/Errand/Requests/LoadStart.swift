@@ -13,7 +13,7 @@ extension APIManager {
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) -> RequestID {
         // A hook that is read here may begin a load, which is then older than this one.
-        let (policy, service) = (restartPolicy, APIService.forNewLoad(service, or: proxy.defaultService))
+        let (policy, service) = (restartPolicy, serviceForNewLoad)
         let (draft, releasePolicy) = (RequestDraft(method: method, path: path), releasePolicy)
         let presentsErrors = presentsErrors
         let role = LoginRole(of: self, for: service)
@@ -136,6 +136,8 @@ extension APIManager {
         }
         // An account that is changed after this changes nothing about the load.
         let cookies = proxy.jar(for: service)
+        // Before the changes of this request.
+        if !isLoginRequest { service.setLoginOwner(sentBy: proxy) }
         if var envelope {
             // An error that is not wrapped may have a code of the service.
             if envelope.isWholeBody, let inherited = service.envelope {
@@ -158,6 +160,14 @@ extension APIManager {
             service.failureReader = service.failureReader?.ofLoginRequest
         }
         return (service, cookies)
+    }
+}
+
+extension BaseAPIRequest {
+    /// The service of a load that begins now.
+    fileprivate var serviceForNewLoad: APIService? {
+        let owner = ReloginScope.loginOwner.flatMap { namesProxy && $0.proxy !== proxy ? nil : $0.service }
+        return APIService.forNewLoad(service, inheriting: owner, or: proxy.defaultService)
     }
 }
 

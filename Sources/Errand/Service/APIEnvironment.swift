@@ -14,7 +14,7 @@ import Synchronization
 /// ```
 ///
 /// A load keeps the environment in which it has begun, for its retries, for its relogin and for its replay; a load that begins
-/// inside ``ReloginHandler/relogin()`` and uses ``APIProxy/defaultService`` has the environment of the loads that need the
+/// inside ``ReloginHandler/relogin()`` and names no service has the service and the environment of the loads that need the
 /// relogin; a service that a request or a call names keeps its own.
 ///
 /// Each environment has a separate login, whose relogin delays no load of another one, and a separate cookie jar
@@ -122,11 +122,19 @@ final class LoginSessions: Sendable {
 }
 
 extension APIService {
-    /// Returns the service of a load that begins now: `named`, or else the default one, which has the environment of the relogin
-    /// in which the load begins, if it does.
-    static func forNewLoad(_ named: APIService?, or defaultService: @autoclosure () -> APIService?) -> APIService? {
+    /// Returns the service of a load that begins now: `named`, or else the default one.
+    ///
+    /// In a relogin of the default service that has the environment of the relogin. In a relogin of another service, whose
+    /// credentials are not for the default one, `inherited` replaces it.
+    static func forNewLoad(
+        _ named: APIService?,
+        inheriting inherited: APIService? = nil,
+        or defaultService: @autoclosure () -> APIService?
+    ) -> APIService? {
         if let named { return named.forNewLoad }
-        guard var service = defaultService() else { return nil }
+        let service = defaultService()
+        if let inherited, inherited.logins !== service?.logins { return inherited }
+        guard var service else { return nil }
         if let environment = ReloginScope.environment(of: service.logins) { service.environment = environment }
         return service.forNewLoad
     }

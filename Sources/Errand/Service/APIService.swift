@@ -240,6 +240,9 @@ public struct APIService: Sendable {
     /// The logins of all environments.
     var logins: LoginSessions { contents.logins }
     let retryBudget = RetryBudget()
+    /// What the requests of its relogin inherit; `nil` unless it is the service of a load. Not one of the contents, which every
+    /// load would have a copy of.
+    var loginOwner: LoginOwner?
 
     /// Creates a service with its defaults, whose properties can then be set.
     ///

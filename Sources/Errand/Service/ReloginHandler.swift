@@ -28,6 +28,9 @@ public import Foundation
     /// waits for the relogin unless its class has `isLoginRequest`. Do not wait for such a load: it ends only when the relogin
     /// passes its `reloginTimeout`, which the error's reason explains.
     ///
+    /// A request that names neither a service nor a proxy has those of the loads that need the login, so that credentials are sent
+    /// to the backend that they are for.
+    ///
     /// The task is cancelled after `reloginTimeout` and by ``APIProxy/logout(from:)``. The result is ignored then, but credentials
     /// that are stored then are used: check `Task.isCancelled` before storing them.
     ///

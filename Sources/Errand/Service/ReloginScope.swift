@@ -11,6 +11,8 @@ final class ReloginScope: Sendable {
     private let login: ObjectIdentifier
     private let logins: LoginSessions
     private let environment: APIEnvironment
+    /// Whose login it is; `nil` for a scope with an ``owner``.
+    private let loginOwner: LoginOwner?
     /// What the scope is for, other than a relogin.
     private let owner: ObjectIdentifier?
     // A relogin of one service may need another service, whose login has expired as well.
@@ -22,6 +24,7 @@ final class ReloginScope: Sendable {
         login = ObjectIdentifier(service.login)
         self.owner = owner.map(ObjectIdentifier.init)
         (logins, environment) = (service.logins, service.environment)
+        loginOwner = owner == nil ? service.loginOwner : nil
         outer = Self.current?.innermostOpen
     }
 
@@ -56,6 +59,9 @@ final class ReloginScope: Sendable {
         return scope?.environment
     }
 
+    /// Whose login the handler renews in which the current task runs; `nil` outside of all handlers.
+    static var loginOwner: LoginOwner? { current?.innermostOpen?.loginOwner }
+
     /// Runs `work` in `scope`, so that the tasks which it starts inherit that and not the caller's.
     static func run<Result>(in scope: ReloginScope?, _ work: () -> Result) -> Result {
         scope === current ? work() : $current.withValue(scope, operation: work)
@@ -66,7 +72,25 @@ final class ReloginScope: Sendable {
     }
 }
 
+/// Those whose login a relogin renews, which its requests inherit.
+final class LoginOwner: Sendable {
+    /// The service as it is for the loads that need the login, without the changes of their requests.
+    let service: APIService
+    /// The proxy that sends these loads, whose type is of a higher layer.
+    let proxy: any AnyObject & Sendable
+
+    init(_ service: APIService, proxy: any AnyObject & Sendable) {
+        (self.service, self.proxy) = (service, proxy)
+    }
+}
+
 extension APIService {
+    /// Records what the requests of a relogin inherit that a load of this service may start.
+    mutating func setLoginOwner(sentBy proxy: any AnyObject & Sendable) {
+        guard reloginHandler != nil else { return }
+        loginOwner = LoginOwner(self, proxy: proxy)
+    }
+
     /// Runs `work`, in which loads of all services are login requests, as in ``ReloginHandler/relogin()``.
     ///
     /// They neither queue nor wait for a relogin, and the default service has the environment of this one.

@@ -35,7 +35,7 @@ struct Goods: Codable, Equatable, Sendable {
     required override init(
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
-        proxy: APIProxy
+        proxy: APIProxy?
     ) {
         super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
     }
