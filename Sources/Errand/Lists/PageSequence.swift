@@ -133,7 +133,8 @@ extension APIManager where Self: PagedManager {
             if let error = result.error {
                 // Another load has replaced it.
                 let isSuperseded = error.type == .cancelled && isLoading
-                return caller.end(with: IterationStep(at: isSuperseded ? .interrupted : position, page: .failure(error)))
+                let position = isSuperseded ? .interrupted : position
+                return caller.end(with: IterationStep(at: position, page: .failure(error)))
             }
             let isAdded = pager?.lastPageLoad == id
             if isAdded, !insertedRows.isEmpty || !appendState.isLoading {
@@ -144,7 +145,9 @@ extension APIManager where Self: PagedManager {
             // An edit has made the page out of date, or a row that appeared has requested it, and it is empty.
             let position = isAdded ? .page(id) : position
             let next = beginPage(position, isFollowUp: true)
-            guard case .load(let followUp) = next else { return caller.end(with: IterationStep(without: next, at: position)) }
+            guard case .load(let followUp) = next else {
+                return caller.end(with: IterationStep(without: next, at: position))
+            }
             receivePage(of: followUp, after: position, for: caller)
             caller.replace(by: followUp, ifLeft: IterationStep(cancelledAt: position))
         }

@@ -168,7 +168,8 @@ extension APIManager {
     ) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         let id = begin(params: params, receiver: receiver, progress: progress)
-        let caller = LoadCaller(of: id, in: proxy.context, ifLeft: Result<any Sendable, _>.failure(APIError(.cancelled)))
+        let cancelled = Result<any Sendable, _>.failure(APIError(.cancelled))
+        let caller = LoadCaller(of: id, in: proxy.context, ifLeft: cancelled)
         whenBegun { caller.leave() }
         return try Self.answer(in: await ending(of: id, for: caller)).get()
     }

@@ -78,8 +78,10 @@ extension BaseAPIRequest {
     /// Returns how a load ends for one of its callers; cancelling the task leaves the load.
     ///
     /// Retains the request until then.
-    func ending(of id: RequestID, for caller: LoadCaller<Result<any Sendable, APIError>>) async -> Result<any Sendable, APIError>
-    {
+    func ending(
+        of id: RequestID,
+        for caller: LoadCaller<Result<any Sendable, APIError>>
+    ) async -> Result<any Sendable, APIError> {
         wait(for: id, as: caller) { caller.end(with: $0) }
         defer { removeWaiters(of: caller) }
         return await caller.outcome()

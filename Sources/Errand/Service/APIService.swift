@@ -240,8 +240,8 @@ public struct APIService: Sendable {
     /// The logins of all environments.
     var logins: LoginSessions { contents.logins }
     let retryBudget = RetryBudget()
-    /// What the requests of its relogin inherit; `nil` unless it is the service of a load. Not one of the contents, which every
-    /// load would have a copy of.
+    /// What the requests of its relogin inherit; `nil` unless it is the service of a load.
+    // Not one of the contents, of which every load would have a copy.
     var loginOwner: LoginOwner?
 
     /// Creates a service with its defaults, whose properties can then be set.

@@ -130,7 +130,9 @@ struct ProgressTests {
         }
         let uploads = all.withLock { $0 }.filter { $0.direction == .upload }
         #expect(uploads.map(\.attempt) == uploads.map(\.attempt).sorted() && uploads.last?.attempt == tries)
-        for attempt in 1...tries { check(uploads.filter { $0.attempt == attempt }, .upload, total: 1_000_000...1_000_000) }
+        for attempt in 1...tries {
+            check(uploads.filter { $0.attempt == attempt }, .upload, total: 1_000_000...1_000_000)
+        }
         server.stop()
     }
 }

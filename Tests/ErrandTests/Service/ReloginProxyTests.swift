@@ -66,7 +66,10 @@ struct ReloginProxyTests {
     }
 
     @Test(arguments: Sender.allCases, Way.allCases)
-    func `A request that names neither is sent to that service by that proxy`(_ sender: Sender, _ way: Way) async throws {
+    func `A request that names neither is sent to that service by that proxy`(
+        _ sender: Sender,
+        _ way: Way
+    ) async throws {
         let (shared, own) = (transport(), transport())
         let other = service("a", header: "X-A")
         let service = secured
