@@ -20,4 +20,21 @@ enum Download {
         }
         dispatchMain()
     }
+
+    /// Downloads once with a load that accepts status 404, whose body every transport returns in memory.
+    static func accept(_ url: URL, to file: URL) -> Never {
+        Task { @MainActor in
+            let proxy = APIProxy(service: APIService(baseURL: url))
+            let options = APIRequestOptions(acceptedStatuses: [404])
+            let request = APIRequest<DownloadedFile>("", destination: .file(file), options: options, proxy: proxy)
+            do throws(APIError) {
+                _ = try await request.value()
+                printLine("downloaded")
+            } catch {
+                printLine("failed \(error.type): \(error.reason ?? "")")
+            }
+            exit(0)
+        }
+        dispatchMain()
+    }
 }

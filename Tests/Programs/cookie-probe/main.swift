@@ -11,6 +11,7 @@ import Foundation
 //   cookie-probe watch <count>
 // Download tests, with a failing disk:
 //   cookie-probe download <file> <url> [<times>]
+//   cookie-probe accept <file> <url that answers with 404>
 // Archive tests, with a full disk:
 //   cookie-probe archive <file>
 // Lookup tests, with a name server that never responds:
@@ -35,6 +36,9 @@ if command == "starve", let limit = Starvation.Limit(rawValue: path), arguments.
 #endif
 if command == "download", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
     Download.run(url, to: URL(filePath: path), times: arguments.dropFirst(3).first.flatMap { Int($0) } ?? 1)
+}
+if command == "accept", let url = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
+    Download.accept(url, to: URL(filePath: path))
 }
 let probe = CookieProbe(
     file: URL(filePath: path),
