@@ -7,10 +7,10 @@ public import Errand
 /// ```
 ///
 /// Every request has the name of its key in ``keyIDHeader``, so that the server seals the answer with the same key, and a random
-/// value in ``nonceHeader``, another one for each send. A body is
-/// replaced by the nonce of 12 bytes, the ciphertext, and the tag of 16 bytes; its `Content-Type` is ``mediaType``, and the
-/// former one is in ``contentTypeHeader``. A request without a body has only the two headers. An answer has the same form; what
-/// reads it, such as the envelope, receives the opened body and the former `Content-Type`.
+/// value in ``nonceHeader``, another one for each send. A body is replaced by the nonce of 12 bytes, the ciphertext, and the tag
+/// of 16 bytes; its `Content-Type` is ``mediaType``, and the former one is in ``contentTypeHeader``. A request without a body has
+/// only the two headers. An answer has the same form; what reads it, such as the envelope, receives the opened body and the
+/// former `Content-Type`.
 ///
 /// An answer that means "no body" is a sealed body of no bytes, with a status that may have a body, such as 200. An answer with
 /// status 204 or 304 cannot be sealed (RFC 9110 sections 15.3.5 and 15.4.5): it fails with `security` unless
