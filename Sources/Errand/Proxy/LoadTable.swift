@@ -157,7 +157,7 @@ final class LoadTable: Sendable {
 
     /// What remains of a load that one of those who want it has left.
     enum Departure {
-        /// This load, which nobody wants.
+        /// This load, which no caller wants.
         case last(ActiveLoad)
         /// The load, which others want.
         case others

@@ -49,10 +49,7 @@ final class RequestQueue: Sendable {
     ///
     /// An admission that it has already is kept by the next ``leaveUnlessReserved(_:)``.
     func reserve(_ place: QueuePlace) {
-        state.withLock { state in
-            guard !state.keep(place), !state.admit(place) else { return }
-            state.insert(.reserved, at: place)
-        }
+        state.withLock { $0.reserve(place) }
     }
 
     /// Ends the admission of a request, unless its place was reserved since it was admitted.
@@ -110,7 +107,7 @@ final class RequestQueue: Sendable {
         }
     }
 
-    /// Admits no request of a lane until ``resume(_:)``, which follows each hold.
+    /// Admits no request that waits in a lane until ``resume(_:)``, which follows each hold.
     func hold(_ lane: QueueLane) { state.withLock { $0.hold(lane.key) } }
 
     /// Ends a hold.

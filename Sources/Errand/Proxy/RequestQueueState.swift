@@ -44,7 +44,7 @@ struct RequestQueueState {
     private var lines: [QueueLane.Key: WaitingLine] = [:]
     /// The lanes that are paused, with the uptime when each pause ends.
     private var pauses: [QueueLane.Key: Duration] = [:]
-    /// The lanes that are held while a relogin runs, with the number of holds.
+    /// The lanes whose waiting requests are held while a relogin runs, with the number of holds.
     private var holds: [QueueLane.Key: Int] = [:]
     /// The hosts that multiplex; a bounded number of them.
     private var multiplexed: Set<String> = []
@@ -64,7 +64,7 @@ struct RequestQueueState {
     /// Admits a request if the limits allow it, or if it is admitted already.
     mutating func admit(_ place: QueuePlace) -> Bool {
         guard admissions.isEmpty || admissions[place.number] == nil else { return true }
-        guard isOpen(place.lane.key) else { return false }
+        guard pauses.isEmpty || pauses[place.lane.key] == nil else { return false }
         let host = place.lane.host
         if let index = hosts.index(forKey: host) {
             guard hasRoom(for: hosts.values[index]) else { return false }
@@ -100,8 +100,16 @@ struct RequestQueueState {
     @discardableResult
     mutating func leave(_ place: QueuePlace) -> Bool { end(place.number) }
 
+    /// Admits a request in its order, or has it wait.
+    mutating func reserve(_ place: QueuePlace) {
+        guard !keep(place) else { return }
+        // Not before those that the hold keeps waiting.
+        if holds[place.lane.key] == nil, admit(place) { return }
+        insert(.reserved, at: place)
+    }
+
     /// Keeps the admission of a request, if it has one.
-    mutating func keep(_ place: QueuePlace) -> Bool {
+    private mutating func keep(_ place: QueuePlace) -> Bool {
         guard let index = admissions.index(forKey: place.number) else { return false }
         admissions.values[index].isKept = true
         return true

@@ -131,7 +131,7 @@ extension APIRequest where Response: Decodable {
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
-        proxy: APIProxy = .shared,
+        proxy: APIProxy? = nil,
         parts: (@MainActor (inout MultipartForm) -> Void)? = nil
     ) {
         self.init(
@@ -171,7 +171,7 @@ extension APIRequest where Response == DownloadedFile {
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
-        proxy: APIProxy = .shared,
+        proxy: APIProxy? = nil,
         parts: (@MainActor (inout MultipartForm) -> Void)? = nil
     ) {
         self.init(
@@ -211,7 +211,7 @@ extension APIRequest where Response == Void {
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
-        proxy: APIProxy = .shared,
+        proxy: APIProxy? = nil,
         parts: (@MainActor (inout MultipartForm) -> Void)? = nil
     ) {
         self.init(
@@ -257,7 +257,7 @@ extension APIRequest {
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
-        proxy: APIProxy = .shared,
+        proxy: APIProxy? = nil,
         parts: (@MainActor (inout MultipartForm) -> Void)? = nil
     ) {
         self.init(path, responseSerializer: .automatic)

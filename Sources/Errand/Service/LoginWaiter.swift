@@ -34,7 +34,7 @@ protocol LoginPlace: Sendable {
     /// Takes the place again, or keeps it.
     func reserve()
 
-    /// Admits no load with the same login to the transport until ``resumeLane()``.
+    /// Keeps the loads with the same login that wait in the queue there until ``resumeLane()``.
     func holdLane()
 
     /// Ends a hold of ``holdLane()``.

@@ -84,18 +84,22 @@ struct RequestQueueAdmissionTests {
         #expect(queue.waitingCount == 0)
     }
 
-    @Test func `A lane that is held admits nothing until its last hold ends, and then all in their order`() {
-        let (other, lane) = (place(host: "b"), place().lane)
-        queue.hold(lane)
-        queue.hold(lane)
+    @Test func `What waits in a lane that is held is admitted after its last hold, in order`() {
+        let (first, other) = (place(), place(host: "b"))
+        #expect(queue.admitAtOnce(first))
+        queue.hold(first.lane)
+        queue.hold(first.lane)
         let started = Mutex<[String]>([])
         #expect(!queue.enter(place()) { started.withLock { $0.append("normal") } })
         let urgent = place(.userInitiated)
         #expect(!queue.enter(urgent) { started.withLock { $0.append("urgent") } })
+        queue.leaveUnlessReserved(first)
+        queue.reserve(first)
         #expect(queue.admitAtOnce(other))
-        queue.resume(lane)
+        queue.leave(first)
+        queue.resume(first.lane)
         #expect(started.withLock { $0.isEmpty })
-        queue.resume(lane)
+        queue.resume(first.lane)
         #expect(started.withLock(\.self) == ["urgent"])
         queue.leave(urgent)
         #expect(started.withLock(\.self) == ["urgent", "normal"])
