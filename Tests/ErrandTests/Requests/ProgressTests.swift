@@ -72,6 +72,29 @@ struct ProgressTests {
         server.stop()
     }
 
+    @Test func `The progress of an older load does not replace that of the newest`() async throws {
+        let gate = Gate()
+        let server = try FixtureServer.start { request in
+            let isOld = request.path == "/old"
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: \(isOld ? 20 : 10)\r\n\r\n"
+            return isOld
+                ? .script(.pass(gate), .write(head + "older"), .pass(Gate()))
+                : .script(.write(head + "newer"), .pass(Gate()))
+        }
+        let request = DataRequest(delegate: screen, proxy: try proxy(TransportKind.allCases[0], server))
+        (request.method, request.customProgress, request.customRestartPolicy) = (.get, true, .concurrent)
+        request.path = "/old"
+        request.loadData()
+        request.path = "/new"
+        request.loadData()
+        await suspend(while: request.progress == nil)
+        gate.open()
+        await suspend(while: !screen.progress.contains { $0.totalBytes == 20 })
+        #expect(request.progress?.totalBytes == 10, "the delegate receives both")
+        request.cancelAllRequests()
+        server.stop()
+    }
+
     @Test(arguments: TransportKind.allCases)
     func `An upload reports progress to value, to the delegate and to observers`(_ kind: TransportKind) async throws {
         let gate = Gate()

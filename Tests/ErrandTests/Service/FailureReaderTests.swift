@@ -182,6 +182,19 @@ struct FailureReaderTests {
         #expect(failure?.message == "seven")
     }
 
+    @Test func `The reader's code and message precede those of the envelope, whose code replaces a missing one`() async
+    {
+        let body = #"{"errcode":7,"msg":"seven","error":{"code":"E8","text":"eight"}}"#
+        for (key, code) in [("error.code", ServerCode("E8")), ("error.none", ServerCode(7))] {
+            let failure = await error(body) {
+                $0.envelope = Envelope()
+                $0.failureReader = .keys(code: key, message: "error.text")
+            }
+            #expect(failure?.code == code)
+            #expect(failure?.message == "eight")
+        }
+    }
+
     @Test func `A reader may report an expired login, except to a login request`() async throws {
         let service = APIService.sample {
             $0.failureReader = FailureReader { _ in ServerFailure(message: "again", type: .loginExpired) }
