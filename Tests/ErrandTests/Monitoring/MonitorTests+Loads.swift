@@ -50,7 +50,7 @@ extension MonitorTests {
         clock.advance(by: .seconds(1_000))
         #expect(try await answer.status == 200)
         let retry = ["made", "answered 503", "waiting retry", "again"]
-        expect(["began", "started"] + retry + ["made", "answered 200", "success"])
+        await expect(["began", "started"] + retry + ["made", "answered 200", "success"])
     }
 
     @Test func `A request that is released while it loads is an event in debug builds`() async throws {

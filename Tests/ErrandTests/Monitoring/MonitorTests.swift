@@ -50,7 +50,13 @@ struct MonitorTests {
         var requests: [BaseAPIRequest] = []
     }
 
-    func expect(_ steps: [String], of id: RequestID? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
+    /// Waits for the steps of a load, whose last ones another thread may still deliver, and compares them.
+    func expect(
+        _ steps: [String],
+        of id: RequestID? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        await suspend(while: recorder.steps(of: id).count < steps.count, sourceLocation: sourceLocation)
         #expect(recorder.steps(of: id) == steps, sourceLocation: sourceLocation)
         #expect(recorder.violations.isEmpty, sourceLocation: sourceLocation)
     }
@@ -68,7 +74,7 @@ struct MonitorTests {
         let id = goods.loadData(params: ["id": 7])
         #expect(recorder.steps().first == "began")
         #expect(await screen.ending() == .success)
-        expect(["began", "started", "made", "answered 200", "success"])
+        await expect(["began", "started", "made", "answered 200", "success"])
         let events = recorder.events
         #expect(events.allSatisfy { $0.id == id && $0.method == .get && $0.path == "/goods/{id}" })
         #expect(events.map(\.attempt) == [0, 0, 1, 1, 1])
@@ -85,15 +91,15 @@ struct MonitorTests {
         let goods = request(proxy)
         let ids = [goods.loadData()]
         #expect(await screen.ending() == .failure(.server))
-        expect(["began", "started", "made", "answered 200", "failure server"], of: ids[0])
+        await expect(["began", "started", "made", "answered 200", "failure server"], of: ids[0])
         let second = goods.loadData()
         #expect(await screen.ending() == .failure(.transport))
-        expect(["began", "started", "made", "failed transport", "failure transport"], of: second)
+        await expect(["began", "started", "made", "failed transport", "failure transport"], of: second)
         let strict = Strict()
         goods.validator = strict
         let third = goods.loadData()
         #expect(await screen.ending() == .failure(.invalidAnswer))
-        expect(["began", "started", "made", "answered 200", "failure invalidAnswer"], of: third)
+        await expect(["began", "started", "made", "answered 200", "failure invalidAnswer"], of: third)
     }
 
     private final class Strict: APIManagerValidator {
@@ -132,12 +138,12 @@ struct MonitorTests {
         goods.interceptor = refusal
         goods.loadData()
         #expect(await screen.ending() == .cancelled)
-        expect(["began", "cancelled"])
+        await expect(["began", "cancelled"])
         goods.interceptor = nil
         proxy.defaultService = nil
         let third = goods.loadData()
         #expect(await screen.ending() == .failure(.invalidRequest))
-        expect(["began", "failure invalidRequest"], of: third)
+        await expect(["began", "failure invalidRequest"], of: third)
         #expect(transport.requests.isEmpty)
     }
 
@@ -154,9 +160,9 @@ struct MonitorTests {
         proxy.cancelRequest(ids[1])
         gate.open()
         #expect(await screen.endings(of: requests) == [.cancelled, .success, .success])
-        expect(["began", "started", "made", "answered 200", "success"], of: ids[0])
-        expect(["began", "queued", "cancelled"], of: ids[1])
-        expect(["began", "queued", "started", "made", "answered 200", "success"], of: ids[2])
+        await expect(["began", "started", "made", "answered 200", "success"], of: ids[0])
+        await expect(["began", "queued", "cancelled"], of: ids[1])
+        await expect(["began", "queued", "started", "made", "answered 200", "success"], of: ids[2])
         // Known from its turn on, to the recorder of archives as well.
         let queued = recorder.events(of: ids[2])
         let wait = queued[2].uptime - queued[1].uptime
@@ -177,7 +183,7 @@ struct MonitorTests {
         }
         #expect(await screen.ending() == .success)
         let retry = ["made", "answered 503", "waiting retry", "again"]
-        expect(["began", "started"] + retry + retry + ["made", "answered 200", "success"])
+        await expect(["began", "started"] + retry + retry + ["made", "answered 200", "success"])
         #expect(recorder.events.map(\.attempt) == [0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3])
         #expect(Set(recorder.events.compactMap(\.exchange)).count == 3)
     }
@@ -199,8 +205,11 @@ struct MonitorTests {
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success])
         let replay = ["waiting login", "renewed login", "again", "made", "answered 200", "success"]
-        expect(["began", "started", "made", "answered 401"] + replay, of: first)
-        expect(["began", "started", "waiting login", "renewed login", "made", "answered 200", "success"], of: second)
+        await expect(["began", "started", "made", "answered 401"] + replay, of: first)
+        await expect(
+            ["began", "started", "waiting login", "renewed login", "made", "answered 200", "success"],
+            of: second
+        )
     }
 
     @Test func `A failed relogin is a wait without a renewal`() async {
@@ -213,7 +222,7 @@ struct MonitorTests {
         let goods = request(proxy)
         goods.loadData()
         #expect(await screen.ending() == .failure(.loginExpired))
-        expect(["began", "started", "made", "answered 401", "waiting login", "failure loginExpired"])
+        await expect(["began", "started", "made", "answered 401", "waiting login", "failure loginExpired"])
     }
 
     @Test func `A load without a network waits for it`() async {
@@ -231,7 +240,7 @@ struct MonitorTests {
         network.report(.reachable)
         #expect(await screen.ending() == .success)
         let wait = ["made", "failed noNetwork", "waiting network", "again"]
-        expect(["began", "started"] + wait + ["made", "answered 200", "success"])
+        await expect(["began", "started"] + wait + ["made", "answered 200", "success"])
     }
 
     @Test func `An adapter that asks for another try makes the load wait`() async {
@@ -249,7 +258,7 @@ struct MonitorTests {
         clock.advance(by: .seconds(5))
         #expect(await screen.ending() == .success)
         let wait = ["made", "answered 200", "waiting adapter", "again"]
-        expect(["began", "started"] + wait + ["made", "answered 200", "success"])
+        await expect(["began", "started"] + wait + ["made", "answered 200", "success"])
         #expect(recorder.events.contains { if case .waiting(_, limit: .seconds(5)) = $0.kind { true } else { false } })
     }
 
@@ -263,7 +272,7 @@ struct MonitorTests {
         goods.loadData()
         #expect(await screen.ending() == .success)
         let hop = ["made", "redirected 302"]
-        expect(["began", "started"] + hop + hop + ["made", "answered 200", "success"])
+        await expect(["began", "started"] + hop + hop + ["made", "answered 200", "success"])
         let numbers = recorder.events.compactMap(\.exchange)
         #expect(Set(numbers).count == 3 && numbers == numbers.sorted())
     }
@@ -280,7 +289,7 @@ struct MonitorTests {
         var plain = HTTPRequest(.get, URL("http://shop.test/plain?token=s3cret"))
         plain.observer = { _ in _ = seen.next() }
         _ = try await proxy.send(plain)
-        expect(["began", "started", "made", "sent", "head", "answered 200", "success"])
+        await expect(["began", "started", "made", "sent", "head", "answered 200", "success"])
         #expect(seen.count == 3 && transport.requests.count == 1)
         #expect(recorder.events.allSatisfy { $0.path == "http://shop.test/plain" })
         guard case .requestMade(let made) = recorder.events[2].kind else { return }
@@ -302,8 +311,8 @@ struct MonitorTests {
         proxy.cancelRequest(first)
         gate.open()
         #expect(await screen.endings(of: requests) == [.cancelled, .success, .success])
-        expect(["began", "started", "made", "cancelled"], of: first)
-        for id in others { expect(["began", "joined", "started", "sent", "answered 200", "success"], of: id) }
+        await expect(["began", "started", "made", "cancelled"], of: first)
+        for id in others { await expect(["began", "joined", "started", "sent", "answered 200", "success"], of: id) }
         #expect(Set(recorder.events.compactMap(\.exchange)).count == 1)
     }
 
@@ -322,7 +331,7 @@ struct MonitorTests {
         await suspend(while: !recorder.steps(of: second).contains("queued"))
         gate.open()
         #expect(await screen.endings(of: [blocker] + requests) == [.success, .success, .success])
-        expect(["began", "queued", "started", "made", "answered 200", "success"], of: first)
-        expect(["began", "joined", "queued", "started", "made", "answered 200", "success"], of: second)
+        await expect(["began", "queued", "started", "made", "answered 200", "success"], of: first)
+        await expect(["began", "joined", "queued", "started", "made", "answered 200", "success"], of: second)
     }
 }
