@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Decodes an answer to a request's ``APIManager/Response``, off the main actor; ``automatic`` by default.
+/// Decodes an answer to a request's ``APIManager/Response``, off the main actor; `automatic` by default.
 public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// Where the serializer reads the body.
     let source: BodySource

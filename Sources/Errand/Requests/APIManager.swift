@@ -16,7 +16,7 @@
     /// The request method.
     var method: HTTPMethod { get }
 
-    /// Makes a ``Response`` of an answer; ``ResponseSerializer/automatic`` by default.
+    /// Makes a ``Response`` of an answer; `ResponseSerializer.automatic` by default.
     var responseSerializer: ResponseSerializer<Response> { get }
 
     /// A chance to change a decoded answer; returns it as it is by default.
