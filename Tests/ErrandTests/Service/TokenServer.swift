@@ -28,6 +28,8 @@ import Synchronization
     let account = Account()
     let screen = Screen()
     private let state = Mutex(State())
+    /// Opened when all loads have begun, so that they queue in their order.
+    private let hasBegun = Latch()
     private let isValid: @Sendable (Use) -> Bool
     /// By how much each request advances the clock.
     private let timeOfRequest: Duration
@@ -64,10 +66,12 @@ import Synchronization
             request.loadData()
             return request
         }
+        hasBegun.open()
         return await screen.endings(of: requests)
     }
 
     nonisolated private func response(to request: HTTPRequest) async -> HTTPResponse {
+        try? await hasBegun.wait()
         clock.advance(by: timeOfRequest)
         let (path, token) = (Int(request.url.lastPathComponent) ?? -1, request.headers["X-Token"] ?? "")
         let use = state.withLock { state in

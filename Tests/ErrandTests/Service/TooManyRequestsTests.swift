@@ -18,7 +18,9 @@ struct TooManyRequestsTests {
         let windows = Mutex((accepted: [Int: Int](), refused: [Int: Int]()))
         let transport = ScriptedTransport { [clock] request in
             if request.url.path.hasSuffix("/login") { return .json(goodsJSON([])) }
-            let window = Int(clock.uptime / .seconds(10))
+            // Once, because the clock is advanced on another thread.
+            let seconds = Int(clock.uptime / .seconds(1))
+            let window = seconds / 10
             let isAccepted = windows.withLock { windows in
                 guard windows.accepted[window, default: 0] < burst else {
                     windows.refused[window, default: 0] += 1
@@ -27,7 +29,7 @@ struct TooManyRequestsTests {
                 windows.accepted[window, default: 0] += 1
                 return true
             }
-            let rest = 10 * (window + 1) - Int(clock.uptime / .seconds(1))
+            let rest = 10 * (window + 1) - seconds
             return isAccepted ? .json(goodsJSON([])) : .status(429, headers: ["Retry-After": "\(rest)"])
         }
         return (transport, { windows.withLock(\.refused) })
@@ -35,7 +37,7 @@ struct TooManyRequestsTests {
 
     private func proxy(_ transport: ScriptedTransport, width: Int = 64, policy: RetryPolicy? = nil) -> APIProxy {
         var patient = RetryPolicy()
-        patient.minRetriesPerMinute = 1_000
+        (patient.maxRetries, patient.minRetriesPerMinute) = (10, 1_000)
         let service = APIService.sample { $0.retryPolicy = policy ?? patient }
         let limits = QueueLimits(perHost: width)
         return APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
