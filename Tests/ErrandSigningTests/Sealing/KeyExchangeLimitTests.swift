@@ -171,6 +171,8 @@ struct KeyExchangeLimitTests {
         scene.exchange.wait(at: gate)
         async let failures = scene.failures(3)
         await scene.waitForWaiters(3)
+        // The first exchange has read its gate.
+        await suspend(while: scene.exchange.calls < 1)
         scene.exchange.wait(at: nil)
         scene.sealing.forgetKeys()
         #expect(await failures.count { $0 == nil } == 3)
