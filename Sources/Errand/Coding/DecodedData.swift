@@ -75,7 +75,7 @@ extension APIService {
             return nil
         } catch {
             let reason = "data adapters change JSON in UTF-8, without JSON5 and a custom strategy for keys"
-            throw APIError(.decoding, messages: errorMessages, reason: reason, response: response, underlying: error)
+            throw APIError(.decoding, reason: reason, response: response, underlying: error)
         }
     }
 

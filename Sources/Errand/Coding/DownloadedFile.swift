@@ -55,7 +55,7 @@ extension ResponseSerializer<DownloadedFile> {
             try service.checkEnvelope(of: &response)
             guard let location = response.fileLocation else {
                 let reason = "the answer with status \(response.status) is not in a file"
-                throw APIError(.decoding, messages: service.errorMessages, reason: reason)
+                throw APIError(.decoding, reason: reason)
             }
             return DownloadedFile(location)
         }

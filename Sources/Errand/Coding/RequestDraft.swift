@@ -134,7 +134,7 @@ extension APIService {
         let allowed = [baseURL] + link.allowedOrigins
         guard allowed.contains(where: url.hasSameOrigin) else {
             let reason = "the link to a page leads from \(baseURL.originText) to another origin, \(url.originText)"
-            throw APIError(refusing: url, allowed: allowed, messages: errorMessages, reason: reason)
+            throw APIError(refusing: url, allowed: allowed, reason: reason)
         }
         return url
     }
@@ -146,7 +146,7 @@ extension APIService {
         guard !request.url.hasSameOrigin(as: baseURL) else { return request }
         guard request.body.isEmpty else {
             let reason = "the link to a page would send the body to another origin, \(request.url.originText)"
-            throw APIError(refusing: request.url, allowed: [baseURL], messages: errorMessages, reason: reason)
+            throw APIError(refusing: request.url, allowed: [baseURL], reason: reason)
         }
         return request.withoutSecretHeaders()
     }
@@ -158,7 +158,7 @@ extension APIService {
         guard url.scheme == nil, url.host == nil else {
             guard url.hasSameOrigin(as: baseURL) else {
                 let reason = "the request is for \(url.originText), and the service's origin is \(baseURL.originText)"
-                throw APIError(refusing: url, allowed: [baseURL], messages: errorMessages, reason: reason)
+                throw APIError(refusing: url, allowed: [baseURL], reason: reason)
             }
             return url
         }
@@ -174,7 +174,7 @@ extension APIService {
         }
         guard url.hasSameOrigin(as: baseURL) else {
             let reason = "the path is a URL of \(url.originText), and the service's origin is \(baseURL.originText)"
-            throw APIError(refusing: url, allowed: [baseURL], messages: errorMessages, reason: reason)
+            throw APIError(refusing: url, allowed: [baseURL], reason: reason)
         }
         guard !query.isEmpty else { return url }
         let separator = url.absoluteString.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"

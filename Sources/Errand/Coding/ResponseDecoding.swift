@@ -13,7 +13,7 @@ extension APIService {
         guard let isLoginExpired, response.file == nil else { return nil }
         let refusal = refusal(in: response)
         guard isLoginExpired(response.withStatement(of: refusal)) == true else { return nil }
-        return APIError(.loginExpired, messages: errorMessages, failure: refusal, response: response)
+        return APIError(.loginExpired, failure: refusal, response: response)
     }
 
     /// Returns the code and message of an answer whose status is not 2xx.
@@ -49,7 +49,7 @@ extension APIService {
         case .notEnveloped(let error):
             let remedy = "a service without one has the `envelope` nil, and a request `.wholeBody`"
             let reason = "the answer is not in the service's envelope (\(error.place)); \(remedy)"
-            throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
+            throw APIError(.decoding, reason: reason, underlying: error)
         }
     }
 
@@ -87,7 +87,7 @@ extension APIService {
             return try read(response.body)
         } catch  where !decoder.canDecode(response) {
             let reason = "the answer is not in the format of \(type(of: decoder)) (\(response.typeForReason))"
-            throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
+            throw APIError(.decoding, reason: reason, underlying: error)
         }
     }
 
@@ -102,7 +102,7 @@ extension APIService {
                 return try read($0)
             }
         } catch let error as DecodingError where !isJSON {
-            throw APIError(.decoding, messages: errorMessages, reason: response.notJSONReason, underlying: error)
+            throw APIError(.decoding, reason: response.notJSONReason, underlying: error)
         }
     }
 
@@ -112,7 +112,7 @@ extension APIService {
             return try decodeNull()
         } catch let error as DecodingError {
             let reason = "the answer has no content to decode \(Value.self) from: use an optional type, or Void"
-            throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
+            throw APIError(.decoding, reason: reason, underlying: error)
         }
     }
 
@@ -120,7 +120,7 @@ extension APIService {
     private func valueWithoutData<Value: Decodable>(in envelope: Envelope, error: DecodingError) throws -> Value {
         guard Value.self is any OptionalValue.Type || MemoryLayout<Value>.size == 0 else {
             let reason = "the envelope has no \(envelope.dataKey ?? "data") to decode \(Value.self) from"
-            throw APIError(.decoding, messages: errorMessages, reason: reason, underlying: error)
+            throw APIError(.decoding, reason: reason, underlying: error)
         }
         return try decodeNull()
     }
@@ -152,7 +152,7 @@ extension APIService {
             case false?: ownType == .loginExpired ? type : ownType ?? type
             case nil: ownType ?? (isExpired(failure, type, in: response) ? .loginExpired : type)
             }
-        return APIError(finalType, messages: errorMessages, failure: failure, response: response)
+        return APIError(finalType, failure: failure, response: response)
     }
 
     /// Returns whether the status or the code of a failure is one of an expired login.

@@ -37,7 +37,11 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// - Throws: `server` or `loginExpired` for the code of an envelope, `decoding`, or what a serializer of the app throws.
     public func value(of response: APIResponse, from service: APIService) throws(APIError) -> Value {
         var response = response
-        return try value(of: &response, from: service)
+        do throws(APIError) {
+            return try value(of: &response, from: service)
+        } catch {
+            throw error.worded(by: service.errorMessages)
+        }
     }
 
     /// Returns the value of `response`, which receives the server's code and message.
@@ -91,7 +95,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         } catch let error as APIError {
             throw error.withResponse(ifMissing: response)
         } catch {
-            throw APIError(.decoding, messages: service.errorMessages, response: response, underlying: error)
+            throw APIError(.decoding, response: response, underlying: error)
         }
     }
 }
@@ -192,7 +196,7 @@ extension ResponseSerializer {
         message: "Response must be Decodable off the main actor: declare a 'nonisolated struct' or a responseSerializer"
     )
     public static var automatic: Self {
-        Self { _, service in throw APIError(.decoding, messages: service.errorMessages) }
+        Self { _, service in throw APIError(.decoding) }
     }
 }
 

@@ -117,15 +117,15 @@ extension PageAPIRequest: Pager {
         let position = list.begin(part, id: id, strategy: strategy, params: params)
         observation.recordChange()
         guard maxPages.map({ $0 > 0 }) != false else {
-            throw APIError(.invalidRequest, messages: service?.errorMessages, reason: "maxPages must be at least 1")
+            throw APIError(.invalidRequest, reason: "maxPages must be at least 1")
         }
         if let reason = list.blockedReason(for: part) {
-            throw APIError(.decoding, messages: service?.errorMessages, reason: reason)
+            throw APIError(.decoding, reason: reason)
         }
         do throws(PageStrategyError) {
             return try strategy.addition(for: position)
         } catch {
-            throw APIError(.invalidRequest, messages: service?.errorMessages, reason: error.description)
+            throw APIError(.invalidRequest, reason: error.description)
         }
     }
 

@@ -205,7 +205,9 @@ final class LoadTrace: Sendable {
     }
 
     /// Returns an error as that of the load.
-    func attributed(_ error: APIError) -> APIError { numbered(error).attributed(to: load.method, path: load.path) }
+    func attributed(_ error: APIError) -> APIError {
+        numbered(error).ended(load.method, path: load.path, messages: nil)
+    }
 
     // MARK: Delivery
 

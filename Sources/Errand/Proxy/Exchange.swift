@@ -6,8 +6,6 @@ import Foundation
 final class Exchange: Sendable {
     /// The load that it is for; `nil` when several loads share it.
     private let id: RequestID?
-    /// The texts of its errors.
-    private let messages: ErrorMessages?
     private let cookies: CookieJar
     /// The host in whose lane it has queued; `nil` for a login request.
     private let host: String?
@@ -17,14 +15,12 @@ final class Exchange: Sendable {
 
     init(
         id: RequestID?,
-        messages: ErrorMessages?,
         cookies: CookieJar,
         host: String?,
         context: LoadContext,
         trace: ExchangeTrace?
     ) {
         self.id = id
-        self.messages = messages
         self.cookies = cookies
         self.host = host
         self.context = context
@@ -70,7 +66,7 @@ final class Exchange: Sendable {
             try file.write(response.body)
             return response.withContent(file: file.location)
         } catch {
-            throw APIError(error, messages: messages)
+            throw APIError(error)
         }
     }
 
@@ -85,7 +81,7 @@ final class Exchange: Sendable {
                 if let answer = try chain.receive(response) { return answer }
             }
         } catch {
-            throw chain.failure(error, messages: messages)
+            throw chain.failure(error)
         }
     }
 
@@ -100,7 +96,7 @@ final class Exchange: Sendable {
             }
             return file
         } catch {
-            throw APIError(error, messages: messages)
+            throw APIError(error)
         }
     }
 }

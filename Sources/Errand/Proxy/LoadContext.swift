@@ -99,14 +99,14 @@ extension LoadContext {
         if !call.isCoalescing { call.begin() }
         do throws(APIError) {
             return .success(
-                try await withDeadline(call.deadline, messages: call.service.errorMessages, after: call.turn) {
+                try await withDeadline(call.deadline, after: call.turn) {
                     () async throws(APIError) in
                     let runner = LoadRunner(call, in: self, slot: slot)
                     return try await runner.run()
                 }
             )
         } catch {
-            return .failure(error.worded(by: call.service.errorMessages))
+            return .failure(error)
         }
     }
 }

@@ -7,7 +7,6 @@ extension LoadContext {
     ///   may be in code of the app that ignores the cancellation.
     func withDeadline<Value: Sendable>(
         _ limit: Duration?,
-        messages: ErrorMessages?,
         after turn: TurnSignal? = nil,
         _ work: @escaping @Sendable () async throws(APIError) -> Value
     ) async throws(APIError) -> Value {
@@ -17,7 +16,7 @@ extension LoadContext {
             if let turn, await !turn.wait() { return nil }
             let elapsed = turn?.elapsed(at: clock.uptime) ?? .zero
             if elapsed < limit, (try? await clock.sleep(for: limit - elapsed)) == nil { return nil }
-            return APIError(TransportError(.timeout, "the deadline of the load passed"), messages: messages)
+            return APIError(TransportError(.timeout, "the deadline of the load passed"))
         }
         return try outcome.get()
     }

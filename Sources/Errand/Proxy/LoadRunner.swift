@@ -61,7 +61,7 @@ final class LoadRunner<Value: Sendable> {
     /// Returns the error of a send as that of the load, whose file is discarded.
     @inline(never) private func failure(_ error: APIError) -> APIError {
         context.loads.discardFile(of: call.id)
-        return numbered(error).withoutFile.attributed(to: call.draft.method, path: call.draft.path)
+        return numbered(error).withoutFile
     }
 
     /// Waits for the load's turn and for the login to send with.
@@ -157,7 +157,6 @@ final class LoadRunner<Value: Sendable> {
     @inline(never) private func makeExchange() -> Exchange {
         Exchange(
             id: call.id,
-            messages: call.service.errorMessages,
             cookies: call.cookies,
             host: slot.host,
             context: context,
@@ -239,7 +238,7 @@ final class LoadRunner<Value: Sendable> {
             return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)
         }
         guard let body = part.body(with: data) else {
-            throw APIError(.decoding, messages: service.errorMessages, response: response).explained(byAdapted: data)
+            throw APIError(.decoding, response: response).explained(byAdapted: data)
         }
         response.body = body
         do throws(APIError) {

@@ -51,7 +51,9 @@ struct PlainCall: Sendable {
         let (method, path) = (request.method, request.url.absoluteString)
         let trace = context.monitors.trace(of: id, method: method, path: path, for: service)
         let ended = { @Sendable (result: Result<APIResponse, APIError>) in
-            let result = result.mapError { $0.attributed(to: method, path: request.url.path(percentEncoded: true)) }
+            let result = result.mapError {
+                $0.ended(method, path: request.url.path(percentEncoded: true), messages: messages)
+            }
             trace?.end(result.ending, response: (try? result.get()) ?? result.error?.response)
             context.endings.publish {
                 EndedRequest(id: id, requestClass: nil, method: method, path: path, ending: result.ending)
@@ -74,7 +76,7 @@ struct PlainCall: Sendable {
                 if let service { await result(of: call, from: service, as: role) } else { await result(of: call) }
             slot.withdraw()
             guard let load = context.loads.claim(id) else { return }
-            ended(load.file?.end(with: result, messages: messages) ?? result)
+            ended(load.file?.end(with: result) ?? result)
         }
     }
 
@@ -82,7 +84,7 @@ struct PlainCall: Sendable {
         do throws(APIError) {
             let deadline = request.deadline
             return .success(
-                try await context.withDeadline(deadline, messages: messages) { () async throws(APIError) in
+                try await context.withDeadline(deadline) { () async throws(APIError) in
                     let slot = call.slot
                     defer { slot.release() }
                     try await slot.acquire()
@@ -103,7 +105,6 @@ struct PlainCall: Sendable {
         call.trace?.beginTry()
         return Exchange(
             id: id,
-            messages: messages,
             cookies: call.cookies,
             host: call.slot.host,
             context: context,
@@ -153,7 +154,7 @@ struct PlainCall: Sendable {
     /// Waits for `work`, which may wait for the main actor, and returns what is left of the deadline.
     private func restOfDeadline(after work: @escaping @Sendable () async -> Void) async throws(APIError) -> Duration? {
         let start = context.clock.uptime
-        try await context.withDeadline(request.deadline, messages: messages) { await work() }
+        try await context.withDeadline(request.deadline) { await work() }
         return request.deadline.map { $0 - (context.clock.uptime - start) }
     }
 

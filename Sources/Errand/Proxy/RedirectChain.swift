@@ -94,8 +94,8 @@ struct RedirectChain {
     }
 
     /// Returns an error of the current request as that of the exchange.
-    @inline(never) func failure(_ error: TransportError, messages: ErrorMessages?) -> APIError {
-        let failure = APIError(explained(redirects.isEmpty ? error : error.afterRedirect), messages: messages)
+    @inline(never) func failure(_ error: TransportError) -> APIError {
+        let failure = APIError(explained(redirects.isEmpty ? error : error.afterRedirect))
         trace?.ended(with: .failure(failure))
         return failure
     }

@@ -24,7 +24,6 @@ final class SharedExchanges: Sendable {
             if let trace = join(key, as: SharedExchange.Member(of: call, progress: progress, waiter: waiter)) {
                 let exchange = Exchange(
                     id: nil,
-                    messages: call.service.errorMessages,
                     cookies: call.cookies,
                     host: call.exchangeLane?.host,
                     context: context,

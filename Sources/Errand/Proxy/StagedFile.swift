@@ -116,11 +116,11 @@ extension StagedFile {
     /// Ends the file as its load ends, and returns the ending: a success moves the file to its target, or fails if it cannot.
     ///
     /// To be called by the owner of the load's ending, when the load can no longer be cancelled.
-    func end<Value>(with ending: Result<Value, APIError>, messages: ErrorMessages?) -> Result<Value, APIError> {
+    func end<Value>(with ending: Result<Value, APIError>) -> Result<Value, APIError> {
         do throws(APIError) {
             let value = try ending.get()
             let isFile = (value as? DownloadedFile)?.url == url
-            do throws(TransportError) { try commit() } catch { throw APIError(error, messages: messages) }
+            do throws(TransportError) { try commit() } catch { throw APIError(error) }
             // An app's serializer has made it of the temporary URL.
             return .success(isFile ? DownloadedFile(location) as? Value ?? value : value)
         } catch {

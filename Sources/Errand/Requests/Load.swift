@@ -10,6 +10,7 @@ import Foundation
     let params: LoadParams
     private let method: HTTPMethod
     private let path: String
+    private let messages: ErrorMessages?
     // Loads that its callbacks begin are part of the same relogin.
     private let scope = ReloginScope.current
     private let proxy: APIProxy
@@ -39,7 +40,7 @@ import Foundation
         self.manager = manager
         self.params = params
         loginRole = role
-        (method, path) = (draft.method, draft.path)
+        (method, path, messages) = (draft.method, draft.path, service?.errorMessages)
         proxy = manager.proxy
         self.indicator = indicator
     }
@@ -65,14 +66,12 @@ import Foundation
     /// Sends the call and ends the load with its result.
     func run(_ call: APICall<Manager.Response>) {
         page?.call = call
-        proxy.context.send(call) { [messages = call.service.errorMessages] result in
-            self.inScope { self.didFinish(result, messages: messages) }
-        }
+        proxy.context.send(call) { result in self.inScope { self.didFinish(result) } }
     }
 
     /// Ends the load without having sent it; like every ending, later.
     func fail(_ error: APIError) {
-        proxy.deliver { self.inScope { self.didFinish(.failure(error), messages: nil) } }
+        proxy.deliver { self.inScope { self.didFinish(.failure(error)) } }
     }
 
     /// Delivers progress from the transport's thread on the main actor; `nil` when no receiver is there.
@@ -98,12 +97,11 @@ import Foundation
         manager.delegate?.managerCallAPI(manager, didMake: progress)
     }
 
-    private func didFinish(_ result: Result<Answer, APIError>, messages: ErrorMessages?) {
+    private func didFinish(_ result: Result<Answer, APIError>) {
         guard proxy.isActive(id), !repeatPageIfOutdated(after: result.error) else { return }
         var response = (try? result.get().response) ?? result.error?.response
-        var outcome =
-            manager?.outcome(of: result, for: id, messages: messages) ?? result.map { $0.value as any Sendable }
-        outcome = outcome.mapError { $0.attributed(to: method, path: path) }
+        let result = result.mapError(ended)
+        var outcome = manager?.outcome(of: result, for: id).mapError(ended) ?? result.map { $0.value as any Sendable }
         // The validator or reformData may have edited the list.
         if repeatPageIfOutdated(after: outcome.error) { return }
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
@@ -111,12 +109,13 @@ import Foundation
         guard let load = proxy.context.loads.claim(id) else { return }
         // The interceptor may have edited the list as well.
         if outcome.error == nil, let refusal = manager?.pager?.refusal(of: id) {
-            outcome = .failure(refusal.worded(by: messages).attributed(to: method, path: path))
+            outcome = .failure(refusal)
         }
         if let file = load.file {
-            outcome = file.end(with: outcome, messages: messages).mapError { $0.attributed(to: method, path: path) }
+            outcome = file.end(with: outcome)
             if outcome.error != nil { response = response?.withoutFile }
         }
+        outcome = outcome.mapError(ended)
         if loginRole == .signIn, outcome.error == nil, response?.isSuccess == true { load.login?.didSignIn() }
         trace?.end(outcome.ending, response: response)
         publish(outcome.ending)
@@ -152,8 +151,10 @@ import Foundation
             indicator?.hideLoading()
             return
         }
-        end(manager, with: .failure(APIError(.cancelled).attributed(to: method, path: path)), response: nil)
+        end(manager, with: .failure(ended(APIError(.cancelled))), response: nil)
     }
+
+    private func ended(_ error: APIError) -> APIError { error.ended(method, path: path, messages: messages) }
 
     /// Passes the ending to the readers of ``APIProxy/endings``.
     private func publish(_ ending: APIEnding) {

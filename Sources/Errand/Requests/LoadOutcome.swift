@@ -4,23 +4,19 @@ extension APIManager {
     /// A list ends, instead of failing, if the requested page does not exist.
     func outcome(
         of result: Result<APIAnswer<Response>, APIError>,
-        for id: RequestID,
-        messages: ErrorMessages?
+        for id: RequestID
     ) -> Result<any Sendable, APIError> {
-        var outcome = validate(result, messages: messages).map { $0 as any Sendable }
+        var outcome = validate(result).map { $0 as any Sendable }
         guard let pager else { return outcome }
         if let error = outcome.error {
             guard pager.endsList(with: error, of: id) else { return outcome }
             outcome = .success(EndOfList(error: error))
         }
-        return pager.refusal(of: id).map { .failure($0.worded(by: messages)) } ?? outcome
+        return pager.refusal(of: id).map { .failure($0) } ?? outcome
     }
 
     /// Passes an answer to the interceptor, the validator and ``APIManager/reformData(_:)``.
-    private func validate(
-        _ result: Result<APIAnswer<Response>, APIError>,
-        messages: ErrorMessages?
-    ) -> Result<Response, APIError> {
+    private func validate(_ result: Result<APIAnswer<Response>, APIError>) -> Result<Response, APIError> {
         switch result {
         case .success(let answer):
             interceptor?.request(self, didReceive: answer.response)
@@ -29,7 +25,7 @@ extension APIManager {
                     throw APIError(.invalidAnswer, response: answer.response)
                 }
             } catch {
-                return .failure(error.withResponse(ifMissing: answer.response).worded(by: messages))
+                return .failure(error.withResponse(ifMissing: answer.response))
             }
             return .success(reformData(answer.value))
         case .failure(let error):

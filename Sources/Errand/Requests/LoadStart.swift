@@ -56,7 +56,7 @@ extension APIManager {
             }
             load.run(call)
         } catch {
-            load.fail(error.worded(by: service?.errorMessages))
+            load.fail(error)
         }
     }
 
@@ -89,7 +89,7 @@ extension APIManager {
         load.notifiesDelegateOfProgress = reportsProgress
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard proxy.isActive(load.id) else { return nil }
-        try validate(draft.params, messages: prepared.errorMessages)
+        try validate(draft.params)
         return APICall(
             id: load.id,
             service: prepared,
@@ -101,13 +101,9 @@ extension APIManager {
         )
     }
 
-    private func validate(_ params: APIParams?, messages: ErrorMessages) throws(APIError) {
-        do throws(APIError) {
-            guard try validator?.request(self, accepts: params) == false else { return }
-        } catch {
-            throw error.worded(by: messages)
-        }
-        throw APIError(.invalidRequest, messages: messages, reason: "the validator refused the parameters")
+    private func validate(_ params: APIParams?) throws(APIError) {
+        guard try validator?.request(self, accepts: params) == false else { return }
+        throw APIError(.invalidRequest, reason: "the validator refused the parameters")
     }
 
     /// The parts of an upload; `nil` if there are none.

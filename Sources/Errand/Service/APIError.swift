@@ -88,29 +88,17 @@ public struct APIError: Error, Sendable {
     /// When the phases of the last request began and ended; `nil` if nothing was sent, or measured.
     public var timings: ExchangeTimings? { response?.timings ?? (underlying as? TransportError)?.timings }
 
-    init(
-        _ type: APIErrorType,
-        messages: ErrorMessages?,
-        reason: String? = nil,
-        response: APIResponse? = nil,
-        underlying: (any Error)? = nil
-    ) {
-        self.init(type, message: nil, reason: reason, response: response, underlying: underlying)
-        self = worded(by: messages)
-    }
-
     /// Creates the error of a request that is not sent, because it is for another origin than those that are allowed.
     ///
     /// The text names the origins, because nothing is wrong with a connection.
-    init(refusing url: URL, allowed: [URL], messages: ErrorMessages, reason: String) {
+    init(refusing url: URL, allowed: [URL], reason: String) {
         self.init(.security, reason: reason)
         let origins = allowed.map(\.originText).joined(separator: " and ")
         details.message = "The request to \(url.originText) was not sent: only \(origins) is allowed."
-        self = worded(by: messages)
     }
 
     /// Creates the error of a load that a server has refused.
-    init(_ type: APIErrorType, messages: ErrorMessages, failure: ServerFailure, response: APIResponse) {
+    init(_ type: APIErrorType, failure: ServerFailure, response: APIResponse) {
         self.type = type
         details = Details(
             message: type.message,
@@ -119,7 +107,6 @@ public struct APIError: Error, Sendable {
             fieldMessages: failure.fieldMessages,
             response: response.withStatement(ServerStatement(code: failure.code, message: failure.message))
         )
-        self = worded(by: messages)
     }
 }
 
@@ -153,31 +140,27 @@ extension APIError {
         )
     }
 
-    /// This error with the text that `messages` have for it, unless an app has made it with a message.
+    /// This error as the ending of a load: with its method and path, and with the text that `messages` have for it, unless an
+    /// app has made it with a message.
+    func ended(_ method: HTTPMethod, path: String, messages: ErrorMessages?) -> APIError {
+        var error = self
+        (error.details.method, error.details.path) = (method, URLRedaction.path(path))
+        return error.worded(by: messages)
+    }
+
+    /// This error with the text that `messages` have for it, unless it has one of the app or of other messages.
     func worded(by messages: ErrorMessages?) -> APIError {
         guard let messages, !details.isWorded else { return self }
         var error = self
-        var details = self.details
-        details.message = messages.message(
+        error.details.message = messages.message(
             for: type,
             status: status,
             code: code,
             server: details.serverMessage,
             standard: details.message
         )
-        error.details = details
-        if let text = messages.localize?(error) { details.message = text }
-        details.isWorded = true
-        error.details = details
-        return error
-    }
-
-    /// This error as that of a load.
-    func attributed(to method: HTTPMethod, path: String) -> APIError {
-        var error = self
-        var details = error.details
-        (details.method, details.path) = (method, URLRedaction.path(path))
-        error.details = details
+        if let text = messages.localize?(error) { error.details.message = text }
+        error.details.isWorded = true
         return error
     }
 
@@ -217,8 +200,8 @@ extension APIError {
 
 extension APIError {
     /// Creates the error of a load from that of a transport.
-    init(_ error: TransportError, messages: ErrorMessages?) {
-        self.init(error.kind.errorType, messages: messages, reason: error.reason, underlying: error)
+    init(_ error: TransportError) {
+        self.init(error.kind.errorType, reason: error.reason, underlying: error)
     }
 }
 

@@ -33,6 +33,6 @@ extension APIService {
             // Something else was cancelled, for which the load must not end as cancelled.
             guard error.type == .cancelled, !Task.isCancelled else { return error }
         }
-        return APIError(type, messages: errorMessages, reason: reason, underlying: error)
+        return APIError(type, reason: reason, underlying: error)
     }
 }

@@ -32,8 +32,8 @@ public struct ErrorMessages: Sendable {
     }
     /// Returns the text for an error, for instance from a string catalogue; `nil` for the usual one.
     ///
-    /// The error has the usual text as its message, and no method and path yet. Called for every error of a load when it is
-    /// made, also for one after which the load is sent again; on any thread.
+    /// The error has the usual text as its message. Called once for each load that fails, and for the error of
+    /// ``ReloginHandler/sessionDidExpire(_:)``; on any thread.
     public var localize: (@Sendable (APIError) -> String?)? {
         get { contents.localize }
         set { contents.localize = newValue }

@@ -148,7 +148,7 @@ final class LoginSession: Sendable {
         let work = Task(priority: .userInitiated) { await relogin(run: run, of: service, clock: clock) }
         let deadline = Task {
             guard (try? await clock.sleep(for: service.reloginTimeout)) != nil else { return }
-            let error = APIError(.loginExpired, messages: service.errorMessages, reason: state.withLock(\.delay))
+            let error = APIError(.loginExpired, reason: state.withLock(\.delay))
             await finish(run, of: service, with: .failure(error))
             // Not before: the error of a handler that ends because of it would be reported instead.
             work.cancel()
@@ -209,11 +209,11 @@ final class LoginSession: Sendable {
     /// Without an answer of the server, the login may still be valid.
     private static func failure(causedBy error: any Error, of service: APIService) -> APIError {
         guard let error = error as? APIError, error.leavesLoginUndecided else {
-            return APIError(.loginExpired, messages: service.errorMessages, underlying: error)
+            return APIError(.loginExpired, underlying: error)
         }
         // Not the message, which may be a text of the server.
         let reason = "the login could not be renewed" + (error.reason.map { ": \($0)" } ?? "")
-        return APIError(error.type, messages: service.errorMessages, reason: reason, underlying: error)
+        return APIError(error.type, reason: reason, underlying: error)
     }
 
     /// Returns the next renewal date when the handler has a new login.
@@ -233,7 +233,7 @@ final class LoginSession: Sendable {
         // Loads that are refused while the login server cannot be reached are no reason to end the session.
         if let error = state.withLock({ $0.isUndecided ? $0.outcome.error : nil }) { return error }
         let limit = "\(LoginLimit.maxStarts) logins in \(LoginLimit.window.components.seconds) s"
-        return APIError(.loginExpired, messages: service.errorMessages, reason: "\(limit) did not help")
+        return APIError(.loginExpired, reason: "\(limit) did not help")
     }
 
     /// Ends a relogin, unless it has ended; the handler is notified of an expired session before the waiters are.
@@ -281,7 +281,9 @@ final class LoginSession: Sendable {
             return true
         }
         guard isFirst, let handler = service.reloginHandler else { return }
-        EnvironmentScope.$current.withValue(service.environment) { handler.sessionDidExpire(error) }
+        EnvironmentScope.$current.withValue(service.environment) {
+            handler.sessionDidExpire(error.worded(by: service.errorMessages))
+        }
     }
 }
 

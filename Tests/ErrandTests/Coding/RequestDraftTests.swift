@@ -63,16 +63,14 @@ struct RequestDraftTests {
     }()
 
     @Test(arguments: 0..<3) func `The text of a refusal names the origins, unless the app has one`(_ index: Int) {
-        var service = APIService.sample()
+        let service = APIService.sample()
         let error = #expect(throws: APIError.self) { try Self.strays[index].request(for: service) }
         #expect(error?.type == .security)
         let text = "The request to https://evil.example:8443 was not sent: only http://shop.test is allowed."
         #expect(error?.message == text)
         #expect(error?.reason?.contains("https://evil.example:8443") == true)
         #expect(error?.reason?.contains("http://shop.test") == true)
-        service.errorMessages.byType[.security] = "by the app"
-        let worded = #expect(throws: APIError.self) { try Self.strays[index].request(for: service) }
-        #expect(worded?.message == "by the app")
+        #expect(error?.worded(by: ErrorMessages(byType: [.security: "by the app"])).message == "by the app")
     }
 
     @Test(

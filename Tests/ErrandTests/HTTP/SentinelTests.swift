@@ -187,7 +187,7 @@ struct SentinelTests {
         let refused = APIResponse(answer, url: Self.url)
         let errors = [
             failed.result?.error, APIError(.http, underlying: NSError(domain: "s3cret", code: 1)),
-            APIError(.http, messages: ErrorMessages(byType: [.http: "no"]), failure: failure, response: refused),
+            APIError(.http, failure: failure, response: refused),
         ].compactMap { $0 }
         let environment = APIEnvironment(Self.url.host ?? "", baseURL: Self.url, headers: Self.headers)
         return [

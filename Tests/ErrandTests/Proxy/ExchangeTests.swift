@@ -18,10 +18,8 @@ struct ExchangeTests {
         let transport = ScriptedTransport(script)
         let context = LoadContext.sample(transport)
         if let id { context.loads.insert(.sample(id)) }
-        let messages = ErrorMessages()
         let exchange = Exchange(
             id: id,
-            messages: messages,
             cookies: cookies,
             host: nil,
             context: context,

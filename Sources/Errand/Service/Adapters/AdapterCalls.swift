@@ -39,7 +39,7 @@ extension APIService {
         }
         guard adapted.file == nil || adapted.body.isEmpty else {
             let reason = "a response adapter has set the body of an answer that is stored in a file"
-            throw APIError(.decoding, messages: errorMessages, reason: reason, response: response)
+            throw APIError(.decoding, reason: reason, response: response)
         }
         return adapted.withFile(of: response)
     }
@@ -83,7 +83,7 @@ extension APIService {
             return failure(from: error, reason: "\(type(of: adapter)) could not adapt \(call.what)", as: call.failure)
         }
         let reason = "\(type(of: adapter)) has thrown AdapterRetry, the second one of this load"
-        return APIError(call.failure, messages: errorMessages, reason: reason, underlying: RequestedRetry(retry: retry))
+        return APIError(call.failure, reason: reason, underlying: RequestedRetry(retry: retry))
     }
 }
 
