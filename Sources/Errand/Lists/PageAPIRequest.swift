@@ -12,10 +12,9 @@ import Observation
 /// The end of the list follows from what the server sends, never from the requested size: see ``PageStrategy``. A 404 after
 /// the last page is such an end; its load succeeds without rows, and ``APIManager/response`` remains the page before.
 ///
-/// An edit that the server's list has as well makes a running refresh begin again, at most twice. After that the edits are
-/// applied to the answer by the IDs of the items; the answer to items without IDs is used as it is. If such an edit moves a
-/// page that ``APIManager/refreshAll()`` is loading, the list ends before it, and ``APIManager/loadNextPage()`` loads it. The
-/// repeats of a load share its ``BaseAPIRequest/deadline``.
+/// An edit that the server's list has as well makes a running refresh begin again, and a page that it moves is requested again;
+/// after ten repeats the load fails with `invalidAnswer`, and the list keeps its items. The repeats of a load share its
+/// ``BaseAPIRequest/deadline``.
 ///
 /// A faulty server is detected. The next load fails before it is sent, until the list is reloaded, if:
 /// - the link to the next page has another origin than the service (`security`),
@@ -122,22 +121,27 @@ extension PageAPIRequest: Pager {
         if let reason = list.blockedReason(for: part) {
             throw APIError(.decoding, reason: reason)
         }
+        return try addition(at: position, by: strategy)
+    }
+
+    func additionToRepeat(_ id: RequestID, after error: APIError?) throws(APIError) -> RequestDraft.Addition? {
+        guard let position = list.repeatPage(of: id, after: error) else { return nil }
+        return try addition(at: position, by: strategy)
+    }
+
+    private func addition(
+        at position: PagePosition,
+        by strategy: any PageStrategy
+    ) throws(APIError) -> RequestDraft.Addition {
+        guard !list.isEditedTooOften else {
+            throw APIError(.invalidAnswer, reason: "the list is edited more often than the server answers")
+        }
         do throws(PageStrategyError) {
             return try strategy.addition(for: position)
         } catch {
             throw APIError(.invalidRequest, reason: error.description)
         }
     }
-
-    func additionToRepeat(_ id: RequestID, after error: APIError?) -> RequestDraft.Addition? {
-        guard let page = list.pageToRepeat(of: id, after: error),
-            // An error of the strategy is that of the load that requests the page again after this one.
-            let addition = try? strategy.addition(for: page.position), list.recordRepeat(of: page)
-        else { return nil }
-        return addition
-    }
-
-    func refusal(of id: RequestID) -> APIError? { list.refusal(of: id) }
 
     func endsList(with error: APIError, of id: RequestID) -> Bool { list.ends(with: error, of: id) }
 
@@ -161,7 +165,7 @@ extension PageAPIRequest: Pager {
 
     private func accept(_ content: any Sendable, in response: APIResponse?, of id: RequestID) -> ListChange? {
         let rules = ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
-        guard let page = content as? Page, let response else { return list.end(of: id, rules: rules) }
+        guard let page = content as? Page, let response else { return list.end(of: id) }
         return list.accept(page, in: response, of: id, rules: rules)
     }
 }

@@ -1,10 +1,3 @@
-extension APIError {
-    /// The failure of a page that has been requested again, because of edits, as often as is allowed.
-    static var editedTooOften: APIError {
-        APIError(.invalidAnswer, reason: "the list is edited more often than the server answers")
-    }
-}
-
 /// What to load and what an answer means, which changes nothing.
 extension PagedList {
     /// Returns how to obtain a part of the list now.
@@ -48,22 +41,6 @@ extension PagedList {
         }
     }
 
-    /// Returns the page of a load that must be requested again, because the list has been edited since.
-    func pageToRepeat(of id: RequestID, after error: APIError?) -> PendingPage? {
-        guard var page = pending, page.id == id, page.isOutdated(after: error) else { return nil }
-        if page.part == .remaining { page.part = .all }
-        page.position = position(of: page.part) ?? page.position
-        page.isOutdated = false
-        page.repeatCount += 1
-        return page
-    }
-
-    /// Returns why a page that has been received cannot be accepted.
-    func refusal(of id: RequestID) -> APIError? {
-        guard let pending, pending.id == id, pending.isOutdated, !pending.allowsRepeat else { return nil }
-        return .editedTooOften
-    }
-
     func position(of part: ListPart) -> PagePosition? {
         switch part {
         case .first: nil
@@ -83,18 +60,10 @@ struct PendingPage {
     let params: LoadParams
     /// Whether the list has been edited since the page was requested, and its answer may not have the edit.
     var isOutdated = false
-    /// How often the page has been requested again for that reason.
-    var repeatCount = 0
-
-    /// Whether the page may be requested again: not for ever in a list that is edited more often than the server answers.
-    ///
-    /// A refresh is repeated less often; see ``RefreshEdits``.
-    var allowsRepeat: Bool { repeatCount < 10 }
 
     /// Returns whether the page has to be requested again after an answer with this error.
     func isOutdated(after error: APIError?) -> Bool {
-        guard isOutdated, allowsRepeat else { return false }
         // An edit may have moved the position to where the server has a page.
-        return error == nil || error?.type == .http && error?.status == 404
+        isOutdated && (error == nil || error?.type == .http && error?.status == 404)
     }
 }

@@ -12,7 +12,7 @@ struct PagedList<Item> {
     private(set) var pending: PendingPage?
     /// The load that has added the last page; `nil` after a refresh of all pages.
     private(set) var lastPageLoad: RequestID?
-    // The repeats of the part that follows up.
+    // How often edits have made the server answer the same part again.
     private var repeatCount = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
     private(set) var loadedParams = LoadParams.paramSource
@@ -20,7 +20,9 @@ struct PagedList<Item> {
     private(set) var refreshesAll = false
     // The pages that a refresh of all pages has received so far.
     private(set) var staged = LoadedPages<Item>()
-    private var edits = RefreshEdits<Item>()
+
+    /// Whether the list has been edited before each of so many answers that the part is not requested again.
+    var isEditedTooOften: Bool { repeatCount > 10 }
 
     /// Begins a load, which replaces the one that is pending.
     ///
@@ -38,12 +40,11 @@ struct PagedList<Item> {
         // A hook of this load began the pending one, which is newer.
         if let pending, pending.id > id { return position }
         abandonPending()
-        edits.begin(isFollowUp: followUp == part)
         if followUp != part { repeatCount = 0 }
         if let followUp { setState(of: followUp, to: .idle) }
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
-        pending = PendingPage(id: id, part: part, position: position, params: params, repeatCount: repeatCount)
+        pending = PendingPage(id: id, part: part, position: position, params: params)
         if part == .first { reloadParams = params }
         setState(of: part, to: .loading)
         if part == .first || part == .all { refreshesAll = part == .all }
@@ -51,29 +52,34 @@ struct PagedList<Item> {
         return position
     }
 
-    /// Records that the page of a load is being requested again.
+    /// Begins the page of a load again if edits have made its answer out of date; a refresh begins with its first page.
     ///
-    /// - Returns: False when the load is no longer the one that is pending; the page must not be requested then.
-    mutating func recordRepeat(of page: PendingPage) -> Bool {
-        guard pending?.id == page.id else { return false }
+    /// - Returns: The position of the page to request; `nil` when the answer counts.
+    mutating func repeatPage(of id: RequestID, after error: APIError?) -> PagePosition? {
+        guard var page = pending, page.id == id, page.isOutdated(after: error) else { return nil }
+        if page.part == .remaining { page.part = .all }
+        page.position = position(of: page.part) ?? page.position
+        page.isOutdated = false
         pending = page
+        repeatCount += 1
         if page.part == .all { staged = LoadedPages(replacing: loaded) }
-        if page.part.isRefresh { edits.repeatRefresh() }
-        return true
+        return page.position
     }
 
     /// Changes one row.
+    ///
+    /// An edit that the server has as well makes a page that is loading out of date if that may begin elsewhere now, or have
+    /// been sent without the edit.
     mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
         let next = loaded.nextStart
-        let isBetweenLoads = pending == nil && followUp == .remaining
-        if edit.isOnServer, isBetweenLoads || pending?.part.isRefresh == true { edits.append(edit, of: loaded) }
         loaded.apply(edit, rules: rules)
         guard edit.isOnServer else { return }
         switch pending?.part {
-        case .first, .all, .remaining: if edits.allowsRepeat { pending?.isOutdated = true }
+        case .first, .all, .remaining: pending?.isOutdated = true
         case .next, .prefetch: if loaded.nextStart != next { pending?.isOutdated = true }
-        case nil: if isBetweenLoads { refreshAgain(rules: rules) }
         case .previous: break
+        // Between two pages of a refresh.
+        case nil: if followUp == .remaining { loadAgain(.remaining) }
         }
     }
 
@@ -86,7 +92,10 @@ struct PagedList<Item> {
     ) -> ListChange? where Page.Item == Item {
         guard let received = pending, received.id == id else { return nil }
         pending = nil
-        guard !received.isOutdated else { return requestAgain(received) }
+        guard !received.isOutdated else {
+            loadAgain(received.part)
+            return nil
+        }
         if [.first, .next, .prefetch].contains(received.part) { lastPageLoad = id }
         let info = PageInfo(page, at: received.position, in: response)
         defer { info.json.discard() }
@@ -106,13 +115,16 @@ struct PagedList<Item> {
     }
 
     /// Ends the list before the requested page, which does not exist.
-    mutating func end(of id: RequestID, rules: ListRules<Item>) -> ListChange? {
+    mutating func end(of id: RequestID) -> ListChange? {
         guard let ended = pending, ended.id == id else { return nil }
         pending = nil
-        guard !ended.isOutdated else { return requestAgain(ended) }
+        guard !ended.isOutdated else {
+            loadAgain(ended.part)
+            return nil
+        }
         lastPageLoad = id
         guard ended.part != .remaining else {
-            if edits.keepsNext(applyingTo: &staged, rules) { staged.end() }
+            staged.end()
             return replaceByStaged()
         }
         loaded.end()
@@ -140,20 +152,10 @@ extension PagedList {
         }
     }
 
-    /// Loads a part again that was outdated when its load could no longer be continued.
-    private mutating func requestAgain(_ page: PendingPage) -> ListChange? {
-        let part = page.part
-        // A hook that is read when the page has been accepted may edit the list as well.
-        guard page.allowsRepeat else {
-            setState(of: part, to: .failed(.editedTooOften))
-            return .failure(.editedTooOften)
-        }
-        repeatCount = page.repeatCount + 1
-        staged = LoadedPages()
-        if part.isRefresh { edits.repeatRefresh() }
-        setState(of: part, to: .idle)
+    /// Loads a part again whose load can no longer be continued.
+    private mutating func loadAgain(_ part: ListPart) {
+        repeatCount += 1
         followUp = part == .remaining ? .all : part
-        return nil
     }
 
     private mutating func abandonPending() {
@@ -165,25 +167,13 @@ extension PagedList {
     private mutating func replace(with items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange {
         loaded = LoadedPages()
         loaded.append(items, info: info, rules: rules)
-        edits.apply(to: &loaded, rules)
         resetStates()
         return .reload
     }
 
-    /// Begins a refresh of all pages again after an edit between two of its loads; if it has been repeated too often, applies
-    /// the edit to the pages received so far.
-    private mutating func refreshAgain(rules: ListRules<Item>) {
-        guard edits.allowsRepeat else { return edits.apply(to: &staged, rules) }
-        edits.repeatRefresh()
-        followUp = .all
-    }
-
     /// Keeps a page of a refresh of all pages until the last one has been received.
     private mutating func stage(_ items: [Item], info: PageInfo, rules: ListRules<Item>) -> ListChange? {
-        // Without the page if the next one begins elsewhere now: no item may be missing.
-        guard edits.keepsNext(applyingTo: &staged, rules) else { return replaceByStaged() }
         staged.append(items, info: info, rules: rules)
-        edits.apply(to: &staged, rules)
         let isComplete = staged.pageCount >= loaded.pageCount || staged.pagesWithRows >= rules.maxPages ?? .max
         guard isComplete || staged.next == nil else {
             followUp = .remaining

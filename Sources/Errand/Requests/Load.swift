@@ -16,8 +16,8 @@ import Foundation
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
-    /// What was sent for a page of a list, which may be requested again within this load; `nil` for a load without a page.
-    private var page: RepeatablePage<Manager.Response>?
+    /// Returns the call that requests the page of a list again within this load; `nil` for a load without a page.
+    var callForPage: ((RequestDraft.Addition) -> APICall<Manager.Response>)?
     /// A file that the library has named, and that the app cannot find once the request is released.
     var temporaryFile: URL?
     /// Receives the progress; `nil` for none.
@@ -60,12 +60,8 @@ import Foundation
         }
     }
 
-    /// Records what is sent besides the addition that requests the page of a list.
-    func setPage(_ draft: RequestDraft) { page = RepeatablePage(draft) }
-
     /// Sends the call and ends the load with its result.
     func run(_ call: APICall<Manager.Response>) {
-        page?.call = call
         proxy.context.send(call) { result in self.inScope { self.didFinish(result) } }
     }
 
@@ -98,24 +94,21 @@ import Foundation
     }
 
     private func didFinish(_ result: Result<Answer, APIError>) {
-        guard proxy.isActive(id), !repeatPageIfOutdated(after: result.error) else { return }
+        var result = result
+        guard proxy.isActive(id), !repeatsPage(insteadOf: &result) else { return }
         var response = (try? result.get().response) ?? result.error?.response
-        let result = result.mapError(ended)
-        var outcome = manager?.outcome(of: result, for: id).mapError(ended) ?? result.map { $0.value as any Sendable }
+        result = result.mapError(ended)
+        var outcome = manager?.outcome(of: result, for: id) ?? result.map { $0.value as any Sendable }
         // The validator or reformData may have edited the list.
-        if repeatPageIfOutdated(after: outcome.error) { return }
+        if repeatsPage(insteadOf: &outcome) { return }
+        outcome = outcome.mapError(ended)
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
         guard let load = proxy.context.loads.claim(id) else { return }
-        // The interceptor may have edited the list as well.
-        if outcome.error == nil, let refusal = manager?.pager?.refusal(of: id) {
-            outcome = .failure(refusal)
-        }
         if let file = load.file {
-            outcome = file.end(with: outcome)
+            outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
         }
-        outcome = outcome.mapError(ended)
         if loginRole == .signIn, outcome.error == nil, response?.isSuccess == true { load.login?.didSignIn() }
         trace?.end(outcome.ending, response: response)
         publish(outcome.ending)
@@ -130,14 +123,16 @@ import Foundation
     /// Requests the page of a list again if edits have made its answer out of date.
     ///
     /// - Returns: Whether it does; the load has not ended then.
-    private func repeatPageIfOutdated(after error: APIError?) -> Bool {
-        guard let page, let call = page.call, proxy.isActive(id),
-            let addition = manager?.pager?.additionToRepeat(id, after: error)
-        else { return false }
-        var draft = page.draft
-        draft.add(addition)
-        run(call.sending(draft))
-        return true
+    private func repeatsPage<Value>(insteadOf result: inout Result<Value, APIError>) -> Bool {
+        guard let callForPage, proxy.isActive(id), let pager = manager?.pager else { return false }
+        do throws(APIError) {
+            guard let addition = try pager.additionToRepeat(id, after: result.error) else { return false }
+            run(callForPage(addition))
+            return true
+        } catch {
+            result = .failure(error)
+            return false
+        }
     }
 
     private func removeTemporaryFile() {
@@ -159,7 +154,7 @@ import Foundation
     /// Passes the ending to the readers of ``APIProxy/endings``.
     private func publish(_ ending: APIEnding) {
         // The call refers to this load, by its progress.
-        page = nil
+        callForPage = nil
         proxy.context.endings.publish {
             EndedRequest(id: id, requestClass: Manager.self, method: method, path: path, ending: ending)
         }
@@ -191,14 +186,4 @@ import Foundation
         for waiter in waiters { waiter.ended(outcome) }
         manager.interceptor?.request(manager, didEnd: ending)
     }
-}
-
-/// A page of a list, to be requested again; a class, because most loads have none.
-private final class RepeatablePage<Response: Sendable> {
-    /// What is sent besides the addition that requests the page.
-    let draft: RequestDraft
-    /// The newest call; `nil` until it is sent.
-    var call: APICall<Response>?
-
-    init(_ draft: RequestDraft) { self.draft = draft }
 }

@@ -6,13 +6,9 @@ extension APIManager {
         of result: Result<APIAnswer<Response>, APIError>,
         for id: RequestID
     ) -> Result<any Sendable, APIError> {
-        var outcome = validate(result).map { $0 as any Sendable }
-        guard let pager else { return outcome }
-        if let error = outcome.error {
-            guard pager.endsList(with: error, of: id) else { return outcome }
-            outcome = .success(EndOfList(error: error))
-        }
-        return pager.refusal(of: id).map { .failure($0) } ?? outcome
+        let outcome = validate(result).map { $0 as any Sendable }
+        guard let error = outcome.error, pager?.endsList(with: error, of: id) == true else { return outcome }
+        return .success(EndOfList(error: error))
     }
 
     /// Passes an answer to the interceptor, the validator and ``APIManager/reformData(_:)``.

@@ -80,17 +80,15 @@ extension APIManager {
         let destination = destination
         draft.destination = try serializer.destination(for: destination)
         if draft.destination != destination { load.temporaryFile = draft.destination.file }
-        if let page = try page.get() {
-            load.setPage(draft)
-            draft.add(page)
-        }
+        let (base, addition) = (draft, try page.get())
+        if let addition { draft.add(addition) }
         guard proxy.isActive(load.id), interceptor?.request(self, shouldLoad: draft.params) != false else { return nil }
         let options = LoadOptions(of: self, loginRole: load.loginRole, trace: load.trace)
         load.notifiesDelegateOfProgress = reportsProgress
         let (prepared, cookies) = try prepared(service, isLoginRequest: load.loginRole.isLoginRequest)
         guard proxy.isActive(load.id) else { return nil }
         try validate(draft.params)
-        return APICall(
+        let call = APICall(
             id: load.id,
             service: prepared,
             cookies: cookies,
@@ -99,6 +97,14 @@ extension APIManager {
             options: options,
             progress: load.progressHandler
         )
+        if addition != nil {
+            load.callForPage = { addition in
+                var draft = base
+                draft.add(addition)
+                return call.sending(draft)
+            }
+        }
+        return call
     }
 
     private func validate(_ params: APIParams?) throws(APIError) {

@@ -36,10 +36,8 @@
     /// of date.
     ///
     /// - Returns: What requests the page within the same load, which has not ended then; `nil` when the answer counts.
-    func additionToRepeat(_ id: RequestID, after error: APIError?) -> RequestDraft.Addition?
-
-    /// Returns why the page of a load cannot be accepted, although it has been received: edits have made it out of date too often.
-    func refusal(of id: RequestID) -> APIError?
+    /// - Throws: `invalidAnswer` or `invalidRequest`, when the page cannot be requested again.
+    func additionToRepeat(_ id: RequestID, after error: APIError?) throws(APIError) -> RequestDraft.Addition?
 
     /// Returns whether the list ends, instead of failing, with this error of a load.
     func endsList(with error: APIError, of id: RequestID) -> Bool
@@ -68,9 +66,6 @@ enum ListPart {
     case prefetch
     /// The page before the loaded ones.
     case previous
-
-    /// Whether the part is one of a refresh, which replaces the list.
-    var isRefresh: Bool { [.first, .all, .remaining].contains(self) }
 }
 
 /// How to obtain a part of a list.

@@ -355,7 +355,7 @@ struct ListEditTests {
         }
         list.interceptor = interceptor
         list.loadNextPage()
-        #expect(await screen.endings(11).last == .failure(.invalidAnswer))
+        #expect(await screen.endings(12).last == .failure(.invalidAnswer))
         #expect(server.queries.count == 12)
         let error = list.appendState.error
         #expect(error?.type == .invalidAnswer && error?.path == "/entries" && list.error?.type == .invalidAnswer)

@@ -68,25 +68,27 @@ struct RefreshEditTests {
     }
 
     @Test(arguments: Kind.allCases, EditingServer.Way.allCases)
-    func `A list that is edited more often than the server answers finishes its refresh`(
+    func `A refresh of a list that is edited more often than the server answers fails and keeps the items`(
         _ kind: Kind,
         _ way: EditingServer.Way
     ) async throws {
         server.way = way
         list.customStrategy = server.strategy()
         for refresh in [{ $0.reload() }, { $0.refreshAll() }] as [@MainActor (Entries) -> RequestID] {
-            server.reset(10)
+            server.reset(20)
             list.reload()
             await list.waitUntilLoaded()
-            await load(2)
+            await load(4)
             let requests = server.queries.count
             server.onAnswer = { try edit(kind) }
             _ = refresh(list)
             await list.waitUntilLoaded()
             server.onAnswer = {}
-            #expect(list.refreshState.error == nil)
-            #expect((requests + 3...requests + 5).contains(server.queries.count))
-            #expect(list.items == Array(server.entries.prefix(list.items.count)))
+            #expect(list.refreshState.error?.type == .invalidAnswer)
+            #expect(server.queries.count == requests + 11)
+            #expect(!list.items.isEmpty && list.items == Array(server.entries.prefix(list.items.count)))
+            list.retry()
+            await list.waitUntilLoaded()
             await loadRest()
             #expect(list.items == server.entries)
         }
@@ -135,30 +137,31 @@ struct RefreshEditTests {
         await suspend(while: released != nil)
     }
 
-    @Test func `Without IDs the answer after two repeats is used as it is`() async throws {
-        list.identifies = false
-        await load(1)
-        server.onAnswer = { [server, list] in
-            server.entries.removeFirst()
-            try list.remove(at: 0)
-        }
-        list.reload()
-        await list.waitUntilLoaded()
-        #expect(server.queries.count == 4)
-        #expect(list.items.map(\.id) == [3, 4, 5])
-    }
-
-    @Test func `Edits inside the validator repeat a reload twice`() async throws {
+    @Test func `Edits inside the validator fail a reload in the end`() async throws {
         await load(1)
         let validator = ValidatorSpy()
-        validator.acceptsContent = { _ in (try? edit(.remove)) != nil }
+        validator.acceptsContent = { _ in (try? edit(.replace)) != nil }
         list.validator = validator
         list.reload()
         await list.waitUntilLoaded()
-        #expect(server.queries.count == 4)
+        #expect(server.queries.count == 12, "the first page, the reload, and its repeats")
+        #expect(list.refreshState.error?.type == .invalidAnswer)
         list.validator = nil
         await loadRest()
         #expect(list.items == server.entries)
+    }
+
+    @Test func `Edits between two pages of a refresh of all pages fail it in the end`() async throws {
+        await load(2)
+        let requests = server.queries.count
+        list.onService = { [server, unowned list] in
+            guard list.list.followUp == .remaining, server.queries.count < 60 else { return }
+            _ = try? list.replace(list.items[0])
+        }
+        list.refreshAll()
+        await list.waitUntilLoaded()
+        #expect(list.refreshState.error?.type == .invalidAnswer)
+        #expect(server.queries.count == requests + 11)
     }
 
     @Test func `A reload that is repeated has one deadline`() async throws {
