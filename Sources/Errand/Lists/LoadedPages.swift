@@ -106,7 +106,7 @@ struct LoadedPages<Item> {
         let dropped = pages.removeFirst(keeping: rules.maxPages)
         let rows = 0..<dropped.rowCount
         guard let last = dropped.last, let first = pages.first else { return rows }
-        store.removeFirst(rows.count, itemID: rules.itemID)
+        store.removeFirst(rows.count)
         insertedRows = insertedRows.lowerBound - rows.count..<insertedRows.upperBound - rows.count
         itemsBefore = itemsBefore?.addingClamped(dropped.receivedCount)
         previous = last.position
@@ -119,7 +119,7 @@ struct LoadedPages<Item> {
         let dropped = pages.removeLast(keeping: rules.maxPages)
         let rows = items.count - dropped.rowCount..<items.count
         guard let first = dropped.first else { return rows }
-        store.removeLast(rows.count, itemID: rules.itemID)
+        store.removeLast(rows.count)
         for page in dropped { visited.remove(page.position) }
         repeatDetector.removeLast(dropped.count)
         (nextStart, blockedReason, lastInfo) = (first.start, nil, nil)
