@@ -52,7 +52,7 @@ struct LoadedPages<Item> {
         let (rows, start) = (items.count, PageStart(info.position, precedingItems: nextStart?.precedingItems ?? 0))
         let preceding = newItems.prefix(start.precedingItems)
         let known = store.countReceived(in: preceding, isWindow: previous != nil, itemID: rules.itemID)
-        if known > 0 || !isRepetition(info, rules: rules) {
+        if known > 0 || !endsByRepeat || !isRepetition(newItems, of: info, hasIDs: rules.itemID != nil) {
             store.append(known > 0 ? Array(newItems.dropFirst(known)) : newItems, itemID: rules.itemID)
         }
         insertedRows = rows..<items.count
@@ -237,9 +237,13 @@ extension LoadedPages {
         visited.insert(.offset(offset), after: previous)
     }
 
-    /// Returns whether the page has the same items as the last one, after which no page is expected.
-    private func isRepetition(_ info: PageInfo, rules: ListRules<Item>) -> Bool {
-        endsByRepeat && rules.itemID == nil && repeatDetector.hasItemsOfNewestPage(info)
+    /// Returns whether the page has the same items as the last one, by their `id` or else by the bytes of the pages.
+    private func isRepetition(_ newItems: [Item], of info: PageInfo, hasIDs: Bool) -> Bool {
+        // With an ItemID, no item is added twice.
+        guard !hasIDs, !newItems.isEmpty else { return false }
+        if info.response.body == repeatDetector.newestBody { return true }
+        guard let identity = ItemID<Item>.ofIdentifiable else { return false }
+        return items.suffix(newItems.count).elementsEqual(newItems, by: identity.areSame)
     }
 
     /// Blocks ``next`` if it has been visited before, or if pages are repeated.

@@ -243,37 +243,27 @@ struct LoadedPagesTests {
         }
     }
 
-    @Test(
-        .fault(81),
-        arguments: [
-            (#"{"time":1,"data":{"list":[1,2],"tags":["a","b"]}}"#, true),
-            (#"{"data":{"list":[1,3],"tags":["a","b"]}}"#, false),
-            (#"{"data":{"list":[1,2],"tags":["a","c"]}}"#, false),
-            (#"{"data":{"rows":[1,2],"tags":["a","b"]}}"#, false),
-            (#"[1,2]"#, false), ("", false), ("[", false),
-        ]
-    )
-    func `Items are compared independently of other members`(_ body: String, _ isSame: Bool) {
-        let other = Data(#"{"data":{"list":[1,2],"tags":["a","b"]},"time":2}"#.utf8)
-        #expect(Data(body.utf8).hasSameItems(as: other, count: 2) == isSame)
-        #expect(!Data(body.utf8).hasSameItems(as: other, count: 0))
-        #expect(other.hasSameItems(as: other, count: 2))
-    }
-
-    @Test(arguments: [
-        (#"{"a":[1,2]}"#, #"{"a":[1,2],"b":[3,4]}"#, false), (#"{"a":[1,2],"b":[3,4]}"#, #"{"a":[1,2]}"#, false),
-        (#"[[1,2],[3],[5]]"#, #"[[1,2],[4],[5]]"#, true), (#"[[1,2],[3],[5]]"#, #"[[1,2],[3,4],[5]]"#, false),
-        (#"{"a":[[[1,2]]],"t":1}"#, #"{"a":[[[1,2]]],"t":2}"#, true), (#"{"a":[1]}"#, #"{"a":[2]}"#, false),
-    ])
-    func `Items are compared at the same places`(_ body: String, _ other: String, _ isSame: Bool) {
-        #expect(Data(body.utf8).hasSameItems(as: Data(other.utf8), count: 2) == isSame)
-    }
-
-    @Test func `Pages with a long name and many arrays are compared in memory of their size`() {
-        // A path of this name for each array would be 6 GB.
-        let name = String(repeating: "n", count: 300_000)
-        let arrays = Array(repeating: "[0]", count: 20_000).joined(separator: ",")
-        let page = Data(#"{"data":[{"id":2}],"\#(name)":[\#(arrays)]}"#.utf8)
-        #expect(!page.hasSameItems(as: Data(#"{"data":[{"id":1}]}"#.utf8), count: 1))
+    @Test(.fault(81), arguments: [(1, true), (9, false)])
+    func `A page after the expected end is compared with the last one by the IDs of its items`(
+        _ id: Int,
+        _ isSame: Bool
+    ) {
+        struct Post: Decodable, Identifiable, Sendable {
+            let id: Int
+            var likes = 0
+        }
+        struct Posts: PageResponse {
+            let items: [Post]
+        }
+        var pages = LoadedPages<Post>()
+        let rules = ListRules<Post>(strategy: numbers, itemID: nil, maxPages: nil)
+        for (number, (id, likes)) in [(1, 0), (id, 5)].enumerated() {
+            let page = Posts(items: [Post(id: id, likes: likes), Post(id: 2, likes: likes)])
+            let response = HTTPResponse(status: 200, body: Data("\(number)".utf8))
+            let answer = APIResponse(response, url: URL("http://shop.test"), redirects: [], duration: .zero)
+            pages.append(page.items, info: PageInfo(page, at: pages.next ?? numbers.start, in: answer), rules: rules)
+        }
+        #expect(pages.items.map(\.id) == (isSame ? [1, 2] : [1, 2, 9, 2]))
+        #expect(pages.next == (isSame ? nil : .number(3)))
     }
 }

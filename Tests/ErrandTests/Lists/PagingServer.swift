@@ -104,7 +104,9 @@ final class PagingServer: Sendable {
         let list = Array(start..<max(start, end))
         if start < end { state.served = max(state.served, end) }
         state.remaining = start < end ? state.count - end : min(state.remaining, state.count - state.served)
-        var members = [#""time":\#(state.requests)"#, #""list":\#(list)"#]
+        var members = [#""list":\#(list)"#]
+        // Without IDs, a repeated page is recognized by its bytes.
+        if rules.pastEnd != .lastPage { members.append(#""time":\#(state.requests)"#) }
         func pages(of size: Int) -> Int { (state.count + size - 1) / size + rules.error }
         if [.items, .both].contains(rules.total) { members.append(#""totalRow":\#(state.count + rules.error)"#) }
         if [.pages, .both].contains(rules.total) { members.append(#""totalPage":\#(pages(of: size))"#) }

@@ -23,7 +23,7 @@ public protocol PageStrategy: Sendable {
     /// Returns what is expected at the position that ``position(after:)`` has returned; `.more` by default.
     ///
     /// A strategy that cannot recognize the last page requests one page too many. The expectation decides what it means if
-    /// the server answers that request with a 404 or with the same items again.
+    /// the server answers that request with a 404 or with the same page again.
     func expectation(after page: PageInfo) -> PageExpectation
 
     /// Returns the position of the previous page; `nil`, the default, when there is none or it is not known.
@@ -78,7 +78,8 @@ public enum PageExpectation: Sendable {
     case more
     /// Unknown. If the server answers 404, the list ends.
     case unknown
-    /// No page. If the server answers 404 or sends the items of the last page again, the list ends.
+    /// No page. If the server answers 404 or sends the last page again, the list ends; the page is recognized by the IDs of its
+    /// items, by ``PageAPIRequest/itemID`` or `Identifiable`, or else by its bytes.
     case end
 }
 
