@@ -6,8 +6,6 @@ import Synchronization
 final class LoadCaller<Outcome: Sendable>: Sendable {
     private struct State {
         var id: RequestID
-        /// The outcome of a call that leaves a load which others want.
-        var ifLeft: Outcome
         var hasLeft = false
         var hasEnded = false
         var waiter: CheckedContinuation<Outcome, Never>?
@@ -17,10 +15,13 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
 
     private let state: Mutex<State>
     private let context: LoadContext
+    // The outcome of a call that leaves a load which others want.
+    private let ifLeft: Outcome
 
     init(of id: RequestID, in context: LoadContext, ifLeft: Outcome) {
-        state = Mutex(State(id: id, ifLeft: ifLeft))
+        state = Mutex(State(id: id))
         self.context = context
+        self.ifLeft = ifLeft
     }
 
     /// Whether the call has no outcome yet.
@@ -53,28 +54,25 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
     }
 
     /// Waits for another load, which this call has begun or joined; leaves it at once if the call has left.
-    func replace(by id: RequestID, ifLeft: Outcome) {
+    func replace(by id: RequestID) {
         let hasLeft = state.withLock { state in
-            (state.id, state.ifLeft) = (id, ifLeft)
+            state.id = id
             return state.hasLeft
         }
-        if hasLeft { leave(id, ifLeft) }
+        if hasLeft { leave(id) }
     }
 
     /// Ends the call as cancelled, and the load with it if no other caller and no delegate wants that.
     func leave() {
-        let left = state.take { state -> (id: RequestID, outcome: Outcome)? in
-            guard !exchange(&state.hasLeft, with: true) else { return nil }
-            return (state.id, state.ifLeft)
-        }
-        if let left { leave(left.id, left.outcome) }
+        let id = state.withLock { state in exchange(&state.hasLeft, with: true) ? nil : state.id }
+        if let id { leave(id) }
     }
 
-    private func leave(_ id: RequestID, _ outcome: Outcome) {
+    private func leave(_ id: RequestID) {
         switch context.loads.leave(id) {
         // The ending of the load is that of the call.
         case .last(let load): context.cancel([load])
-        case .others: end(with: outcome)
+        case .others: end(with: ifLeft)
         case .ended: break
         }
     }

@@ -67,43 +67,21 @@ struct PageSequenceTests {
     }
 
     @Test(arguments: ["reload", "refreshAll"])
-    func `Another load of the list interrupts the iteration`(_ what: String) async throws {
+    func `Another load of the list ends the iteration`(_ what: String) async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         _ = what == "reload" ? list.reload() : list.refreshAll()
-        let error = await #expect(throws: APIError.self) { try await pages.next() }
-        #expect(error?.reason?.contains("another load") == true)
-        #expect(try await pages.next() == Array(10..<20), "it waits for the other load")
-        #expect(server.queries.count == 3)
-    }
-
-    @Test func `Cancelling the task does not cancel the load of another caller for which it waits`() async throws {
-        let latch = Latch()
-        let transport = ScriptedTransport { [server] request async throws(TransportError) in
-            if server.queries.count == 1 { try await latch.wait() }
-            return server.answer(request)
+        for _ in 1...2 {
+            let error = await #expect(throws: APIError.self) { try await pages.next() }
+            #expect(error?.type == .cancelled && error?.reason?.contains("another load") == true)
+            await suspend(while: list.isLoading)
         }
-        let list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: transport))
-        var pages = list.pages.makeAsyncIterator()
-        #expect(try await pages.next() == Array(0..<10))
-        list.reload()
-        await #expect(throws: APIError.self) { try await pages.next() }
-        let task = Task { [pages] in
-            var pages = pages
-            return try await pages.next()
-        }
-        await suspend(while: list.waiters.isEmpty)
-        task.cancel()
-        await #expect { try await task.value } throws: { ($0 as? APIError)?.type == .cancelled }
-        #expect(list.isLoading)
-        latch.open()
-        #expect(await screen.ending() == .success)
+        #expect(screen.events == [.success])
+        #expect(server.queries.count == 2)
     }
 
     @Test(arguments: [1, 2])
-    func `A load that replaces that of a page interrupts the iteration once, and is waited for`(
-        _ page: Int
-    ) async throws {
+    func `A load that replaces that of a page ends the iteration`(_ page: Int) async throws {
         let latch = Latch()
         let (sent, news) = AsyncStream.makeStream(of: Void.self)
         let transport = ScriptedTransport { [server] request async throws(TransportError) in
@@ -114,23 +92,13 @@ struct PageSequenceTests {
             return server.answer(request)
         }
         let list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: transport))
-        let errors = Task {
-            var (pages, errors) = (list.pages.makeAsyncIterator(), 0)
-            while errors < 5 {
-                do {
-                    // The reload has loaded the first page.
-                    if try await pages.next() == Array(10..<20) { return errors }
-                } catch {
-                    errors += 1
-                }
-            }
-            return errors
-        }
+        let task = Task { try await list.allItems() }
         for await _ in sent { break }
         list.reload()
         latch.open()
-        #expect(await errors.value == 1)
-        #expect(screen.events == [.success])
+        await #expect { try await task.value } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(await screen.ending() == .success)
+        #expect(list.items == Array(0..<10))
     }
 
     @Test func `A reload that is cancelled at once does not interrupt the iteration`() async throws {
@@ -141,24 +109,23 @@ struct PageSequenceTests {
         #expect(try await pages.next() == Array(10..<20))
     }
 
-    @Test(arguments: ["reload", "refreshAll"])
-    func `After a reset the iteration returns the first page of another load`(_ what: String) async throws {
-        var pages = list.pages.makeAsyncIterator()
-        #expect(try await pages.next() == Array(0..<10))
-        list.reset()
-        await #expect(throws: APIError.self) { try await pages.next() }
-        _ = what == "reload" ? list.reload() : list.refreshAll()
-        #expect(try await pages.next() == Array(0..<10))
-    }
-
-    @Test func `A page that another load has added interrupts the iteration once`() async throws {
+    @Test func `A page that another load has added ends the iteration`() async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         list.loadNextPage()
         #expect(await screen.ending() == .success)
-        let error = await #expect(throws: APIError.self) { try await pages.next() }
-        #expect(error?.type == .cancelled)
-        #expect(try await pages.next() == Array(20..<30))
+        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(try await list.allItems() == Array(0..<35))
+    }
+
+    @Test func `A previous page that is loading ends the iteration`() async throws {
+        let list = PageWindowTests.Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
+        list.customStrategy = .offset(limit: 10, startOffset: 10)
+        var pages = list.pages.makeAsyncIterator()
+        #expect(try await pages.next() == Array(10..<20))
+        list.loadPreviousPage()
+        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(await screen.ending() == .success)
     }
 
     @Test func `A previous page does not interrupt the iteration`() async throws {
@@ -246,14 +213,12 @@ struct PageSequenceTests {
         #expect(server.queries.count == 2)
     }
 
-    @Test func `An iteration does not continue with a list that has been reset, but can begin again`() async throws {
+    @Test func `An iteration does not continue with a list that has been reset, but a new one begins`() async throws {
         var pages = list.pages.makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         list.reset()
-        let error = await #expect(throws: APIError.self) { try await pages.next() }
-        #expect(error?.type == .cancelled)
-        #expect(try await pages.next() == Array(0..<10))
-        #expect(try await pages.next() == Array(10..<20))
+        await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .cancelled }
+        #expect(try await list.allItems() == Array(0..<35))
     }
 
     @Test func `A row that appears during an async call does not pass its ending to the delegate`() async throws {
