@@ -2,67 +2,41 @@ import Foundation
 
 /// A number of a JSON text (RFC 8259 section 6), as its digits and its power of ten.
 struct JSONNumber {
-    private let bytes: UnsafeBufferPointer<UInt8>
-    private let start: Int
-    private var position: Int
+    private let text: UnsafeBufferPointer<UInt8>
     private var isNegative = false
     // The digits, up to the precision of `Decimal`.
     private var significand: UInt128 = 0
     private var exponent = 0
     private var isTruncated = false
 
-    /// Parses the number at `position`, and moves `position` to its end; `nil` if there is no number.
-    init?(_ bytes: UnsafeBufferPointer<UInt8>, at position: inout Int) {
-        (self.bytes, start, self.position) = (bytes, position, position)
-        isNegative = take(UInt8(ascii: "-"))
-        if !take(UInt8(ascii: "0")) { guard readDigits() > 0 else { return nil } }
-        if take(UInt8(ascii: ".")) {
-            let count = readDigits()
-            guard count > 0 else { return nil }
-            exponent -= count
-        }
-        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) { guard readExponent() else { return nil } }
-        position = self.position
-    }
-
-    private mutating func take(_ byte: UInt8) -> Bool {
-        guard position < bytes.count, bytes[position] == byte else { return false }
-        position += 1
-        return true
-    }
-
-    private mutating func takeDigit() -> UInt8? {
-        guard position < bytes.count else { return nil }
-        let digit = bytes[position] &- UInt8(ascii: "0")
-        guard digit < 10 else { return nil }
-        position += 1
-        return digit
-    }
-
-    /// Adds digits to the significand, and returns their number.
-    private mutating func readDigits() -> Int {
-        let (first, limit) = (position, UInt128.max / 10)
-        while let digit = takeDigit() {
-            // Only an omitted digit has changed the exponent so far.
-            if exponent == 0, significand < limit || significand == limit && UInt128(digit) <= UInt128.max % 10 {
-                significand = significand &* 10 &+ UInt128(digit)
-            } else {
-                exponent += 1
+    /// Reads the number that is the whole text.
+    init(_ text: UnsafeBufferPointer<UInt8>) {
+        self.text = text
+        var (isFraction, hasOmitted) = (false, false)
+        let limit = UInt128.max / 10
+        for position in 0..<text.count {
+            let digit = text[position] &- UInt8(ascii: "0")
+            switch text[position] {
+            case UInt8(ascii: "-"): isNegative = true
+            case UInt8(ascii: "."): isFraction = true
+            case UInt8(ascii: "e"), UInt8(ascii: "E"):
+                exponent += Self.power(text[(position + 1)...])
+                return
+            case _ where hasOmitted || significand > limit || significand == limit && digit > UInt128.max % 10:
+                if !isFraction { exponent += 1 }
+                hasOmitted = true
                 isTruncated = isTruncated || digit != 0
+            default:
+                significand = significand &* 10 &+ UInt128(digit)
+                if isFraction { exponent -= 1 }
             }
         }
-        return position - first
     }
 
-    private mutating func readExponent() -> Bool {
-        let isNegative = take(UInt8(ascii: "-"))
-        if !isNegative { _ = take(UInt8(ascii: "+")) }
-        let first = position
-        var power = 0
+    private static func power(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
         // Larger than the exponent of any number but 0, and too small for an overflow.
-        while let digit = takeDigit() { power = min(power * 10 + Int(digit), 1 << 48) }
-        exponent += isNegative ? -power : power
-        return position > first
+        let power = text.filter(\.isASCIIDigit).reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1 << 48) }
+        return text.first == UInt8(ascii: "-") ? -power : power
     }
 }
 
@@ -93,7 +67,7 @@ extension JSONNumber {
     private var double: Double? {
         // With exact operands, a single operation is correctly rounded (Clinger's fast path).
         guard significand <= 1 << 53, !isTruncated, Self.powers.indices.contains(abs(exponent)) else {
-            return Double(text).flatMap { $0.isFinite ? $0 : nil }
+            return Double(String(decoding: text, as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
         }
         let (digits, power) = (Double(UInt64(significand)), Self.powers[abs(exponent)])
         let magnitude = exponent < 0 ? digits / power : digits * power
@@ -110,10 +84,7 @@ extension JSONNumber {
         // A double represents any 15 digits exactly.
         if significand < 1_000_000_000_000_000, double.isNormal { return true }
         var shortest = "\(double)"
-        return shortest.withUTF8 { bytes in
-            var position = 0
-            return JSONNumber(bytes, at: &position).map { $0.normalized == normalized } ?? false
-        }
+        return shortest.withUTF8 { JSONNumber($0).normalized == normalized }
     }
 
     /// The digits without trailing zeros.
@@ -136,6 +107,4 @@ extension JSONNumber {
     }
 
     private var truncatedText: String { "\(isNegative ? "-" : "")\(significand)e\(exponent)" }
-
-    private var text: String { String(decoding: bytes[start..<position], as: UTF8.self) }
 }

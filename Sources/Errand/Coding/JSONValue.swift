@@ -69,75 +69,30 @@ extension JSONValue: Decodable {
     /// Decodes any JSON value.
     ///
     /// Fast in any part of an answer that a service's `JSONDecoder` decodes. With another decoder, a `custom` key strategy or
-    /// JSON5, each type of value has to be tried, which takes several times as long as ``init(json:)``.
+    /// JSON5, each type of value has to be tried, which takes longer than ``init(json:)``: several times, and more for each level
+    /// of nesting.
     public init(from decoder: any Decoder) throws {
         if let value = try JSONDocument.value(for: decoder) {
             self = value
             return
         }
-        let depth = JSONKind.depth ?? decoder.codingPath.count
-        if depth >= JSONKind.leastDepth, let kind = JSONKind(of: decoder) {
-            self = try Self.value(kind, in: decoder, depth: depth)
-        } else if let value = try Self.scalar(in: decoder.singleValueContainer()) {
+        let container = try decoder.singleValueContainer()
+        if let value = Self.scalar(in: container) {
             self = value
-        } else if let elements = try? decoder.unkeyedContainer() {
-            self = try Self.array(elements, depth: depth)
+        } else if (try? decoder.unkeyedContainer()) != nil {
+            self = .array(try container.decode([JSONValue].self))
         } else {
-            self = try Self.object(in: decoder, depth: depth)
+            // As a dictionary, whose names no key strategy changes.
+            self = .object(try container.decode([String: JSONValue].self))
         }
     }
 
-    private static func value(_ kind: JSONKind, in decoder: any Decoder, depth: Int) throws -> JSONValue {
-        switch kind {
-        case .array: return try array(decoder.unkeyedContainer(), depth: depth)
-        case .object: return try object(in: decoder, depth: depth)
-        case .string: return .string(try decoder.singleValueContainer().decode(String.self))
-        case .bool: return .bool(try decoder.singleValueContainer().decode(Bool.self))
-        case .number:
-            let container = try decoder.singleValueContainer()
-            // The error of the decoder, where no attempt has succeeded.
-            return try number(in: container) ?? .double(container.decode(Double.self))
-        }
-    }
-
-    private static func array(_ container: any UnkeyedDecodingContainer, depth: Int) throws -> JSONValue {
-        try JSONKind.$depth.withValue(depth + 1) { .array(try elements(of: container)) }
-    }
-
-    private static func object(in decoder: any Decoder, depth: Int) throws -> JSONValue {
-        // As a dictionary, whose names no key strategy changes.
-        try JSONKind.$depth.withValue(depth + 1) {
-            .object(try decoder.singleValueContainer().decode([String: JSONValue].self))
-        }
-    }
-
-    private static func elements(of container: any UnkeyedDecodingContainer) throws -> [JSONValue] {
-        var (container, elements) = (container, [JSONValue]())
-        while !container.isAtEnd {
-            elements.append(try container.decode(JSONValue.self))
-        }
-        return elements
-    }
-
-    private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONValue? {
+    private static func scalar(in container: any SingleValueDecodingContainer) -> JSONValue? {
         if container.decodeNil() { return .null }
         if let value = try? container.decode(Int64.self), let number = integer(value, in: container) { return number }
         if let value = try? container.decode(String.self) { return .string(value) }
         if let value = try? container.decode(Bool.self) { return .bool(value) }
-        return number(in: container)
-    }
-
-    /// Decodes a number, in an order in which attempts rarely fail.
-    private static func number(in container: any SingleValueDecodingContainer) -> JSONValue? {
-        let value = try? container.decode(Double.self)
-        // `JSONDecoder` refuses to decode a double of `0e5` and `1e-400`, and decodes integers of them.
-        let mayBeInteger = value.map { $0 == $0.rounded() && $0.magnitude <= 0x1p63 } ?? true
-        if mayBeInteger, let integer = try? container.decode(Int64.self),
-            let number = Self.integer(integer, in: container)
-        {
-            return number
-        }
-        return value.map { fraction($0, in: container) }
+        return (try? container.decode(Double.self)).map { fraction($0, in: container) }
     }
 
     /// Returns a number that a decoder has decoded as an integer, as it may also do with the nearest double of a fraction; `nil`

@@ -1,0 +1,96 @@
+/// Reads a JSON text (RFC 8259) token by token.
+struct JSONScanner {
+    /// The maximum depth of arrays and objects, as for `JSONDecoder` and `JSONSerialization`.
+    static let depthLimit = 512
+
+    let bytes: UnsafeBufferPointer<UInt8>
+    var position = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes.assumingMemoryBound(to: UInt8.self)
+        // A byte order mark.
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
+    }
+
+    /// The next byte; at the end 0, which is not valid in a JSON text.
+    var peek: UInt8 { position < bytes.count ? bytes[position] : 0 }
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func take(_ byte: UInt8) -> Bool {
+        guard peek == byte else { return false }
+        position += 1
+        return true
+    }
+
+    /// Takes `true`, `false` or `null`.
+    mutating func take(_ literal: StaticString) -> Bool {
+        let letters = UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
+        guard bytes[position...].starts(with: letters) else { return false }
+        position += letters.count
+        return true
+    }
+
+    mutating func skipBlanks() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position += 1
+            default: return
+            }
+        }
+    }
+
+    /// Takes a string; returns the range between its quotation marks, `nil` if it is malformed.
+    ///
+    /// Whether it is UTF-8, and surrogates are in pairs, is not examined.
+    mutating func string() -> (range: Range<Int>, hasEscapes: Bool)? {
+        guard take(UInt8(ascii: "\"")) else { return nil }
+        let start = position
+        var hasEscapes = false
+        while position < bytes.count, bytes[position] >= 0x20 {
+            let byte = bytes[position]
+            position += 1
+            if byte == UInt8(ascii: "\"") { return (start..<position - 1, hasEscapes) }
+            guard byte == UInt8(ascii: "\\") else { continue }
+            guard takeEscaped() else { return nil }
+            hasEscapes = true
+        }
+        return nil
+    }
+
+    private mutating func takeEscaped() -> Bool {
+        guard take(UInt8(ascii: "u")) else {
+            guard #""\/bfnrt"#.utf8.contains(peek) else { return false }
+            position += 1
+            return true
+        }
+        for _ in 0..<4 {
+            guard peek.hexDigitValue != nil else { return false }
+            position += 1
+        }
+        return true
+    }
+
+    /// Takes a number; returns its range, `nil` if it is malformed.
+    mutating func number() -> Range<Int>? {
+        let start = position
+        _ = take(UInt8(ascii: "-"))
+        guard take(UInt8(ascii: "0")) || takeDigits() else { return nil }
+        if take(UInt8(ascii: ".")) { guard takeDigits() else { return nil } }
+        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+            if !take(UInt8(ascii: "-")) { _ = take(UInt8(ascii: "+")) }
+            guard takeDigits() else { return nil }
+        }
+        return start..<position
+    }
+
+    private mutating func takeDigits() -> Bool {
+        let start = position
+        while position < bytes.count, bytes[position].isASCIIDigit { position += 1 }
+        return position > start
+    }
+
+    /// Returns the error of a malformed text, with a position and no part of the text.
+    func malformed(_ reason: String = "an unexpected character or end") -> DecodingError {
+        .dataCorrupted(.init(codingPath: [], debugDescription: "\(reason) at byte \(position)"))
+    }
+}
