@@ -28,7 +28,7 @@ private struct JSONObjectReader {
         guard depth <= Self.depthLimit else {
             throw APIError(.invalidRequest, reason: "the parameters are nested more than \(Self.depthLimit) deep")
         }
-        if let scalar = text(value) ?? number(value) ?? other(value) { return scalar }
+        if let scalar = scalar(value) { return scalar }
         switch value {
         case let elements as [Any]: return try array(elements)
         case let members as [String: Any]: return try object(members)
@@ -67,43 +67,18 @@ private struct JSONObjectReader {
         return try JSONObjectReader(path: path, depth: depth + 1).value(of: value)
     }
 
-    private func text(_ value: Any) -> (any Encodable & Sendable)? {
-        value as? String
-    }
+    private static let scalars: [any (Encodable & Sendable).Type] = [
+        String.self, Bool.self, Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self, UInt8.self,
+        UInt16.self, UInt32.self, UInt64.self, Double.self, Float.self, Decimal.self, Date.self, Data.self, URL.self,
+        UUID.self, JSONValue.self, APIParams.self,
+    ]
 
-    private func number(_ value: Any) -> (any Encodable & Sendable)? {
+    private func scalar(_ value: Any) -> (any Encodable & Sendable)? {
+        func cast<Value: Encodable & Sendable>(to _: Value.Type) -> (any Encodable & Sendable)? { value as? Value }
+        if value is NSNull { return JSONValue.null }
         // An object, which Apple's platforms would convert to a Boolean as well as to any number.
         if type(of: value) is NSNumber.Type { return JSONValue(number: value) }
-        return switch value {
-        case let number as Bool: number
-        case let number as Int: number
-        case let number as Int8: number
-        case let number as Int16: number
-        case let number as Int32: number
-        case let number as Int64: number
-        case let number as UInt: number
-        case let number as UInt8: number
-        case let number as UInt16: number
-        case let number as UInt32: number
-        case let number as UInt64: number
-        case let number as Double: number
-        case let number as Float: number
-        case let number as Decimal: number
-        default: nil
-        }
-    }
-
-    private func other(_ value: Any) -> (any Encodable & Sendable)? {
-        switch value {
-        case is NSNull: JSONValue.null
-        case let value as JSONValue: value
-        case let value as APIParams: value
-        case let value as Date: value
-        case let value as Data: value
-        case let value as URL: value
-        case let value as UUID: value
-        default: nil
-        }
+        return Self.scalars.lazy.compactMap { cast(to: $0) }.first
     }
 }
 

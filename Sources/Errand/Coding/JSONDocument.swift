@@ -31,26 +31,12 @@ final class JSONDocument: Sendable {
         with decoder: JSONDecoder,
         read: (any Decoder) throws -> Value
     ) throws -> Value {
-        var value: Value?
-        try withoutActuallyEscaping(read) { read in
-            try decode(text, with: decoder, reader: Reader { value = try read($0) })
+        let document = decoder.convertsNames.map { JSONDocument(text, convertsNames: $0) }
+        defer { document?.end() }
+        return try withoutActuallyEscaping(read) { read in
+            let reader = Reader(document: document, read: read)
+            return try decoder.decode(Root<Value>.self, from: text, configuration: reader).value
         }
-        guard let value else {
-            let context = DecodingError.Context(codingPath: [], debugDescription: "the decoder has read nothing")
-            throw DecodingError.valueNotFound(Value.self, context)
-        }
-        return value
-    }
-
-    private static func decode(_ text: Data, with decoder: JSONDecoder, reader: Reader) throws {
-        guard let convertsNames = decoder.convertsNames else {
-            _ = try decoder.decode(Root.self, from: text, configuration: reader)
-            return
-        }
-        let document = JSONDocument(text, convertsNames: convertsNames)
-        defer { document.end() }
-        reader.document = document
-        _ = try decoder.decode(Root.self, from: text, configuration: reader)
     }
 
     /// Returns the value at the coding path of `decoder`; `nil` if it decodes another text.
@@ -63,23 +49,21 @@ final class JSONDocument: Sendable {
 }
 
 extension JSONDocument {
-    /// What is called with the decoder of the whole text.
-    private final class Reader {
-        let read: (any Decoder) throws -> Void
-        var document: JSONDocument?
-
-        init(_ read: @escaping (any Decoder) throws -> Void) { self.read = read }
+    private struct Reader<Value> {
+        let document: JSONDocument?
+        let read: (any Decoder) throws -> Value
     }
 
-    /// Not generic, because the metadata of generic types are looked up for each text.
-    private struct Root: DecodableWithConfiguration {
-        init(from decoder: any Decoder, configuration reader: Reader) throws {
+    private struct Root<Value>: DecodableWithConfiguration {
+        let value: Value
+
+        init(from decoder: any Decoder, configuration reader: Reader<Value>) throws {
             guard let document = reader.document else {
-                try reader.read(decoder)
+                value = try reader.read(decoder)
                 return
             }
             document.begin(decoder)
-            try $current.withValue(document) { try reader.read(decoder) }
+            value = try $current.withValue(document) { try reader.read(decoder) }
         }
     }
 
