@@ -12,32 +12,34 @@ struct PathTemplate {
         isURL = start.last == UInt8(ascii: ":") && text.utf8.dropFirst(start.count).starts(with: "//".utf8)
     }
 
-    /// The names of the parameters in the path.
-    var names: Set<String> {
-        guard text.utf8.contains(UInt8(ascii: "{")) else { return [] }
-        var names: Set<String> = []
-        var rest = Substring(text)
-        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
-            names.insert(String(rest[rest.index(after: open)..<close]))
-            rest = rest[rest.index(after: close)...]
+    /// The texts around the parameters, each with the name of the parameter after it; the last one has none.
+    private var pieces: [(text: Substring, name: String?)] {
+        var (pieces, rest): ([(text: Substring, name: String?)], Substring) = ([], text[...])
+        while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")),
+            let close = rest[open...].utf8.firstIndex(of: UInt8(ascii: "}"))
+        {
+            pieces.append((rest[..<open], String(rest[open..<close].dropFirst())))
+            rest = rest[close...].dropFirst()
         }
-        return names
+        pieces.append((rest, nil))
+        return pieces
     }
+
+    /// The names of the parameters in the path.
+    var names: Set<String> { Set(pieces.compactMap(\.name)) }
 
     /// Returns the path with its parameters, each percent-encoded as one segment; the rest of a URL is not encoded.
     func filled(from params: inout MergedParams) throws(APIError) -> String {
-        guard text.utf8.contains(UInt8(ascii: "{")) else { return encoded(text.utf8[...]) }
         var path = ""
-        var rest = Substring(text)
-        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
-            path += encoded(rest[..<open].utf8)
-            path += try segment(for: String(rest[rest.index(after: open)..<close]), from: &params)
-            rest = rest[rest.index(after: close)...]
+        let pieces = pieces
+        for piece in pieces {
+            path += encoded(piece.text.utf8)
+            if let name = piece.name { path += try segment(for: name, from: &params) }
         }
-        guard !rest.utf8.contains(UInt8(ascii: "{")) else {
+        guard pieces.last?.text.utf8.contains(UInt8(ascii: "{")) != true else {
             throw APIError(.invalidRequest, reason: "the path has a { without a }")
         }
-        return path + encoded(rest.utf8)
+        return path
     }
 
     /// Returns a part of the template as it is sent; unchanged in a URL, whose components are encoded when it is parsed.

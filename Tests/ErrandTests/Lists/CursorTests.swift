@@ -52,7 +52,7 @@ struct CursorTests {
         let empty = HTTPResponse(status: 200, headers: ["X-Next": "c"], body: Data(#"{"errcode":200,"data":[]}"#.utf8))
         for last in [HTTPHeaders(), ["X-Next": ""]] {
             let (list, transport) = list(
-                CursorStrategy("after", next: .header("X-Next"), startCursor: ""),
+                CursorStrategy(cursorKey: "after", next: .header("X-Next"), startCursor: ""),
                 [answer("1", "", ["X-Next": "b"]), empty, answer("2", "", last)]
             )
             #expect(try await list.allItems() == ["1", "2"])
@@ -62,7 +62,7 @@ struct CursorTests {
     }
 
     @Test func `A separate cursor requests the previous page`() async throws {
-        var strategy = CursorStrategy("after", next: .header("X-Next"))
+        var strategy = CursorStrategy(cursorKey: "after", next: .header("X-Next"))
         strategy.previous = .header("X-Previous")
         strategy.previousCursorKey = "before"
         let (list, transport) = list(

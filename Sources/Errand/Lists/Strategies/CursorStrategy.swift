@@ -5,9 +5,9 @@
 /// server has sent before is not requested again: the next load fails with `decoding`.
 public struct CursorStrategy: PageStrategy {
     /// The name of the parameter for the cursor; `cursor` by default.
-    public var cursorKey: String
+    public var cursorKey = "cursor"
     /// Where a page contains the cursor of the next page; ``Source/nextCursor`` by default.
-    public var next: Source
+    public var next: Source = .nextCursor
     /// The name of the parameter for the cursor of a previous page; `nil`, the default, is ``cursorKey``.
     public var previousCursorKey: String?
     /// Where a page contains the cursor of the previous page; `nil`, the default, if it contains none.
@@ -17,29 +17,7 @@ public struct CursorStrategy: PageStrategy {
     /// The name of the parameter for the size; `nil`, the default, sends none.
     public var sizeKey: String?
     /// The number of items to request per page; at least 1, 20 by default.
-    public var size: Int
-
-    /// Creates the strategy.
-    ///
-    /// - Parameters:
-    ///   - cursorKey: The name of the parameter for the cursor.
-    ///   - next: Where a page contains the cursor of the next page.
-    ///   - startCursor: The cursor at which the list starts.
-    ///   - sizeKey: The name of the parameter for the size.
-    ///   - size: The number of items to request per page; sent if there is a `sizeKey`.
-    public init(
-        _ cursorKey: String = "cursor",
-        next: Source = .nextCursor,
-        startCursor: String? = nil,
-        sizeKey: String? = nil,
-        size: Int = 20
-    ) {
-        self.cursorKey = cursorKey
-        self.next = next
-        self.startCursor = startCursor
-        self.sizeKey = sizeKey
-        self.size = size
-    }
+    public var size = 20
 
     /// The start of the list, or ``startCursor``.
     public var start: PagePosition {
@@ -151,6 +129,6 @@ extension PageStrategy where Self == CursorStrategy {
         sizeKey: String? = nil,
         size: Int = 20
     ) -> Self {
-        Self(cursorKey, next: next, startCursor: startCursor, sizeKey: sizeKey, size: size)
+        Self(cursorKey: cursorKey, next: next, startCursor: startCursor, sizeKey: sizeKey, size: size)
     }
 }

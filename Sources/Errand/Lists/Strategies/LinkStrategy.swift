@@ -10,34 +10,19 @@ public import Foundation
 /// The list ends with an answer that has no such link; an empty page alone does not end it.
 public struct LinkStrategy: PageStrategy {
     /// Where an answer contains the link to the next page; its `Link` header with the relation `next` by default.
-    public var next: Source
+    public var next: Source = .header("next")
     /// Where an answer contains the link to the previous page; its `Link` header with the relation `prev` by default, `nil` if it
     /// contains none.
-    public var previous: Source?
+    public var previous: Source? = .header("prev")
     /// The origins, besides the service's, to which a link may lead, as URLs of any path; none by default.
     ///
     /// Such an origin receives neither a body nor a header that may be secret, and no cookies but its own. A list whose method
     /// sends a body fails with `security`.
-    public var allowedOrigins: [URL]
+    public var allowedOrigins: [URL] = []
     /// The name of the parameter for the size, in the first request; `nil`, the default, sends none.
     public var sizeKey: String?
     /// The number of items to request per page; at least 1, 20 by default.
-    public var size: Int
-
-    /// Creates the strategy.
-    public init(
-        next: Source = .header("next"),
-        previous: Source? = .header("prev"),
-        allowedOrigins: [URL] = [],
-        sizeKey: String? = nil,
-        size: Int = 20
-    ) {
-        self.next = next
-        self.previous = previous
-        self.allowedOrigins = allowedOrigins
-        self.sizeKey = sizeKey
-        self.size = size
-    }
+    public var size = 20
 
     /// The start of the list.
     public var start: PagePosition { .start }
@@ -147,4 +132,9 @@ extension PageStrategy where Self == LinkStrategy {
     ) -> Self {
         Self(next: next, previous: previous, allowedOrigins: allowedOrigins, sizeKey: sizeKey, size: size)
     }
+
+    /// Pages of Django REST framework's `CursorPagination`: the URLs `next` and `previous` in the body.
+    ///
+    /// ``PageModel`` is a page of it. Follows the links of the two other paginations as well.
+    public static var djangoCursor: Self { .link(next: .body("next"), previous: .body("previous")) }
 }

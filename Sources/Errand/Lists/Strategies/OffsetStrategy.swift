@@ -5,33 +5,18 @@
 /// if the server sends one; and with a 404 for a page that no total promises.
 public struct OffsetStrategy: PageStrategy {
     /// The name of the parameter for the offset; `offset` by default.
-    public var offsetKey: String
+    public var offsetKey = "offset"
     /// The name of the parameter for the limit; `limit` by default.
-    public var limitKey: String
+    public var limitKey = "limit"
     /// The number of items to request per page; at least 1, 20 by default.
-    public var limit: Int
+    public var limit = 20
     /// The offset at which the list starts; 0 by default, and never below.
-    public var startOffset: Int
+    public var startOffset = 0
     /// Whether the list ends as soon as the server's total is reached; false by default.
     ///
     /// If the total is too small, items are missing. If this is false, the list requests one page more when its last page is
     /// as long as the others, or the only one.
-    public var totalIsExact: Bool
-
-    /// Creates the strategy.
-    public init(
-        offsetKey: String = "offset",
-        limitKey: String = "limit",
-        limit: Int = 20,
-        startOffset: Int = 0,
-        totalIsExact: Bool = false
-    ) {
-        self.offsetKey = offsetKey
-        self.limitKey = limitKey
-        self.limit = limit
-        self.startOffset = startOffset
-        self.totalIsExact = totalIsExact
-    }
+    public var totalIsExact = false
 
     /// The offset at which the list starts.
     public var start: PagePosition { .offset(max(0, startOffset)) }
@@ -68,7 +53,8 @@ public struct OffsetStrategy: PageStrategy {
 
     /// Returns the offset that many items further.
     public func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? {
-        start.movedByOffset(count)
+        guard case .offset(let offset) = start.position else { return start }
+        return PageStart(.offset(max(0, offset.addingClamped(count))))
     }
 
     private func detector(for page: PageInfo, offset: Int) -> ListEndDetector {
@@ -105,5 +91,15 @@ extension PageStrategy where Self == OffsetStrategy {
             startOffset: startOffset,
             totalIsExact: totalIsExact
         )
+    }
+
+    /// Pages of Django REST framework's `LimitOffsetPagination`: `?limit=20&offset=40`, with an exact `count`.
+    ///
+    /// ``PageModel`` is a page of it.
+    ///
+    /// - Parameter limit: The number of items to request per page; 20 by default.
+    /// - Returns: The strategy.
+    public static func djangoLimitOffset(limit: Int = 20) -> Self {
+        .offset(limit: limit, totalIsExact: true)
     }
 }

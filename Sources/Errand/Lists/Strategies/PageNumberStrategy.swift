@@ -6,36 +6,19 @@
 /// only one, the list therefore requests one more page; ``totalIsExact`` avoids that request.
 public struct PageNumberStrategy: PageStrategy {
     /// The number of the first page; 1 by default.
-    public var first: Int
+    public var first = 1
     /// The name of the parameter for the number; `page` by default.
-    public var pageKey: String
+    public var pageKey = "page"
     /// The name of the parameter for the size; `pageSize` by default.
-    public var sizeKey: String
+    public var sizeKey = "pageSize"
     /// The number of items to request per page; at least 1, 20 by default.
-    public var size: Int
+    public var size = 20
     /// The number of the page at which the list starts; `nil`, the default, is ``first``.
     public var startNumber: Int?
     /// Whether the list ends as soon as the server's total of items, or else of pages, is reached; false by default.
     ///
     /// If the total is too small, items are missing.
-    public var totalIsExact: Bool
-
-    /// Creates the strategy.
-    public init(
-        first: Int = 1,
-        pageKey: String = "page",
-        sizeKey: String = "pageSize",
-        size: Int = 20,
-        startNumber: Int? = nil,
-        totalIsExact: Bool = false
-    ) {
-        self.first = first
-        self.pageKey = pageKey
-        self.sizeKey = sizeKey
-        self.size = size
-        self.startNumber = startNumber
-        self.totalIsExact = totalIsExact
-    }
+    public var totalIsExact = false
 
     /// The page at which the list starts.
     public var start: PagePosition { .number(startNumber ?? first) }
@@ -68,7 +51,13 @@ public struct PageNumberStrategy: PageStrategy {
 
     /// Returns the start that many items further, at the page of the given size that contains it.
     public func start(_ start: PageStart, movedBy count: Int, pageSize: Int) -> PageStart? {
-        start.movedByNumber(count, first: first, pageSize: pageSize)
+        guard case .number(let number) = start.position, pageSize > 0 else { return start }
+        let (items, isTooFar) = start.precedingItems.addingReportingOverflow(count)
+        let (quotient, rest) = items.quotientAndRemainder(dividingBy: pageSize)
+        let (target, isBeyond) = number.addingReportingOverflow(rest < 0 ? quotient - 1 : quotient)
+        guard !isTooFar, !isBeyond else { return start }
+        guard target >= first else { return PageStart(.number(first)) }
+        return PageStart(.number(target), precedingItems: rest < 0 ? rest + pageSize : rest)
     }
 
     private func detector(for page: PageInfo, number: Int) -> ListEndDetector {
@@ -109,5 +98,15 @@ extension PageStrategy where Self == PageNumberStrategy {
             startNumber: startNumber,
             totalIsExact: totalIsExact
         )
+    }
+
+    /// Pages of Django REST framework's `PageNumberPagination`: `?page=2`, with an exact `count`.
+    ///
+    /// ``PageModel`` is a page of it. `page_size` has an effect if the server's `page_size_query_param` has this name.
+    ///
+    /// - Parameter size: The number of items to request per page; 20 by default.
+    /// - Returns: The strategy.
+    public static func djangoPageNumber(size: Int = 20) -> Self {
+        .pageNumber(sizeKey: "page_size", size: size, totalIsExact: true)
     }
 }

@@ -16,31 +16,6 @@ public struct PageStart: Sendable, Equatable {
 }
 
 extension PageStart {
-    /// Returns the start that is `count` items after this one, for a list by number whose first page is `first`.
-    func movedByNumber(_ count: Int, first: Int, pageSize: Int) -> PageStart {
-        guard case .number(let number) = position, pageSize > 0 else { return self }
-        let (items, isTooFar) = precedingItems.addingReportingOverflow(count)
-        let (pages, rest) = items.flooredQuotientAndRemainder(dividingBy: pageSize)
-        let (target, isBeyond) = number.addingReportingOverflow(pages)
-        guard !isTooFar, !isBeyond else { return self }
-        return target < first ? PageStart(.number(first)) : PageStart(.number(target), precedingItems: rest)
-    }
-
-    /// Returns the start that is `count` items after this one, for a list by offset.
-    func movedByOffset(_ count: Int) -> PageStart {
-        guard case .offset(let offset) = position else { return self }
-        return PageStart(.offset(max(0, offset.addingClamped(count))))
-    }
-}
-
-extension Int {
-    fileprivate func flooredQuotientAndRemainder(dividingBy size: Int) -> (Int, Int) {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: size)
-        return remainder < 0 ? (quotient - 1, remainder + size) : (quotient, remainder)
-    }
-}
-
-extension PageStart {
     /// Returns the number of items from `other` to this start, if it is known.
     func items(after other: PagePosition) -> Int? {
         guard other != position else { return precedingItems }

@@ -2,8 +2,8 @@ public import Foundation
 
 /// How a list requests its pages, and how it detects its end.
 ///
-/// The library's strategies are ``PageNumberStrategy``, ``OffsetStrategy``, ``CursorStrategy`` and ``LinkStrategy``, also
-/// written as `.pageNumber(size: 50)`, `.offset(limit: 50)`, `.cursor(…)` and `.link`. An app may add others. A strategy is
+/// The library's strategies are `.pageNumber(size: 50)`, `.offset(limit: 50)`, `.cursor(…)` and `.link`, as
+/// ``PageNumberStrategy``, ``OffsetStrategy``, ``CursorStrategy`` and ``LinkStrategy``. An app may add others. A strategy is
 /// a value without state: it keeps nothing from one page to the next. All members are called on the main actor.
 public protocol PageStrategy: Sendable {
     /// The position of the page at which the list starts.
