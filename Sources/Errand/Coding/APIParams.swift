@@ -120,7 +120,6 @@ extension APIParams: Encodable {
 }
 
 extension APIParams {
-    /// Returns the JSON text of these parameters.
     func json(with encoder: JSONEncoder) throws(APIError) -> Data {
         guard layers.count == 1 else { return try Self.encode(tree(with: encoder), with: encoder) }
         return try Self.encode(layers[0], with: encoder)

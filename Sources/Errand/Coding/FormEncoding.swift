@@ -2,7 +2,6 @@ import Foundation
 
 /// Encodes names and values as `application/x-www-form-urlencoded`, for queries and bodies.
 enum FormEncoding {
-    /// One name and its value.
     typealias Pair = (name: String, value: String)
 
     /// Returns the text of pairs in UTF-8, by the WHATWG serializer (URL Standard section 5.2).

@@ -75,7 +75,6 @@ public struct ParamEncoding: Sendable, Hashable {
 }
 
 extension ParamEncoding {
-    /// Returns the name of an element of the array `name`.
     func name(ofElement index: Int, in name: String) -> String {
         switch arrays {
         case .brackets: name + "[]"
@@ -84,7 +83,6 @@ extension ParamEncoding {
         }
     }
 
-    /// Returns the name of a member of the object `name`.
     func name(ofMember member: String, in name: String) -> String {
         nesting == .dots ? "\(name).\(member)" : "\(name)[\(member)]"
     }

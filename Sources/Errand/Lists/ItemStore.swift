@@ -26,13 +26,11 @@ struct ItemStore<Item> {
         return last.map { $0 - preceding.startIndex } ?? 0
     }
 
-    /// Removes the first items.
     mutating func removeFirst(_ count: Int) {
         for item in items.prefix(count) { known?.remove(item) }
         items.removeFirst(count)
     }
 
-    /// Removes the last items.
     mutating func removeLast(_ count: Int) {
         for item in items.suffix(count) { known?.remove(item) }
         items.removeLast(count)

@@ -23,11 +23,9 @@ struct LoadedPages<Item> {
     private var itemsBefore: Int?
     private var largestPage = 0
 
-    /// The items of all pages.
     var items: [Item] { store.items }
     var pageCount: Int { pages.count }
     var pagesWithRows: Int { pages.spans.pagesWithRows }
-    /// The position of the next page.
     var next: PagePosition? { nextStart?.position }
     var firstPosition: PagePosition? { pages.first?.position }
     /// The number of pages in a row that have added no item.
@@ -128,7 +126,6 @@ struct LoadedPages<Item> {
 }
 
 extension LoadedPages {
-    /// Changes one row.
     mutating func apply(_ edit: ListEdit<Item>, rules: ListRules<Item>) {
         switch edit.change {
         case .replace(let item):

@@ -178,7 +178,6 @@ extension PageAPIRequest {
         return rules
     }
 
-    /// Edits the list and notifies the observer.
     func apply(_ edit: ListEdit<Item>, by rules: ListRules<Item>) {
         apply([edit], as: edit.listChange, by: rules)
     }
@@ -205,9 +204,7 @@ extension PageAPIRequest {
 @MainActor @Observable private final class ListObservation {
     private var changeCount = 0
 
-    /// Registers the current reader.
     func access() { _ = changeCount }
 
-    /// Notifies the readers.
     func recordChange() { changeCount += 1 }
 }

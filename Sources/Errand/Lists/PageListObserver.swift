@@ -49,7 +49,6 @@ enum ListChange {
 }
 
 extension PageListObserver {
-    /// Calls the method for a change.
     func notify(of change: ListChange, in request: BaseAPIRequest) {
         switch change {
         case .reload: pageListDidReload(request)

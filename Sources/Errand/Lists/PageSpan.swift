@@ -1,12 +1,10 @@
 /// A loaded page: where it begins on the server, and how many items and rows it has.
 struct PageSpan {
-    /// Where the page begins.
     var start: PageStart
     /// The number of its items on the server that no page before it contains.
     var receivedCount: Int
     /// The number of items shown.
     var rowCount: Int
-    /// What is expected after the page.
     var expectation: PageExpectation
 
     var position: PagePosition { start.position }

@@ -83,7 +83,6 @@ struct PagedList<Item> {
         }
     }
 
-    /// Adds a page that has been received.
     mutating func accept<Page: PageResponse>(
         _ page: Page,
         in response: APIResponse,
@@ -213,7 +212,6 @@ extension PagedList {
 }
 
 extension PagedList {
-    /// Returns how to obtain a part of the list now.
     func decision(for part: ListPart, isActive: (RequestID) -> Bool) -> PageLoadDecision {
         if let pending, isActive(pending.id) { return .join(pending.id) }
         // A refresh of all pages is between two of its pages.

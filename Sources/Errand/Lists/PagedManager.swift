@@ -132,7 +132,6 @@ extension APIManager where Self: PagedManager {
         }
     }
 
-    /// Loads a part unless any page is loading, whose ending may be that of an async call.
     private func loadUnlessLoading(_ part: ListPart) {
         if case .begin? = pager?.decision(for: part) { load(part) }
     }

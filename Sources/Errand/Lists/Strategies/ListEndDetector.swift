@@ -9,7 +9,6 @@ struct ListEndDetector {
     let receivedItems: Int?
     /// The number of pages up to this one; `nil` if the server's number of pages has no meaning.
     let receivedPages: Int?
-    /// The requested number of items per page.
     let requestedSize: Int
 
     /// Returns whether the page is certainly the last one; with an exact total, a total that is reached is sufficient.
@@ -19,7 +18,6 @@ struct ListEndDetector {
         return totalIsExact && missing != nil || page.itemCount < requestedSize && page.itemCount < page.largestPage
     }
 
-    /// What is expected after the page.
     var expectation: PageExpectation {
         if let missing { return missing > 1 ? .more : .end }
         // A second page of the same length means that the server uses another size than the requested one.

@@ -98,7 +98,6 @@ public enum PagePosition: Sendable, Hashable {
 }
 
 extension PageStrategy {
-    /// Returns what requests the page at `position`.
     func addition(for position: PagePosition) throws(PageStrategyError) -> RequestDraft.Addition {
         let params = try params(at: position)
         guard case .link(let url) = position else { return RequestDraft.Addition(params: params, link: nil) }
