@@ -164,8 +164,9 @@ extension PageAPIRequest: Pager {
     }
 
     private func accept(_ content: any Sendable, in response: APIResponse?, of id: RequestID) -> ListChange? {
-        let rules = ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
         guard let page = content as? Page, let response else { return list.end(of: id) }
+        // Before the list changes, because these hooks may edit it.
+        let rules = rules
         return list.accept(page, in: response, of: id, rules: rules)
     }
 }
@@ -173,10 +174,12 @@ extension PageAPIRequest: Pager {
 extension PageAPIRequest {
     /// Returns the settings of the list for an edit, after the observer has been notified of every change before it.
     func prepareEdit() -> ListRules<Item> {
-        let rules = ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages)
+        let rules = rules
         notifyObserver()
         return rules
     }
+
+    private var rules: ListRules<Item> { ListRules(strategy: strategy, itemID: itemID, maxPages: maxPages) }
 
     func apply(_ edit: ListEdit<Item>, by rules: ListRules<Item>) {
         apply([edit], as: edit.listChange, by: rules)
