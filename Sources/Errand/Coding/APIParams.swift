@@ -127,16 +127,16 @@ extension APIParams {
 
     /// Returns the parameters as one JSON value: an object, or an array or a scalar if they are one.
     func tree(with encoder: JSONEncoder) throws(APIError) -> JSONValue {
-        var trees: [JSONValue] = []
+        var members: [String: JSONValue] = [:]
         for layer in layers {
-            if let tree = layer.scalarTree {
-                trees.append(tree)
-            } else {
-                trees.append(try Self.tree(of: Self.encode(layer, with: encoder)))
+            let tree = try Self.tree(of: layer, with: encoder)
+            guard layers.count > 1 else { return tree }
+            guard case .object(let more) = tree else {
+                throw APIError(.invalidRequest, reason: "parameters without names cannot be merged with others")
             }
+            members.merge(more) { $1 }
         }
-        guard trees.count != 1 else { return trees[0] }
-        return .object(try Self.merge(trees))
+        return .object(members)
     }
 
     /// The number of members; an estimate if there are objects or repeated names.
@@ -165,17 +165,6 @@ extension APIParams {
         for (name, value) in members.sorted(by: { $0.key < $1.key }) { try body(name, value) }
     }
 
-    private static func merge(_ trees: [JSONValue]) throws(APIError) -> [String: JSONValue] {
-        var members: [String: JSONValue] = [:]
-        for tree in trees {
-            guard case .object(let more) = tree else {
-                throw APIError(.invalidRequest, reason: "parameters without names cannot be merged with others")
-            }
-            members.merge(more) { $1 }
-        }
-        return members
-    }
-
     private static func encode(_ layer: Layer, with encoder: JSONEncoder) throws(APIError) -> Data {
         switch layer {
         case .values(let values): try encode(values, with: encoder)
@@ -200,7 +189,9 @@ extension APIParams {
         return "the parameter \(context.codingPath.map(\.stringValue).joined(separator: "."))"
     }
 
-    private static func tree(of json: Data) throws(APIError) -> JSONValue {
+    private static func tree(of layer: Layer, with encoder: JSONEncoder) throws(APIError) -> JSONValue {
+        if let tree = layer.scalarTree { return tree }
+        let json = try encode(layer, with: encoder)
         do {
             return try JSONValue(json: json)
         } catch {
