@@ -40,7 +40,7 @@ private struct JSONObjectReader {
         var values: [AnyEncodable] = []
         for (index, element) in elements.enumerated() {
             let reader = JSONObjectReader(path: "\(path)[\(index)]", depth: depth + 1)
-            values.append(AnyEncodable(value: try reader.value(of: element)))
+            values.append(AnyEncodable(try reader.value(of: element)))
         }
         return values
     }
@@ -49,7 +49,7 @@ private struct JSONObjectReader {
         var values: [String: AnyEncodable] = [:]
         for (name, member) in members {
             let reader = JSONObjectReader(path: "\(path).\(name)", depth: depth + 1)
-            values[name] = AnyEncodable(value: try reader.value(of: member))
+            values[name] = AnyEncodable(try reader.value(of: member))
         }
         return values
     }

@@ -20,14 +20,8 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     /// The type of a parameter.
     public typealias Value = (any Encodable & Sendable)?
 
-    /// The value of one name; apart if it is a text, as most are, because casts of an existential are slow.
-    package enum Member: Sendable {
-        case text(String)
-        case other(any Encodable & Sendable)
-    }
-
     fileprivate enum Layer: Sendable {
-        case values([String: Member])
+        case values([String: AnyEncodable])
         case object(any Encodable & Sendable)
     }
 
@@ -35,12 +29,12 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Creates parameters from a literal; a repeated name has its last value.
     public init(dictionaryLiteral elements: (String, Value)...) {
-        layers = [.values(Dictionary(elements.map { ($0, Member($1)) }) { $1 })]
+        layers = [.values(Dictionary(elements.map { ($0, AnyEncodable($1)) }) { $1 })]
     }
 
     /// Creates parameters from a dictionary.
     public init(_ values: [String: Value]) {
-        layers = [.values(values.mapValues(Member.init))]
+        layers = [.values(values.mapValues(AnyEncodable.init))]
     }
 
     /// Creates parameters from the members of an object.
@@ -58,18 +52,8 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
                 layers[index] = .values(values)
             }
             guard let newValue else { return }
-            layers.append(.values([name: Member(newValue)]))
+            layers.append(.values([name: AnyEncodable(newValue)]))
         }
-    }
-
-    /// Creates parameters from their members.
-    package init(members: [String: Member]) {
-        layers = [.values(members)]
-    }
-
-    /// Adds members, which replace others of the same names.
-    package mutating func add(_ members: [String: Member]) {
-        layers.append(.values(members))
     }
 
     /// Returns these parameters and those of `other`; a name in both has the value of `other`.
@@ -79,7 +63,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
         return merged
     }
 
-    private var members: [String: Member] {
+    private var members: [String: AnyEncodable] {
         layers.reduce(into: [:]) { all, layer in
             guard case .values(let values) = layer else { return }
             all.merge(values) { $1 }
@@ -139,36 +123,10 @@ extension APIParams {
         return .object(members)
     }
 
-    /// The number of members; an estimate if there are objects or repeated names.
-    var estimatedCount: Int {
-        layers.reduce(0) { count, layer in
-            guard case .values(let values) = layer else { return count + 8 }
-            return count + values.count
-        }
-    }
-
-    /// Calls `body` with the name and the value of each member of ``tree(with:)``: sorted by name as they are sent, or in any
-    /// order if all of them are scalars, of which no two are written with one name.
-    ///
-    /// - Throws: What `body` throws, and `invalidRequest` if there are no names, or a value cannot be encoded.
-    func forEachMember(
-        with encoder: JSONEncoder,
-        _ body: (String, JSONValue) throws(APIError) -> Void
-    ) throws(APIError) {
-        if layers.count == 1, case .values(let values) = layers[0], values.values.allSatisfy(\.isScalar) {
-            for (name, value) in values { if let scalar = value.scalar { try body(name, scalar) } }
-            return
-        }
-        guard case .object(let members) = try tree(with: encoder) else {
-            throw APIError(.invalidRequest, reason: "parameters without names cannot be signed")
-        }
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) { try body(name, value) }
-    }
-
     private static func encode(_ layer: Layer, with encoder: JSONEncoder) throws(APIError) -> Data {
         switch layer {
         case .values(let values): try encode(values, with: encoder)
-        case .object(let object): try encode(AnyEncodable(value: object), with: encoder)
+        case .object(let object): try encode(AnyEncodable(object), with: encoder)
         }
     }
 
@@ -209,14 +167,34 @@ extension APIParams.Layer {
     /// The layer as a JSON value, without encoding; `nil` unless it contains only scalars that no encoder strategy changes.
     fileprivate var scalarTree: JSONValue? {
         guard case .values(let values) = self else { return nil }
-        // Unlike a dictionary that is filled name by name, this computes no hashes.
-        return (try? values.mapValues { try $0.requiredScalar }).map(JSONValue.object)
+        let scalars = values.compactMapValues { JSONValue(scalar: $0.value) }
+        return scalars.count == values.count ? .object(scalars) : nil
+    }
+}
+
+extension JSONValue {
+    /// Creates the value of a scalar that no encoder strategy changes; `nil` for everything else.
+    fileprivate init?(scalar: any Encodable & Sendable) {
+        switch scalar {
+        case let value as String: self = .string(value)
+        case let value as Int: self = .int(Int64(value))
+        case let value as Bool: self = .bool(value)
+        case let value as JSONValue:
+            switch value {
+            case .string, .int, .bool, .null: self = value
+            case .double, .decimal, .array, .object: return nil
+            }
+        default: return nil
+        }
     }
 }
 
 /// Encodes a value with its dynamic type, so that the encoder's strategies for dates and data apply.
 struct AnyEncodable: Encodable, Sendable {
     let value: any Encodable & Sendable
+
+    /// `nil` is `null`.
+    init(_ value: APIParams.Value) { self.value = value ?? JSONValue.null }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()

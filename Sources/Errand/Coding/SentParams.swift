@@ -48,12 +48,11 @@ package final class SentParams: Sendable {
         guard let params else { return [] }
         let names = PathTemplate(draft.path).names
         let (queryNames, isForm) = (placement.queryNames, writesPairs)
+        guard case .object(let members) = encoding.apply(to: try params.tree(with: encoder)) else {
+            throw APIError(.invalidRequest, reason: "parameters without names cannot be signed")
+        }
         var fields: [Field] = []
-        // With room for those that a signature adds.
-        fields.reserveCapacity(params.estimatedCount + 4)
-        try params.forEachMember(with: encoder) { (name, value) throws(APIError) in
-            guard names.isEmpty || !names.contains(name), value != .null || encoding.nils != .omitted else { return }
-            let value = encoding.apply(to: value)
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) where !names.contains(name) {
             if isForm || queryNames?.contains(name) != false {
                 fields += try FormEncoding.pairs(of: .object([name: value]), encoding).map { Field($0.name, $0.value) }
             } else {
@@ -74,15 +73,12 @@ package final class SentParams: Sendable {
     private func text(of value: JSONValue, name: String) throws(APIError) -> String {
         switch value {
         case .string(let text): return text
-        case .bool(let flag): return flag ? "true" : "false"
-        case .null: return "null"
-        case .int(let number): return String(number)
         case .array, .object:
             guard encoder.encodesNestedValuesEqually else {
                 let reason = "the encoder must have .sortedKeys and not .prettyPrinted to sign the parameter \(name)"
                 throw APIError(.invalidRequest, reason: reason)
             }
-        case .double, .decimal: break
+        case .null, .bool, .int, .double, .decimal: break
         }
         do {
             return String(decoding: try encoder.encode(value), as: UTF8.self)

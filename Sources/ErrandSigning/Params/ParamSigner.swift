@@ -19,24 +19,24 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
         // Before the time of the signature is read.
         let secret = try await signing.secret()
         var fields = try sent.fields(of: params)
-        var added = [String: APIParams.Member](minimumCapacity: 3)
+        var added: [String: APIParams.Value] = [:]
         if case .parameter(let name) = signing.timestamp {
             let text = signing.text(of: signing.serverClock.date(for: context))
             try add(name, text, to: &fields)
-            added[name] = Int64(text).map { .other(JSONValue.int($0)) } ?? .text(text)
+            added[name] = Int64(text).map(JSONValue.int) ?? .string(text)
         }
         if case .parameter(let name) = signing.nonce {
             let nonce = signing.makeNonce()
             try add(name, nonce, to: &fields)
-            added[name] = .text(nonce)
+            added[name] = nonce
         }
         if case .parameter(let name) = signing.signature {
             let signature = try signature(of: fields, secret: secret)
             try add(name, signature, to: &fields)
-            added[name] = .text(signature)
+            added[name] = signature
         }
         guard !added.isEmpty else { return }
-        if params == nil { params = APIParams(members: added) } else { params?.add(added) }
+        params = params?.merging(APIParams(added)) ?? APIParams(added)
     }
 
     func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
