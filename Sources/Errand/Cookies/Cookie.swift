@@ -36,7 +36,7 @@ public struct Cookie: Sendable, Equatable {
     public let isHTTPOnly: Bool
     /// The `SameSite` attribute; `nil` when it was missing or unknown.
     public let sameSite: SameSite?
-    /// When the cookie was last set; decides which of two updates by different processes is the newer one.
+    /// When the cookie was last set; a logout ends what was set before it.
     var updated: CookieTimestamp
 
     /// The name as text; bytes that are not UTF-8 are replaced.
@@ -87,32 +87,24 @@ extension Cookie {
     }
 }
 
-/// When a cookie was last set or removed, in microseconds since 1970.
-///
-/// Of two updates of one cookie, the one with the later timestamp wins. A timestamp is read from the clock of the process,
-/// but is always later than the one that it follows, so that no update is lost when the clock is set back.
-struct CookieTimestamp: Hashable, Comparable, Sendable {
-    /// Earlier than every update.
-    static let never = CookieTimestamp(unchecked: .min)
-    private static let limit: Int64 = 1 << 62
+/// When a cookie was last set, or the last logout was, in microseconds since 1970.
+struct CookieTimestamp: Equatable, Comparable, Sendable {
+    /// Earlier than every date.
+    static let never = CookieTimestamp(microseconds: .min)
 
     let microseconds: Int64
 
     /// Clamps the number, so that ``next`` cannot overflow.
     init(microseconds: Int64) {
-        self.init(unchecked: max(-Self.limit, min(microseconds, Self.limit)))
+        self.microseconds = max(-1 << 62, min(microseconds, 1 << 62))
     }
 
     init(_ date: Date) {
         let microseconds = (date.timeIntervalSince1970 * 1e6).rounded(.down)
-        self.init(unchecked: Int64(max(-1e18, min(microseconds, 1e18))))
+        self.init(microseconds: Int64(max(-1e18, min(microseconds, 1e18))))
     }
 
-    private init(unchecked microseconds: Int64) {
-        self.microseconds = microseconds
-    }
-
-    var next: CookieTimestamp { CookieTimestamp(unchecked: microseconds + 1) }
+    var next: CookieTimestamp { CookieTimestamp(microseconds: microseconds + 1) }
 
     static func < (one: Self, other: Self) -> Bool { one.microseconds < other.microseconds }
 }

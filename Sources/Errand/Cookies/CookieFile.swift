@@ -29,20 +29,22 @@ struct CookieFile: Sendable {
         throw CookieFileError(.cannotRead, file: url, reason: reason)
     }
 
-    func error(_ kind: CookieFileError.Kind, causedBy error: SystemError) -> CookieFileError {
-        CookieFileError(kind, file: url, reason: error.reason)
+    /// Performs `body`, whose error is one of this kind.
+    func reporting<Result: ~Copyable>(
+        _ kind: CookieFileError.Kind,
+        _ body: () throws(SystemError) -> Result
+    ) throws(CookieFileError) -> Result {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw CookieFileError(kind, file: url, reason: error.reason)
+        }
     }
 }
 
 // MARK: Identity
 
 extension CookieFile {
-    /// The nearest existing folder, and the names of the missing ones below it.
-    private struct Location: Equatable {
-        let folder: FileIdentity?
-        let missing: [Substring]
-    }
-
     /// Whether both are one file: the same name in the same folder, however the paths are spelled.
     ///
     /// The target of a symbolic link at the file's path is a different file, because the jar never follows the link.
@@ -51,7 +53,8 @@ extension CookieFile {
         return location == other.location && (name.utf8.elementsEqual(other.name.utf8) || isSameEntry(as: other))
     }
 
-    private var location: Location {
+    /// The nearest existing folder, and the names of the missing ones below it.
+    private var location: (folder: FileIdentity?, missing: [Substring]) {
         var (existing, missing) = (folder[...], [Substring]())
         while FileIdentity(ofTarget: String(existing)) == nil, let slash = existing.lastIndex(of: "/") {
             missing.append(existing[existing.index(after: slash)...])
@@ -63,7 +66,7 @@ extension CookieFile {
             // Nothing below the folder exists, so there is no symbolic link that could change what ".." means.
             if component == ".." { _ = below.popLast() } else { below.append(component) }
         }
-        return Location(folder: FileIdentity(ofTarget: String(existing)), missing: below)
+        return (FileIdentity(ofTarget: String(existing)), below)
     }
 
     /// Whether the file system has one entry for both names, because it ignores case or Unicode normalization.
@@ -106,15 +109,20 @@ struct FileIdentity: Hashable {
 struct FileVersion: Equatable {
     private let identity: FileIdentity
     private let size: Int64
-    private let seconds: Int
-    private let nanoseconds: Int
+    private let modified: CookieTimestamp
 
     /// `nil` when nothing is at the path; a symbolic link is not followed.
     init?(ofEntry path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
-        let time = status.modificationTime
-        (identity, size) = (FileIdentity(status), Int64(status.st_size))
-        (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec))
+        (identity, size, modified) = (FileIdentity(status), Int64(status.st_size), status.modified)
+    }
+}
+
+extension stat {
+    /// When the file was last written.
+    var modified: CookieTimestamp {
+        let time = modificationTime
+        return CookieTimestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
     }
 }

@@ -5,8 +5,6 @@ import Foundation
 /// Comments that begin with `#Errand` contain what the fields cannot express:
 ///
 /// - `#Errand <created> <updated> <SameSite>` before a cookie: milliseconds, microseconds, and `-` for no `SameSite`;
-/// - `#Errand-removed <time> <isSecure> <domain> <path> <name>` for a recently removed cookie, with TABs between the
-///   fields of the cookie, see ``CookieRemovals``;
 /// - `#Errand-cleared <time>` after a logout;
 /// - `#Errand-end <checksum>`, of all bytes before it.
 ///
@@ -14,20 +12,14 @@ import Foundation
 enum CookieFileFormat {
     /// The contents of a file.
     struct Contents {
-        struct Removal: Equatable {
-            let key: Cookie.Key
-            let time: CookieTimestamp
-            let isSecure: Bool
-        }
-
         /// Cookies that another tool wrote were updated ``CookieTimestamp/never``.
         var cookies: [Cookie] = []
-        var removals: [Removal] = []
+        /// The time of the last logout.
         var cleared = CookieTimestamp.never
         /// What is wrong with the file; `nil` when it is intact.
         var damage: String?
 
-        var isEmpty: Bool { cookies.isEmpty && removals.isEmpty && cleared == .never }
+        var isEmpty: Bool { cookies.isEmpty && cleared == .never }
     }
 
     static let firstLine = "# Netscape HTTP Cookie File, written by Errand"
@@ -39,19 +31,15 @@ enum CookieFileFormat {
 
         """
     static let attributesPrefix = "#Errand "
-    static let removedPrefix = "#Errand-removed "
     static let clearedPrefix = "#Errand-cleared "
     static let endPrefix = "#Errand-end "
     static let httpOnlyPrefix = "#HttpOnly_"
 
     /// Whether the format can express the cookie.
     static func canRepresent(_ cookie: Cookie) -> Bool {
-        canRepresent(cookie.key) && !cookie.valueBytes.contains(UInt8(ascii: "\t"))
-    }
-
-    private static func canRepresent(_ key: Cookie.Key) -> Bool {
         let tab = UInt8(ascii: "\t")
-        return !key.name.isEmpty && !key.name.contains(tab) && !key.path.utf8.contains(tab)
+        return !cookie.nameBytes.isEmpty && !cookie.nameBytes.contains(tab) && !cookie.path.utf8.contains(tab)
+            && !cookie.valueBytes.contains(tab)
     }
 
     /// A hash that changes with any one byte (FNV-1a, 64 bits); it detects accidental damage, not manipulation.
@@ -63,33 +51,12 @@ enum CookieFileFormat {
 // MARK: Writing
 
 extension CookieFileFormat {
-    /// The bytes of a file with these contents; removals that the format cannot express are left out.
     static func encode(_ contents: Contents) -> [UInt8] {
         var bytes = Array(header.utf8)
         if contents.cleared > .never { bytes += "\(clearedPrefix)\(contents.cleared.microseconds)\n".utf8 }
-        for removal in contents.removals.sorted(by: isOrderedBefore) where canRepresent(removal.key) {
-            append(removal, to: &bytes)
-        }
         for cookie in contents.cookies { append(cookie, to: &bytes) }
         bytes += "\(endPrefix)\(checksum(bytes))\n".utf8
         return bytes
-    }
-
-    /// An order that is the same in every process, so that equal contents are equal files.
-    private static func isOrderedBefore(_ one: Contents.Removal, _ other: Contents.Removal) -> Bool {
-        if one.time != other.time { return one.time < other.time }
-        let (one, other) = (one.key, other.key)
-        let texts = [(one.domain, other.domain), (one.path, other.path)]
-        if let (one, other) = texts.first(where: { $0 != $1 }) { return one < other }
-        return one.name.lexicographicallyPrecedes(other.name)
-    }
-
-    private static func append(_ removal: Contents.Removal, to bytes: inout [UInt8]) {
-        let key = removal.key
-        bytes += "\(removedPrefix)\(removal.time.microseconds) \(field(removal.isSecure)) ".utf8
-        bytes += "\(key.isHostOnly ? "" : ".")\(key.domain)\t\(key.path)\t".utf8
-        bytes += key.name
-        bytes.append(UInt8(ascii: "\n"))
     }
 
     private static func append(_ cookie: Cookie, to bytes: inout [UInt8]) {

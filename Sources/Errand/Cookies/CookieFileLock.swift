@@ -17,19 +17,25 @@ struct CookieFileLock: Sendable {
         return result
     }
 
-    private func acquire() throws(CookieFileError) -> LockedFile {
-        do throws(SystemError) {
-            try makeFolder(file.folder)
-        } catch {
-            throw file.error(.cannotWrite, causedBy: error)
-        }
+    private func acquire() throws(CookieFileError) -> FileDescriptor {
+        try file.reporting(.cannotWrite) { () throws(SystemError) in try makeFolder(file.folder) }
         try file.checkFolder()
-        do throws(SystemError) {
-            if let lock = try LockedFile.lock(file.lockPath, timeout: Self.timeout) { return lock }
-        } catch {
-            throw file.error(.cannotWrite, causedBy: error)
-        }
+        if let lock = try file.reporting(.cannotWrite, lock) { return lock }
         throw CookieFileError(.locked, file: file.url, reason: "another process holds the lock")
+    }
+
+    /// Locks the lock file, which is created when it is missing and never removed; the system unlocks it when it is closed.
+    ///
+    /// - Returns: `nil` when another process still holds the lock after the timeout.
+    private func lock() throws(SystemError) -> FileDescriptor? {
+        let descriptor = try FileDescriptor(opening: file.lockPath, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        let end = ContinuousClock.now + Self.timeout
+        while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw .last("flock") }
+            guard ContinuousClock.now < end else { return nil }
+            usleep(2_000)
+        }
+        return descriptor
     }
 
     private func makeFolder(_ path: String) throws(SystemError) {
@@ -37,24 +43,5 @@ struct CookieFileLock: Sendable {
         let parent = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
         if parent.utf8.count < path.utf8.count { try makeFolder(parent) }
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last("mkdir") }
-    }
-}
-
-/// A locked file; the system releases the lock when the file is closed or the process ends.
-private struct LockedFile: ~Copyable {
-    private let descriptor: FileDescriptor
-
-    /// Locks the file at `path`, which is created when it is missing and never removed.
-    ///
-    /// - Returns: `nil` when another process still holds the lock after `timeout`.
-    static func lock(_ path: String, timeout: Duration) throws(SystemError) -> LockedFile? {
-        let descriptor = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
-        let end = ContinuousClock.now + timeout
-        while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR else { throw .last("flock") }
-            guard ContinuousClock.now < end else { return nil }
-            usleep(2_000)
-        }
-        return LockedFile(descriptor: descriptor)
     }
 }

@@ -18,10 +18,8 @@ struct CookieFileWriter: Sendable {
     func removeTemporaryFile() { unlink(file.temporaryPath) }
 
     private func write(_ bytes: [UInt8], to path: String) throws(CookieFileError) {
-        do throws(SystemError) {
+        try file.reporting(.cannotWrite) { () throws(SystemError) in
             try AtomicFile.replace(path, with: bytes, temporary: file.temporaryPath, folder: file.folder)
-        } catch {
-            throw file.error(.cannotWrite, causedBy: error)
         }
     }
 }
@@ -44,8 +42,8 @@ extension CookieFileWriter {
 
     private func renameAside() throws(CookieFileError) -> String {
         let (_, free) = try corruptNames()
-        guard rename(file.path, file.folder + free) == 0 else {
-            throw file.error(.cannotWrite, causedBy: .last("rename"))
+        try file.reporting(.cannotWrite) { () throws(SystemError) in
+            guard rename(file.path, file.folder + free) == 0 else { throw .last("rename") }
         }
         return free
     }

@@ -7,7 +7,7 @@ struct CookieIndex {
     private var entriesByDomain: [String: [Entry]] = [:]
     private var domainsBySite: [String: Set<String>] = [:]
     private(set) var count = 0
-    private let suffixes: PublicSuffixList
+    let suffixes: PublicSuffixList
 
     init(suffixes: PublicSuffixList) {
         self.suffixes = suffixes
@@ -18,9 +18,8 @@ struct CookieIndex {
 
     subscript(key: Cookie.Key) -> Entry? { entriesByDomain[key.domain]?.first { $0.cookie.hasKey(key) } }
 
-    /// Whether the entries of any domain satisfy `predicate`.
-    func containsDomain(where predicate: (_ domain: String, _ entries: [Entry]) -> Bool) -> Bool {
-        entriesByDomain.contains { predicate($0.key, $0.value) }
+    func contains(where predicate: (Entry) -> Bool) -> Bool {
+        entriesByDomain.values.contains { $0.contains(where: predicate) }
     }
 
     /// Adds an entry whose key is not in the index.
@@ -50,13 +49,10 @@ struct CookieIndex {
         guard let position = entriesByDomain[key.domain]?.firstIndex(where: { $0.cookie.hasKey(key) }) else { return }
         entriesByDomain[key.domain]?.remove(at: position)
         count -= 1
-        if entriesByDomain[key.domain]?.isEmpty == true { removeDomain(key.domain) }
-    }
-
-    private mutating func removeDomain(_ domain: String) {
-        let site = site(of: domain)
-        entriesByDomain[domain] = nil
-        domainsBySite[site]?.remove(domain)
+        guard entriesByDomain[key.domain]?.isEmpty == true else { return }
+        let site = site(of: key.domain)
+        entriesByDomain[key.domain] = nil
+        domainsBySite[site]?.remove(key.domain)
         if domainsBySite[site]?.isEmpty == true { domainsBySite[site] = nil }
     }
 }

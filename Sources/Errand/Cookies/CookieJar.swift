@@ -1,4 +1,5 @@
 public import Foundation
+import Synchronization
 
 /// A cookie store that follows RFC 6265bis and, with a file, outlives the process.
 ///
@@ -9,10 +10,10 @@ public import Foundation
 /// though not when a signal ends it. The file is a Netscape `cookies.txt`, which curl and others read and write. It is
 /// replaced as a whole, and only its owner may read it.
 ///
-/// Several processes, and several jars of one process, may share a file, also by differently spelled paths. Each save takes
-/// over what others stored and removed: for each cookie, the newest update wins, not the last save. For this purpose the
-/// file lists for a day which cookies were removed, without their values. A logout ends everything that was stored before
-/// it. Processes lock the empty file `<name>.lock` next to it to take turns.
+/// Several processes, and several jars of one process, may share a file, also by differently spelled paths. A save applies
+/// what this jar has stored and removed to the file, and takes over what others have. Of one cookie that two jars change
+/// before either has saved, the last save counts. A logout ends everything that was stored before it, also what another
+/// process saves later. Processes lock the empty file `<name>.lock` next to it to take turns.
 ///
 /// What another process has saved, a login or a logout as well, is sent by the first load that begins a second or more after
 /// the last look at the file, and so by every load that begins a second after it was saved. The methods of a jar do not look.
@@ -65,7 +66,9 @@ public final class CookieJar: Sendable {
     private let errorReporter: CookieFileErrorReporter
     private let suffixes: PublicSuffixList
     private let trustworthyLoopback: Bool
-    let environments: EnvironmentJars
+    private let makeOther: @Sendable (String) -> CookieJar
+    /// The jars of environments that were asked for.
+    private let others = Mutex<[String: CookieJar]>([:])
 
     /// Opens a jar, and reads its file.
     ///
@@ -93,14 +96,16 @@ public final class CookieJar: Sendable {
     ) {
         let capacity = min(max(1, capacity), 1_000_000)
         let suffixes = PublicSuffixList(file: publicSuffixList)
-        let initial = CookieJarState(hasFile: file != nil, capacity: capacity, suffixes: suffixes)
-        let (state, errorReporter) = (SharedCookieJarState(initial), CookieFileErrorReporter(hook: onError))
-        let mapper = CookieFileMapper(sessionCookies: sessionCookies, capacity: capacity, suffixes: suffixes)
+        let store = CookieStore(capacity: capacity, suffixes: suffixes)
+        let state = SharedCookieJarState(
+            CookieJarState(store, hasFile: file != nil, sessionCookies: sessionCookies)
+        )
+        let errorReporter = CookieFileErrorReporter(hook: onError)
         self.state = state
         self.errorReporter = errorReporter
         self.suffixes = suffixes
         self.trustworthyLoopback = trustworthyLoopback
-        environments = EnvironmentJars { name in
+        makeOther = { name in
             CookieJar(
                 file: file?.beside(name),
                 sessionCookies: sessionCookies,
@@ -110,7 +115,7 @@ public final class CookieJar: Sendable {
                 onError: onError
             )
         }
-        saver = file.map { CookieSaver(file: $0, state: state, mapper: mapper, errorReporter: errorReporter) }
+        saver = file.map { CookieSaver(file: $0, state: state, errorReporter: errorReporter) }
         saver?.load(at: date)
     }
 
@@ -183,7 +188,7 @@ public final class CookieJar: Sendable {
         // Without cookies, the URL need not be parsed.
         guard !state.withLock(\.store.isEmpty) else { return [] }
         guard let url = CookieURL(url, trustsLoopback: trustworthyLoopback) else { return [] }
-        return state.withLock { $0.cookiesToSend(to: url, at: date) }
+        return state.withLock { $0.store.cookiesToSend(to: url, at: date) }
     }
 
     /// Removes the cookies that satisfy `isUnwanted`, except those that change while it is called.
@@ -214,6 +219,27 @@ public final class CookieJar: Sendable {
     ///
     /// - Throws: Why the file could not be written; the jar tries again.
     public func flush() throws(CookieFileError) { try saver?.flush() }
+
+    /// Returns the jar of an environment (``APIEnvironment/name``), the same one each time; this jar for the empty name.
+    ///
+    /// It has the settings of this one, and where this one has a file, a file beside that: `cookies-staging.txt` beside
+    /// `cookies.txt`.
+    public func jar(of environment: String) -> CookieJar {
+        guard !environment.isEmpty else { return self }
+        if let jar = others.withLock({ $0[environment] }) { return jar }
+        // Not under the lock, because it reads a file. Of two that are made at the same time, one is released.
+        let new = makeOther(environment)
+        return others.withLock { others in
+            let jar = others[environment] ?? new
+            others[environment] = jar
+            return jar
+        }
+    }
+
+    /// Saves the changes of this jar and of its environments' jars.
+    func flushAll() {
+        for jar in [self] + others.withLock({ Array($0.values) }) { try? jar.flush() }
+    }
 
     /// Changes the state, and schedules a save when there is something to save.
     private func change<Result: Sendable>(_ body: (inout CookieJarState) -> Result) -> Result {
@@ -249,5 +275,14 @@ extension CookieJar {
         let folder = name.replacingScalar("/", with: "-")
         let isFolder = !folder.isEmpty && folder != "." && folder != ".."
         return stateFolder.appending(component: isFolder ? folder : "-").appending(component: "cookies.txt")
+    }
+}
+
+extension URL {
+    /// The URL of a file in the same folder, with `name` added before the extension; `/` in it is replaced by `-`.
+    func beside(_ name: String) -> URL {
+        let base = deletingPathExtension().lastPathComponent + "-" + name.replacingScalar("/", with: "-")
+        let file = deletingLastPathComponent().appending(component: base)
+        return pathExtension.isEmpty ? file : file.appendingPathExtension(pathExtension)
     }
 }

@@ -11,32 +11,45 @@ final class SharedCookieJarState: Sendable {
         self.state = Mutex(state)
     }
 
+    /// The state at this moment, for work without the lock.
+    var present: CookieJarState { withLock { $0 } }
+
     func withLock<Result: Sendable>(_ body: (inout CookieJarState) -> Result) -> Result {
         state.withLock { body(&$0) }
     }
 }
 
-/// The cookies of a jar and the changes that were not saved yet.
+/// The cookies of a jar, and the jar's changes that are not in its file yet.
 struct CookieJarState: Sendable {
-    private(set) var store: CookieStore
-    private(set) var generation = CookieJar.Generation()
-    /// What was not saved yet; `nil` without a file.
-    private var changes: CookieChanges?
-    /// The checksum of the file as the jar last read or wrote it.
-    private var fileChecksum: UInt64?
-    private var isSaveScheduled = false
-    /// Whether changes were taken for a save that has not ended.
-    private var isSaving = false
-    /// The number of saves that have begun.
-    private var saveCount = 0
-
-    init(hasFile: Bool, capacity: Int, suffixes: PublicSuffixList) {
-        store = CookieStore(capacity: capacity, suffixes: suffixes, recordsRemovals: hasFile)
-        changes = hasFile ? CookieChanges(generation: generation) : nil
+    /// A cookie was set if the jar has it, and otherwise removed.
+    struct Change {
+        let time: CookieTimestamp
+        /// Whether the change applies to a `Secure` cookie in the file as well.
+        let isSecure: Bool
     }
 
-    mutating func cookiesToSend(to url: CookieURL, at date: Date) -> [Cookie] {
-        store.cookiesToSend(to: url, at: date)
+    var store: CookieStore
+    private(set) var generation = CookieJar.Generation()
+    /// The time of the last logout, which has ended everything up to then.
+    private(set) var cleared = CookieTimestamp.never
+    private(set) var changes: [Cookie.Key: Change] = [:]
+    /// The latest date of the changes, at which a save removes expired cookies.
+    private(set) var changeDate: Date?
+    private(set) var isLogoutUnsaved = false
+    /// The checksum of the file as the jar last read or wrote it.
+    private(set) var fileChecksum: UInt64?
+    private let hasFile: Bool
+    private let sessionCookies: CookieJar.SessionCookies
+    private var isFileDamaged = false
+    private var isSaveScheduled = false
+    private var isSaving = false
+    /// How often the file was taken over or saved, or the cookies cleared.
+    private var revision = 0
+
+    init(_ store: CookieStore, hasFile: Bool, sessionCookies: CookieJar.SessionCookies = .keep) {
+        self.store = store
+        self.hasFile = hasFile
+        self.sessionCookies = sessionCookies
     }
 
     /// Performs the steps of RFC 6265bis section 5.7 that depend on the other cookies.
@@ -49,111 +62,64 @@ struct CookieJarState: Sendable {
         guard sent == nil || sent == generation else { return .refused(.cleared) }
         store.removeExpired(at: date)
         guard isFromSecureOrigin || !store.shadowsSecureCookie(cookie) else { return .refused(.shadowsSecureCookie) }
-        let key = cookie.key
         var cookie = cookie
-        cookie.updated = store.nextTimestamp(for: key, at: date)
+        // After a logout, also when the clock was set back since.
+        cookie.updated = max(CookieTimestamp(date), cleared.next)
+        let (key, change) = (cookie.key, Change(time: cookie.updated, isSecure: isFromSecureOrigin))
         guard !cookie.isExpired(at: date) else {
-            // Also when this jar does not have the cookie: other jars of the file may have it.
-            store.remove(key, at: cookie.updated, isSecure: isFromSecureOrigin)
-            changes?.insert(key, at: date)
+            // Also when this jar does not have the cookie: another process may have saved it.
+            store.remove(key)
+            record(change, of: key, at: date)
             return .removed
         }
-        let count = store.count
-        if store.insert(cookie, isFromSecureOrigin: isFromSecureOrigin) {
-            changes?.insert(key, at: date)
-        } else {
-            changes?.keys.remove(key)
-        }
-        if store.count > count {
-            for evicted in store.evict(afterInsertionInto: cookie.domain) { recordEviction(of: evicted) }
+        let isNew = store[key] == nil
+        if store.insert(cookie) { record(change, of: key, at: date) } else { changes[key] = nil }
+        for evicted in isNew ? store.evict(afterInsertionInto: cookie.domain) : [] {
+            changes[evicted.cookie.key] = nil
+            if evicted.saved != nil { record(Change(time: change.time, isSecure: true), of: evicted.cookie.key) }
         }
         return store[key].map { .stored($0) } ?? .removed
     }
 
-    /// Removes the cookies, except those that were set again.
+    /// Removes the cookies, except those that have changed.
     mutating func remove(_ cookies: [Cookie], at date: Date) {
-        for cookie in cookies where store[cookie.key]?.updated == cookie.updated {
-            store.remove(cookie.key, at: store.nextTimestamp(for: cookie.key, at: date))
-            changes?.insert(cookie.key, at: nil)
+        let change = Change(time: max(CookieTimestamp(date), cleared.next), isSecure: true)
+        for cookie in cookies where store[cookie.key]?.hasSameContent(as: cookie) == true {
+            store.remove(cookie.key)
+            record(change, of: cookie.key)
         }
+    }
+
+    private mutating func record(_ change: Change, of key: Cookie.Key, at date: Date? = nil) {
+        guard hasFile else { return }
+        changes[key] = change
+        if let date { changeDate = max(date, changeDate ?? date) }
+        // While no save succeeds, a server must not make the removals grow.
+        guard changes.count > 2 * max(store.capacity, CookieEviction.maximumPerSite) else { return }
+        changes = changes.filter { store[$0.key] != nil }
     }
 
     /// Removes everything, from the file too with the next save.
     ///
     /// - Returns: The time of the logout, for the other jars of the file.
     mutating func clear(at date: Date) -> CookieTimestamp {
-        let time = store.entries.map(\.cookie.updated).reduce(max(CookieTimestamp(date), store.cleared.next), max)
-        clear(upTo: time)
-        changes?.isLogout = true
-        return time
+        clear(upTo: store.cookies.map(\.updated).reduce(max(CookieTimestamp(date), cleared.next), max))
+        isLogoutUnsaved = hasFile
+        return cleared
     }
 
     /// Removes everything, because another jar of the file was cleared.
     mutating func clear(upTo time: CookieTimestamp) {
-        store.clear(upTo: time)
+        store.removeAll { _ in true }
+        (changes, changeDate) = ([:], nil)
+        cleared = max(cleared, time)
         generation = generation.next
-        changes = changes.map { _ in CookieChanges(generation: generation) }
+        revision += 1
     }
 
-    /// Takes over a logout through another jar of the file, from before this jar was opened.
-    mutating func applyEarlierLogout(at time: CookieTimestamp) { store.clear(upTo: time) }
+    // MARK: Schedule
 
-    /// Removes an evicted cookie from the file, if it is there.
-    private mutating func recordEviction(of evicted: CookieStore.Entry) {
-        let key = evicted.cookie.key
-        guard evicted.saved != nil else {
-            changes?.keys.remove(key)
-            return
-        }
-        store.remove(key, at: evicted.cookie.updated.next)
-        changes?.insert(key, at: nil)
-    }
-}
-
-// MARK: Saving
-
-/// The changes of a jar since its last save.
-struct CookieChanges {
-    /// The generation in which the changes were made.
-    let generation: CookieJar.Generation
-    /// The cookies that were set or removed.
-    var keys: Set<Cookie.Key> = []
-    /// Whether the jar was cleared.
-    var isLogout = false
-    /// The latest date of a change, at which the save removes expired cookies.
-    private(set) var date: Date?
-
-    var isEmpty: Bool { !isLogout && keys.isEmpty }
-
-    mutating func insert(_ key: Cookie.Key, at date: Date?) {
-        keys.insert(key)
-        self.date = [date, self.date].compactMap(\.self).max()
-    }
-
-    /// Adds earlier changes that could not be saved, unless a logout has ended them.
-    mutating func formUnion(_ earlier: CookieChanges) {
-        guard earlier.generation == generation else { return }
-        keys.formUnion(earlier.keys)
-        isLogout = isLogout || earlier.isLogout
-        date = [date, earlier.date].compactMap(\.self).max()
-    }
-}
-
-extension CookieJarState {
-    /// What a save has to write.
-    struct PendingSave {
-        var changes: CookieChanges
-        let store: CookieStore
-        /// The checksum of the file that the changes apply to.
-        let fileChecksum: UInt64?
-
-        /// Whether all changes are removals of cookies that are already removed in the file.
-        ///
-        /// A server may remove a cookie with every response; saving each removal would wear out the disk.
-        var repeatsSavedRemovals: Bool {
-            !changes.isLogout && changes.keys.allSatisfy { store.removals[$0]?.isSaved == true }
-        }
-    }
+    var hasChanges: Bool { !changes.isEmpty || isLogoutUnsaved || isFileDamaged }
 
     /// Returns whether the caller has to schedule a save; only once until ``endSchedule()``.
     mutating func beginSchedule() -> Bool {
@@ -163,107 +129,146 @@ extension CookieJarState {
     }
 
     mutating func endSchedule() { isSaveScheduled = false }
+}
 
-    var hasChanges: Bool { changes?.isEmpty == false }
+// MARK: The file
 
-    mutating func takeChanges() -> PendingSave {
-        let none = CookieChanges(generation: generation)
-        (isSaving, saveCount) = (true, saveCount + 1)
-        defer { changes = changes.map { _ in none } }
-        return PendingSave(changes: changes ?? none, store: store, fileChecksum: fileChecksum)
+extension CookieJarState {
+    /// What a save writes to the file.
+    var fileContents: CookieFileFormat.Contents {
+        CookieFileFormat.Contents(cookies: store.cookies.filter(isLasting), cleared: cleared)
     }
 
-    /// Puts back changes that were not saved, and returns whether a logout is among the unsaved changes.
-    mutating func restore(_ pending: PendingSave?) -> Bool {
-        isSaving = false
-        if let pending { changes?.formUnion(pending.changes) }
-        // A save needs no others; while none succeeds, a server must not make them grow.
-        if let keys = changes?.keys { changes?.keys = keys.filter { store.lastUpdate(of: $0) != nil } }
-        return changes?.isLogout == true
+    /// Whether the file has the cookie.
+    private func isLasting(_ cookie: Cookie) -> Bool {
+        (sessionCookies == .keep || cookie.expires != nil) && CookieFileFormat.canRepresent(cookie)
     }
 
-    /// Takes over the cookies of the file, unless a logout has ended `generation`, in which the file was read.
-    ///
-    /// Without a `checksum`, the file was damaged, and its cookies have to be saved.
-    mutating func load(
-        _ file: CookieStore,
-        checksum: UInt64?,
-        readIn generation: CookieJar.Generation,
-        at date: Date
-    ) {
-        guard generation == self.generation else { return }
-        fileChecksum = checksum
-        store = CookieMerge(local: store, unsaved: [], date: date) { _ in false }.merged(with: file)
-        store.removeExpired(at: date)
-        store.markAllSaved()
-        guard checksum == nil else { return }
-        for cookie in store.cookies { changes?.insert(cookie.key, at: date) }
+    /// The file with those of its cookies that a `Set-Cookie` can express, as a jar stores them.
+    func accepted(_ file: CookieFileSnapshot) -> CookieFileSnapshot {
+        var file = file
+        let modified = min(file.modified, CookieTimestamp(.now))
+        file.contents.cookies = file.contents.cookies.compactMap { accepted($0, modified: modified) }
+        return file
     }
 
-    /// Takes over the result of a save.
-    ///
-    /// Cookies that a logout has ended during the save are not restored. After a save of this jar's logout, the jar stays
-    /// empty; the next save takes over what other jars have set since then.
+    private func accepted(_ cookie: Cookie, modified: CookieTimestamp) -> Cookie? {
+        guard isLasting(cookie), SetCookieHeader.canExpress(cookie) else { return nil }
+        var cookie = cookie
+        // The domain may have become a public suffix since.
+        cookie.isHostOnly = cookie.isHostOnly || store.suffixes.isPublicSuffix(cookie.domain)
+        guard cookie.updated == .never else { return cookie }
+        // Another tool has written the file, without the comments, but may not have changed this cookie.
+        let saved = store.entry(cookie.key)?.saved
+        if let saved, !cookie.isUpdate(of: saved) { return saved }
+        cookie.created = saved?.created ?? cookie.created
+        cookie.updated = modified
+        return cookie
+    }
+
+    /// Takes over the cookies of the file, with this jar's unsaved changes on top.
     ///
     /// - Parameters:
-    ///   - merged: The cookies in the file, and those that are in memory only.
-    ///   - saved: The changes that were saved.
-    ///   - checksum: The checksum of the file.
-    mutating func commit(_ merged: CookieStore, after saved: CookieChanges, checksum: UInt64) {
-        isSaving = false
-        fileChecksum = saved.isLogout ? nil : checksum
-        guard saved.generation == generation, !saved.isLogout else { return }
-        for key in store.adopt(merged, changed: changes?.keys ?? []) {
-            changes?.insert(key, at: nil)
+    ///   - file: What ``accepted(_:)`` returned.
+    ///   - before: The state before the file was read.
+    ///   - date: The present, at which cookies are expired.
+    /// - Returns: False, without a change, when a logout or a save was there since: it may be newer than the file.
+    mutating func adopt(_ file: CookieFileSnapshot, readAfter before: CookieJarState, at date: Date) -> Bool {
+        guard !isSaving, revision == before.revision else { return false }
+        adopt(file)
+        store.removeExpired(at: date)
+        return true
+    }
+
+    private mutating func adopt(_ file: CookieFileSnapshot) {
+        let theirs = withoutEnded(file.contents)
+        for cookie in theirs {
+            let key = cookie.key
+            // An insecure response changes no Secure cookie of another process.
+            if let change = changes[key], !change.isSecure, cookie.isSecure { changes[key] = nil }
+            let isKnown = store[key].map { $0.hasSameContent(as: cookie) && $0.updated >= cookie.updated } ?? false
+            if changes[key] == nil, !isKnown { store.insert(cookie) }
+            store.markSaved(cookie)
         }
+        for (key, change) in changes where !change.isSecure {
+            guard let cookie = store[key], theirs.contains(where: cookie.shadows) else { continue }
+            store.remove(key)
+            changes[key] = nil
+        }
+        if !file.isDamaged {
+            // What is missing in the file was removed by another process.
+            let keys = Set(theirs.map(\.key))
+            for cookie in store.cookies where !keys.contains(cookie.key) && changes[cookie.key] == nil {
+                if isLasting(cookie) { store.remove(cookie.key) }
+            }
+        }
+        store.evict()
+        (fileChecksum, isFileDamaged) = (file.checksum, file.isDamaged)
+        revision += 1
+    }
+
+    /// Applies the last logout, whether it is this jar's or in the file, and returns the cookies of the file that remain.
+    private mutating func withoutEnded(_ contents: CookieFileFormat.Contents) -> [Cookie] {
+        guard contents.cleared < cleared else {
+            cleared = contents.cleared
+            changes = changes.filter { $0.value.time > cleared }
+            store.removeAll { $0.updated <= cleared }
+            return contents.cookies
+        }
+        // What was set after the present was set before the clock was set back, which may have been before the logout.
+        let present = CookieTimestamp(max(changeDate ?? .now, .now))
+        return contents.cookies.filter { $0.updated > cleared && $0.updated <= present }
+    }
+
+    /// Returns what a save has to write, and keeps the file from being taken over until the save ends.
+    mutating func beginSave() -> CookieJarState {
+        isSaving = true
+        return self
+    }
+
+    /// Returns what a save has not written.
+    mutating func endSave() -> CookieJarState {
+        isSaving = false
+        return self
+    }
+
+    /// The state after a save, where `file` is what ``accepted(_:)`` returned.
+    func merged(with file: CookieFileSnapshot) -> CookieJarState {
+        var merged = self
+        // A file that is unchanged or missing changes nothing: a deleted file does not mean that cookies were removed.
+        let isChanged = file.checksum != nil && file.checksum != fileChecksum
+        if isChanged || !file.contents.isEmpty { merged.adopt(file) }
+        if let changeDate { merged.store.removeExpired(at: changeDate) }
+        return merged
+    }
+
+    /// Takes over the result of a save; what has changed during the save remains to be saved.
+    ///
+    /// After the save of a logout, the jar stays empty: what other jars have set since is read with the next look at the file.
+    ///
+    /// - Parameters:
+    ///   - file: What was saved.
+    ///   - before: The state of which it was made.
+    mutating func commit(_ file: CookieFileSnapshot, of before: CookieJarState) {
+        for (key, change) in before.changes where change.time > cleared {
+            changes[key] = store[key] == before.store[key] ? nil : changes[key] ?? change
+        }
+        if changes.isEmpty { changeDate = nil }
+        isLogoutUnsaved = isLogoutUnsaved && cleared > before.cleared
+        isSaving = false
+        guard before.isLogoutUnsaved else { return adopt(file) }
+        (fileChecksum, isFileDamaged) = (nil, false)
+        revision += 1
     }
 }
 
-// MARK: Reading again
-
-extension CookieJarState {
-    /// What the file is compared with when it is read between two saves.
-    struct Refresh {
-        let store: CookieStore
-        /// The checksum of the file as the jar last read or wrote it.
-        let fileChecksum: UInt64?
-        fileprivate let saveCount: Int
-    }
-
-    /// Returns what the file is to be compared with; `nil` during a save, which takes over what others have changed.
-    func beginRefresh() -> Refresh? {
-        isSaving ? nil : Refresh(store: store, fileChecksum: fileChecksum, saveCount: saveCount)
-    }
-
-    /// Takes over what others have changed in the file; what was not saved yet remains.
-    ///
-    /// - Parameters:
-    ///   - refresh: What ``beginRefresh()`` returned before the file was read.
-    ///   - file: The cookies of the file.
-    ///   - checksum: The checksum of the file.
-    ///   - isMemoryOnly: Whether a cookie is not written to the file.
-    ///   - date: The present.
-    /// - Returns: False when a save has begun since, of which the file may be older.
-    mutating func end(
-        _ refresh: Refresh,
-        with file: CookieStore,
-        checksum: UInt64,
-        isMemoryOnly: (Cookie) -> Bool,
-        at date: Date
-    ) -> Bool {
-        guard !isSaving, saveCount == refresh.saveCount else { return false }
-        var file = file
-        fileChecksum = checksum
-        // The file may still have what a logout of this jar has ended.
-        if store.cleared > file.cleared { file.clear(upTo: store.cleared, present: CookieTimestamp(max(date, .now))) }
-        var kept = Set(store.cookies.filter(isMemoryOnly).map(\.key)).union(changes?.keys ?? [])
-        for (key, removal) in file.removals.all where !removal.isSecure && store[key]?.isSecure == true {
-            // An insecure response has removed it elsewhere.
-            file.discardRemoval(key)
-            kept.insert(key)
-            changes?.insert(key, at: nil)
+extension Cookie {
+    /// Whether the cookie differs from `saved` in the fields of a `cookies.txt`, in which an expiry time is in whole seconds.
+    fileprivate func isUpdate(of saved: Cookie) -> Bool {
+        guard valueBytes == saved.valueBytes, isSecure == saved.isSecure, isHTTPOnly == saved.isHTTPOnly else {
+            return true
         }
-        for key in store.adopt(file, changed: kept) { changes?.insert(key, at: nil) }
-        return true
+        guard let expires, let end = saved.expires else { return expires != saved.expires }
+        return abs(expires.timeIntervalSince(end)) > 1
     }
 }

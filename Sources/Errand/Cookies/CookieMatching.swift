@@ -80,25 +80,23 @@ enum CookieDomain {
     }
 }
 
-/// The paths of cookies.
-enum CookiePath {
-    /// Whether a cookie of `cookiePath` is sent for `path` (RFC 6265bis section 5.1.4).
-    static func matches(_ path: String, cookiePath: String) -> Bool {
-        guard path.utf8.starts(with: cookiePath.utf8) else { return false }
-        let rest = path.utf8.dropFirst(cookiePath.utf8.count)
-        return rest.isEmpty || rest.first == UInt8(ascii: "/") || cookiePath.utf8.last == UInt8(ascii: "/")
-    }
-}
-
 extension Cookie {
     /// Whether a request to `url` at `date`, whose host has the cookie's domain among its candidates, sends the cookie.
     func isSent(to url: CookieURL, at date: Date) -> Bool {
         (!isHostOnly || domain == url.host) && (!isSecure || url.isSecure) && !isExpired(at: date)
-            && CookiePath.matches(url.path, cookiePath: path)
+            && matches(path: url.path)
     }
 
     /// Whether this insecure cookie would be sent in the place of `other`, a secure one (RFC 6265bis section 5.7, step 16).
     func shadows(_ other: Cookie) -> Bool {
-        other.isSecure && other.nameBytes == nameBytes && CookiePath.matches(path, cookiePath: other.path)
+        other.isSecure && other.nameBytes == nameBytes && other.matches(path: path)
+            && [(domain, other.domain), (other.domain, domain)].contains { CookieDomain.matches($0, domain: $1) }
+    }
+
+    /// Whether the cookie is sent for `requested` (RFC 6265bis section 5.1.4).
+    private func matches(path requested: String) -> Bool {
+        guard requested.utf8.starts(with: path.utf8) else { return false }
+        let rest = requested.utf8.dropFirst(path.utf8.count)
+        return rest.isEmpty || rest.first == UInt8(ascii: "/") || path.utf8.last == UInt8(ascii: "/")
     }
 }

@@ -1,12 +1,10 @@
 import Foundation
 
-/// The cookies of a jar, and the cookies that were removed recently.
+/// The cookies of a jar.
 struct CookieStore {
     /// A stored cookie with its administrative data.
     struct Entry {
         fileprivate(set) var cookie: Cookie
-        /// Whether the cookie was received over a secure connection, as far as this jar knows.
-        fileprivate(set) var isFromSecureOrigin: Bool
         /// Orders cookies with the same creation time.
         let order: UInt64
         fileprivate(set) var lastUse: UInt64
@@ -15,25 +13,21 @@ struct CookieStore {
     }
 
     private var index: CookieIndex
-    private(set) var removals: CookieRemovals
-    /// The time of the last logout, which has ended everything up to then.
-    private(set) var cleared = CookieTimestamp.never
     private let eviction: CookieEviction
     /// Counts insertions and uses, in place of a clock.
     private var useCount: UInt64 = 0
     /// No cookie expires before this date.
     private var nextExpiry = Date.distantFuture
 
-    /// Creates an empty store; a store that shares its cookies through a file records removals.
-    init(capacity: Int, suffixes: PublicSuffixList, recordsRemovals: Bool) {
+    init(capacity: Int, suffixes: PublicSuffixList) {
         index = CookieIndex(suffixes: suffixes)
         eviction = CookieEviction(capacity: capacity)
-        removals = CookieRemovals(capacity: recordsRemovals ? capacity : 0)
     }
 
-    var count: Int { index.count }
+    var capacity: Int { eviction.capacity }
+    var suffixes: PublicSuffixList { index.suffixes }
     /// Whether there are no cookies, expired ones included.
-    var isEmpty: Bool { count == 0 }
+    var isEmpty: Bool { index.count == 0 }
 
     /// All entries, the oldest cookie first.
     var entries: [Entry] {
@@ -46,14 +40,6 @@ struct CookieStore {
     subscript(key: Cookie.Key) -> Cookie? { index[key]?.cookie }
 
     func entry(_ key: Cookie.Key) -> Entry? { index[key] }
-
-    /// When the cookie was last set or removed; `nil` when the store has neither a cookie nor a removal.
-    func lastUpdate(of key: Cookie.Key) -> CookieTimestamp? { self[key]?.updated ?? removals[key]?.time }
-
-    /// The timestamp of an update at `date`, which is later than every update that it follows.
-    func nextTimestamp(for key: Cookie.Key, at date: Date) -> CookieTimestamp {
-        max(CookieTimestamp(date), (lastUpdate(of: key) ?? .never).next, cleared.next)
-    }
 
     /// The cookies to send to `url`, longer paths first, then older cookies (RFC 6265bis section 5.8.3).
     mutating func cookiesToSend(to url: CookieURL, at date: Date) -> [Cookie] {
@@ -72,10 +58,7 @@ struct CookieStore {
 
     /// Whether an insecure cookie like this one would be sent in the place of a secure one (RFC 6265bis section 5.7).
     func shadowsSecureCookie(_ cookie: Cookie) -> Bool {
-        index.containsDomain { domain, entries in
-            (CookieDomain.matches(domain, domain: cookie.domain) || CookieDomain.matches(cookie.domain, domain: domain))
-                && entries.contains { cookie.shadows($0.cookie) }
-        }
+        index.contains { cookie.shadows($0.cookie) }
     }
 }
 
@@ -86,49 +69,41 @@ extension CookieStore {
     ///
     /// - Returns: Whether the cookie has to be saved.
     @discardableResult
-    mutating func insert(_ cookie: Cookie, isFromSecureOrigin: Bool = true) -> Bool {
+    mutating func insert(_ cookie: Cookie) -> Bool {
         useCount += 1
         let use = useCount
         nextExpiry = min(nextExpiry, cookie.expires ?? nextExpiry)
-        let key = cookie.key
-        removals.remove(key)
-        let isUnsaved = index.update(key) { entry in
-            entry.replace(with: cookie, isFromSecureOrigin: isFromSecureOrigin, use: use)
+        let isUnsaved = index.update(cookie.key) { entry in
+            let created = entry.cookie.created
+            entry.cookie = cookie
+            entry.cookie.created = created
+            entry.lastUse = use
             return entry.isUnsaved
         }
         if let isUnsaved { return isUnsaved }
-        index.insert(Entry(cookie: cookie, isFromSecureOrigin: isFromSecureOrigin, order: use, lastUse: use))
+        index.insert(Entry(cookie: cookie, order: use, lastUse: use))
         return true
     }
 
-    /// Records that the file has `cookie`, and returns whether the store has a different one of the same key.
-    @discardableResult
-    mutating func markSaved(_ cookie: Cookie) -> Bool {
-        index.update(cookie.key) { entry in
+    /// Records that the file has `cookie`, whose creation time a cookie with the same key inherits.
+    mutating func markSaved(_ cookie: Cookie) {
+        _ = index.update(cookie.key) { entry in
             entry.saved = cookie
             entry.cookie.created = cookie.created
-            return entry.isUnsaved
-        } ?? false
+        }
     }
 
-    /// Records that the file has all cookies and removals.
-    mutating func markAllSaved() {
-        for cookie in cookies { markSaved(cookie) }
-        for key in removals.all.keys { removals.markSaved(key) }
+    mutating func remove(_ key: Cookie.Key) { index.remove(key) }
+
+    mutating func removeAll(where isUnwanted: (Cookie) -> Bool) {
+        for entry in index.entries where isUnwanted(entry.cookie) { index.remove(entry.cookie.key) }
     }
 
-    /// Removes the cookie and records the removal, also when the store has no such cookie.
-    mutating func remove(_ key: Cookie.Key, at time: CookieTimestamp, isSecure: Bool = true) {
-        index.remove(key)
-        removals.insert(.init(time: time, isSecure: isSecure, site: index.site(of: key.domain)), for: key)
+    mutating func removeExpired(at date: Date) {
+        guard date >= nextExpiry else { return }
+        removeAll { $0.isExpired(at: date) }
+        nextExpiry = index.entries.compactMap(\.cookie.expires).min() ?? .distantFuture
     }
-
-    mutating func markRemovalSaved(_ key: Cookie.Key) { removals.markSaved(key) }
-
-    mutating func discardRemoval(_ key: Cookie.Key) { removals.remove(key) }
-
-    /// Removes the cookie without recording a removal.
-    mutating func discard(_ key: Cookie.Key) { index.remove(key) }
 
     /// Removes cookies of too crowded sites after `domain` has got a new one, and returns what was removed.
     mutating func evict(afterInsertionInto domain: String) -> [Entry] {
@@ -137,26 +112,6 @@ extension CookieStore {
 
     /// Removes cookies of too crowded sites after any number of insertions.
     mutating func evict() { eviction.evict(from: &index) }
-
-    /// Removes the cookies that are expired at `date` and records their removal.
-    mutating func removeExpired(at date: Date) {
-        guard date >= nextExpiry else { return }
-        let cookies = index.entries.map(\.cookie)
-        for cookie in cookies where cookie.isExpired(at: date) { remove(cookie.key, at: cookie.updated) }
-        nextExpiry = index.entries.compactMap(\.cookie.expires).min() ?? .distantFuture
-    }
-
-    mutating func discardOldRemovals(at date: Date) { removals.removeOld(at: date) }
-
-    /// Discards what was set or removed up to `time`, the time of a logout, or after `present`.
-    ///
-    /// An update from after `present` was made before the clock was set back, so it may be older than the logout.
-    mutating func clear(upTo time: CookieTimestamp, present: CookieTimestamp = .never) {
-        let isKept = { (update: CookieTimestamp) in update > time && update <= present }
-        for cookie in cookies where !isKept(cookie.updated) { discard(cookie.key) }
-        for (key, removal) in removals.all where !isKept(removal.time) { removals.remove(key) }
-        cleared = max(cleared, time)
-    }
 }
 
 extension CookieStore.Entry {
@@ -164,14 +119,6 @@ extension CookieStore.Entry {
         let lengths = (cookie.path.utf8.count, other.cookie.path.utf8.count)
         if lengths.0 != lengths.1 { return lengths.0 > lengths.1 }
         return (cookie.created, order) < (other.cookie.created, other.order)
-    }
-
-    fileprivate mutating func replace(with new: Cookie, isFromSecureOrigin: Bool, use: UInt64) {
-        let created = cookie.created
-        cookie = new
-        cookie.created = created
-        self.isFromSecureOrigin = isFromSecureOrigin
-        lastUse = use
     }
 
     /// Whether the cookie has to be saved.

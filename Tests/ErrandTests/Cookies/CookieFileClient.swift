@@ -4,7 +4,7 @@ import Foundation
 @testable import ErrandTestSupport
 
 /// A jar that a test uses, in this process or in another one.
-protocol CookieFileClient {
+protocol CookieFileClient: AnyObject {
     /// Stores the value of a `Set-Cookie` header field that `url` sent at `date`.
     func store(_ line: String, from url: URL, at date: Date) throws
     /// Saves, and returns when all changes are in the file.
@@ -14,8 +14,12 @@ protocol CookieFileClient {
 }
 
 /// A jar of this process.
-struct LocalCookieFileClient: CookieFileClient {
+final class LocalCookieFileClient: CookieFileClient {
     let jar: CookieJar
+
+    init(jar: CookieJar) {
+        self.jar = jar
+    }
 
     func store(_ line: String, from url: URL, at date: Date) { jar.store(setCookie: line, from: url, at: date) }
 

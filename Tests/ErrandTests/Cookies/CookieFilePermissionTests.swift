@@ -85,12 +85,11 @@ struct CookieFilePermissionTests {
     {
         try Data(Self.cookie.utf8).write(to: folder.file)
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: place)
-        let suffixes = PublicSuffixList(file: nil)
-        let state = SharedCookieJarState(CookieJarState(hasFile: true, capacity: 10, suffixes: suffixes))
+        let suffixes = PublicSuffixList()
+        let state = SharedCookieJarState(CookieJarState(CookieStore(capacity: 10, suffixes: suffixes), hasFile: true))
         let saver = CookieSaver(
             file: folder.file,
             state: state,
-            mapper: CookieFileMapper(sessionCookies: .keep, capacity: 10, suffixes: suffixes),
             errorReporter: CookieFileErrorReporter(hook: problems.report),
             readInterval: .milliseconds(2)
         )

@@ -15,7 +15,7 @@ struct CookieIndexTests {
     }
 
     private func entry(_ cookie: Cookie) throws -> CookieStore.Entry {
-        var store = CookieStore(capacity: 1, suffixes: .defaultRule, recordsRemovals: false)
+        var store = CookieStore(capacity: 1, suffixes: .defaultRule)
         store.insert(cookie)
         return try #require(store.entry(cookie.key))
     }

@@ -24,32 +24,41 @@ struct CookieLogoutRaceTests {
     }
 
     private func state() -> CookieJarState {
-        CookieJarState(hasFile: true, capacity: 100, suffixes: PublicSuffixList())
+        CookieJarState(CookieStore(capacity: 100, suffixes: PublicSuffixList()), hasFile: true)
     }
 
-    private func store(_ names: String...) throws -> CookieStore {
-        var store = CookieStore(capacity: 100, suffixes: PublicSuffixList(), recordsRemovals: true)
-        for name in names { store.insert(try cookie(name)) }
-        return store
+    /// A file with one cookie.
+    private func file(_ name: String, checksum: UInt64) throws -> CookieFileSnapshot {
+        CookieFileSnapshot(contents: .init(cookies: [try cookie(name)]), checksum: checksum)
     }
 
     @Test func `A logout during a save discards the merged cookies`() throws {
         var state = state()
-        let unsaved = state.takeChanges()
+        let (before, saved) = (state, try file("sid", checksum: 2))
         state.clear(upTo: CookieTimestamp(.now))
-        state.commit(try store("sid"), after: unsaved.changes, checksum: 2)
+        state.commit(saved, of: before)
         #expect(state.store.cookies.isEmpty)
-        let next = state.takeChanges()
-        #expect(next.fileChecksum == 2)
-        state.commit(try store("new"), after: next.changes, checksum: 4)
+        #expect(state.fileChecksum == 2)
+        state.commit(try file("new", checksum: 4), of: state)
         #expect(state.store.cookies.map(\.name) == ["new"])
+    }
+
+    @Test func `A logout ends what changed before it during a save`() throws {
+        var state = state()
+        _ = state.insert(try cookie("sid"), isFromSecureOrigin: true, sentIn: nil, at: .now)
+        let before = state
+        _ = state.clear(at: .now)
+        state.commit(try file("sid", checksum: 2), of: before)
+        #expect(state.changes.isEmpty)
+        #expect(state.isLogoutUnsaved)
     }
 
     @Test func `Cookies that were read before a logout are not loaded after it`() throws {
         var state = state()
-        let generation = state.generation
+        let (before, read) = (state, try file("sid", checksum: 1))
         state.clear(upTo: CookieTimestamp(.now))
-        state.load(try store("sid"), checksum: 1, readIn: generation, at: .now)
+        let isAdopted = state.adopt(read, readAfter: before, at: .now)
+        #expect(!isAdopted)
         #expect(state.store.cookies.isEmpty)
     }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-/// FAULT 92: for each cookie, the newest update wins in a file that several jars share.
+/// FAULT 92: each jar saves its own changes to a file that several jars share.
 @Suite("Updates of a shared cookie file", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieMergeTests {
     private let folder: TemporaryFolder
@@ -35,44 +35,57 @@ struct CookieMergeTests {
         #expect(pairs(of: other) == ["lang=de", "theme=dark"])
     }
 
-    @Test func `A repeated removal removes an update of another jar in between`() throws {
+    @Test func `A repeated removal removes what another jar has saved in between`() throws {
         let (one, other) = (jar(), jar())
         one.store(setCookie: "sid=; Max-Age=0", from: url, at: start)
         try one.flush()
         other.store(setCookie: "sid=1", from: url, at: start + 1)
+        try other.flush()
         one.store(setCookie: "sid=; Max-Age=0", from: url, at: start + 2)
         try one.flush()
-        try other.flush()
         #expect(pairs(of: jar()).isEmpty)
     }
 
+    /// States instead of jars, which save after a moment.
     @Test(arguments: [false, true])
-    func `The newest update wins in any order of saves`(_ isNewerSavedFirst: Bool) throws {
-        let (one, other) = (jar(), jar())
-        one.store(setCookie: "a=old", from: url, at: start)
-        one.store(setCookie: "b=; Max-Age=0", from: url, at: start + 1)
-        one.store(setCookie: "c=old", from: url, at: start)
-        other.store(setCookie: "a=new", from: url, at: start + 1)
-        other.store(setCookie: "b=old", from: url, at: start)
-        other.store(setCookie: "c=; Max-Age=0", from: url, at: start + 1)
-        for jar in isNewerSavedFirst ? [other, one] : [one, other] { try jar.flush() }
-        #expect(pairs(of: jar()) == ["a=new"])
-        for jar in [one, other] {
-            jar.store(setCookie: "touch=1", from: url, at: start + 2)
-            try jar.flush()
-            #expect(pairs(of: jar) == ["a=new", "touch=1"])
+    func `Of a cookie that two jars change before either saves, the last save counts`(_ isReversed: Bool) throws {
+        var file = CookieFileSnapshot()
+        var states = [state(), state()]
+        for (number, names) in [["a", "b"], ["a", "c"]].enumerated() {
+            for name in names { try set(name, to: "\(number)", in: &states[number]) }
+            try set(["c", "b"][number], to: nil, in: &states[number])
         }
+        for number in isReversed ? [1, 0] : [0, 1] { save(&states[number], to: &file) }
+        #expect(pairs(of: file) == (isReversed ? ["a=0", "b=0"] : ["a=1", "c=1"]))
+        for number in 0...1 {
+            try set("touch", to: "1", in: &states[number])
+            save(&states[number], to: &file)
+            #expect(Set(states[number].store.cookies.map(\.key)) == Set(file.contents.cookies.map(\.key)))
+        }
+        #expect(pairs(of: file) == (isReversed ? ["a=0", "b=0", "touch=1"] : ["a=1", "c=1", "touch=1"]))
     }
 
-    @Test func `An expired cookie is not replaced by an older update`() throws {
-        let (one, other) = (jar(), jar())
-        other.store(setCookie: "sid=old; Max-Age=1000", from: url, at: start)
-        one.store(setCookie: "sid=new; Max-Age=10", from: url, at: start + 1)
-        try one.flush()
-        one.store(setCookie: "lang=de", from: url, at: start + 20)
-        try one.flush()
-        try other.flush()
-        #expect(CookieJar(file: folder.file, at: start + 21).header(for: url, at: start + 21) == "lang=de")
+    @Test func `What changes during a save is saved later, and what changes back is not`() throws {
+        var (state, file) = (state(), CookieFileSnapshot())
+        try set("a", to: "1", in: &state)
+        try set("b", to: "1", in: &state)
+        let before = state
+        try set("a", to: "2", in: &state)
+        try set("b", to: nil, in: &state)
+        try set("c", to: "1", in: &state)
+        state.commit(CookieFileSnapshot(contents: before.fileContents, checksum: 1), of: before)
+        #expect(Set(state.changes.keys.map { String(decoding: $0.name, as: UTF8.self) }) == ["a", "b", "c"])
+        save(&state, to: &file)
+        #expect(pairs(of: file) == ["a=2", "c=1"])
+        #expect(!state.hasChanges)
+        try set("a", to: "3", in: &state)
+        let other = state
+        try set("a", to: "2", in: &state)
+        #expect(!state.hasChanges)
+        state.commit(CookieFileSnapshot(contents: other.fileContents, checksum: 2), of: other)
+        #expect(state.hasChanges)
+        save(&state, to: &file)
+        #expect(pairs(of: file) == ["a=2", "c=1"])
     }
 
     @Test func `An update is not lost when the clock was set back`() throws {
@@ -160,54 +173,63 @@ struct CookieMergeTests {
         #expect(jar().cookies.map(\.name) == ["a", "b", "c"])
     }
 
-    @Test func `A removal in every response is saved once`() throws {
-        var state = CookieJarState(hasFile: true, capacity: 10, suffixes: PublicSuffixList())
-        let store = CookieJar()
-        store.store(setCookie: "flash=1; Max-Age=1", from: url, at: start)
-        var cookie = try #require(store.cookies.first)
-        cookie.expires = .distantPast
-        for number in 0..<3 {
-            _ = state.insert(cookie, isFromSecureOrigin: true, sentIn: nil, at: start + Double(number))
-            let unsaved = state.takeChanges()
-            #expect(unsaved.repeatsSavedRemovals == (number > 0))
-            var merged = unsaved.store
-            merged.discardOldRemovals(at: start)
-            state.commit(merged, after: unsaved.changes, checksum: 1)
+    @Test func `A file that was read before or during a save is not taken over after it`() throws {
+        var (state, file) = (state(), CookieFileSnapshot())
+        let before = state
+        try set("a", to: "1", in: &state)
+        _ = state.beginSave()
+        let isAdoptedDuringSave = state.adopt(file, readAfter: before, at: start)
+        save(&state, to: &file)
+        let isAdoptedAfterSave = state.adopt(CookieFileSnapshot(checksum: 7), readAfter: before, at: start)
+        #expect(!isAdoptedDuringSave && !isAdoptedAfterSave)
+        #expect(state.store.cookies.map(\.name) == ["a"])
+        let isAdopted = state.adopt(CookieFileSnapshot(checksum: 7), readAfter: state, at: start)
+        #expect(isAdopted && state.store.cookies.isEmpty)
+    }
+
+    @Test func `Removals of cookies that the file does not have cause no write`() throws {
+        let one = jar()
+        one.store(setCookie: "a=1", from: url)
+        try one.flush()
+        let file = CookieFile(folder.file).path
+        let version = FileVersion(ofEntry: file)
+        for _ in 0..<3 {
+            one.store(setCookie: "flash=; Max-Age=0", from: url)
+            try one.flush()
         }
+        #expect(version != nil && FileVersion(ofEntry: file) == version)
     }
 
     @Test func `Removals that cannot be saved do not grow without limit`() throws {
-        var state = CookieJarState(hasFile: true, capacity: 3_000, suffixes: PublicSuffixList())
-        let store = CookieJar()
-        store.store(setCookie: "sid=1; Max-Age=1", from: url, at: start)
-        let cookie = try #require(store.cookies.first)
-        for number in 0..<2_000 {
-            var removed = Cookie(name: "r\(number)", like: cookie)
-            removed.expires = .distantPast
-            _ = state.insert(removed, isFromSecureOrigin: true, sentIn: nil, at: start)
-        }
-        let unsaved = state.takeChanges()
-        #expect(unsaved.changes.keys.count == 2_000)
-        _ = state.restore(unsaved)
-        #expect(state.takeChanges().changes.keys.count == 180)
+        var state = state()
+        try set("kept", to: "1", in: &state)
+        for number in 0..<2_000 { try set("r\(number)", to: nil, in: &state) }
+        #expect(state.changes.count < 500)
+        #expect(state.changes.keys.contains { $0.name == Array("kept".utf8) })
     }
 
     @Test func `A logout that is saved late keeps what another process has stored since`() throws {
         let earlier = start - 60
-        var (local, other) = (
-            CookieJarState(hasFile: true, capacity: 10, suffixes: PublicSuffixList()),
-            CookieJarState(hasFile: true, capacity: 10, suffixes: PublicSuffixList())
-        )
-        let jar = CookieJar()
-        jar.store(setCookie: "sid=1", from: url, at: earlier)
-        let cookie = try #require(jar.cookies.first)
+        var (local, other, file) = (state(), state(), CookieFileSnapshot())
+        try set("old", to: "1", in: &other, at: earlier - 1)
         _ = local.clear(at: earlier)
-        _ = local.insert(Cookie(name: "new", like: cookie), isFromSecureOrigin: true, sentIn: nil, at: earlier + 1)
-        _ = other.insert(Cookie(name: "theirs", like: cookie), isFromSecureOrigin: true, sentIn: nil, at: earlier + 2)
-        let pending = local.takeChanges()
-        let merge = CookieMerge(local: pending.store, unsaved: pending.changes.keys, date: earlier + 1) { _ in false }
-        let merged = merge.merged(with: other.takeChanges().store)
-        #expect(Set(merged.cookies.map(\.name)) == ["new", "theirs"])
+        try set("new", to: "1", in: &local, at: earlier + 1)
+        try set("theirs", to: "1", in: &other, at: earlier + 2)
+        save(&other, to: &file)
+        save(&local, to: &file)
+        #expect(pairs(of: file) == ["new=1", "theirs=1"])
+        #expect(local.store.cookies.map(\.name) == ["new"])
+    }
+
+    @Test func `A change that is saved late is ended by the logout of another process`() throws {
+        var (local, other, file) = (state(), state(), CookieFileSnapshot())
+        try set("old", to: "1", in: &local, at: start - 1)
+        _ = other.clear(at: start)
+        save(&other, to: &file)
+        try set("new", to: "1", in: &local, at: start + 1)
+        save(&local, to: &file)
+        #expect(pairs(of: file) == ["new=1"])
+        #expect(local.store.cookies.map(\.name) == ["new"])
     }
 
     @Test func `A logout in memory is saved soon`() async throws {
@@ -216,16 +238,6 @@ struct CookieMergeTests {
         try one.flush()
         one.clearInMemory()
         try await until { try !String(contentsOf: folder.file, encoding: .utf8).contains("sid") }
-    }
-
-    @Test func `A site has at most 180 removals, and they are discarded after a day`() throws {
-        let one = jar()
-        for number in 0..<300 { one.store(setCookie: "r\(number)=; Max-Age=0", from: url, at: start) }
-        try one.flush()
-        #expect(try removals() == 180)
-        one.store(setCookie: "a=1; Max-Age=1000000", from: url, at: start + 2 * 86_400)
-        try one.flush()
-        #expect(try removals() == 0)
     }
 
     @Test func `A jar that was opened long ago does not shorten the lifetime of another jar's cookies`() throws {
@@ -242,28 +254,30 @@ struct CookieMergeTests {
         }
     }
 
-    private func removals() throws -> Int {
-        try String(contentsOf: folder.file, encoding: .utf8).split(separator: "\n").count {
-            $0.hasPrefix("#Errand-removed")
-        }
-    }
-}
+    // MARK: States
 
-extension Cookie {
-    /// A cookie of another name.
-    fileprivate init(name: String, like cookie: Cookie) {
-        self.init(
-            nameBytes: Array(name.utf8),
-            valueBytes: cookie.valueBytes,
-            domain: cookie.domain,
-            isHostOnly: cookie.isHostOnly,
-            path: cookie.path,
-            expires: cookie.expires,
-            created: cookie.created,
-            isSecure: cookie.isSecure,
-            isHTTPOnly: cookie.isHTTPOnly,
-            sameSite: cookie.sameSite,
-            updated: cookie.updated
-        )
+    private func state() -> CookieJarState {
+        CookieJarState(CookieStore(capacity: 10, suffixes: PublicSuffixList()), hasFile: true)
+    }
+
+    /// Sets or removes a cookie as a response does.
+    private func set(_ name: String, to value: String?, in state: inout CookieJarState, at date: Date? = nil) throws {
+        let date = date ?? start
+        let line = value.map { "\(name)=\($0)" } ?? "\(name)=; Max-Age=0"
+        let header = try SetCookieHeader(parsing: Array(line.utf8))
+        let place = try #require(CookieURL(url, trustsLoopback: false))
+        let cookie = try Cookie(header, from: place, suffixes: PublicSuffixList(), at: date)
+        _ = state.insert(cookie, isFromSecureOrigin: true, sentIn: nil, at: date)
+    }
+
+    /// Saves as a jar of another process does.
+    private func save(_ state: inout CookieJarState, to file: inout CookieFileSnapshot) {
+        let merged = state.merged(with: state.accepted(file))
+        file = CookieFileSnapshot(contents: merged.fileContents, checksum: (file.checksum ?? 100) + 1)
+        state.commit(file, of: state)
+    }
+
+    private func pairs(of file: CookieFileSnapshot) -> Set<String> {
+        Set(file.contents.cookies.map { "\($0.name)=\($0.value)" })
     }
 }
