@@ -57,7 +57,7 @@ public struct APIEvent: Sendable {
         case tryingAgain
         /// The load has ended; the only event of this kind for its ID, and the last one.
         case ended(APIEnding)
-        /// The request object was released while the load was active and its delegate existed; debug builds only.
+        /// The request object was released while the load was active and its delegate existed.
         case released
     }
 

@@ -152,9 +152,7 @@ final class LoadTrace: Sendable {
     ///
     /// - Parameter isMistake: Whether it was cancelled because the request object was released while its delegate existed.
     @inline(never) func didCancel(isMistake: Bool) {
-        #if DEBUG
         if isMistake { emit(.released) }
-        #endif
         end(.cancelled)
     }
 
