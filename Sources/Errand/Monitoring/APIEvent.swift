@@ -22,7 +22,7 @@
 /// A load that joins an exchange receives what follows of it, and so may have no `requestMade` for its number. A load may end
 /// at any point; no event of an exchange that is under way then follows. Transports of the app report neither `sent` nor
 /// `headReceived`, unless they call ``HTTPRequest/observer``.
-public struct APIEvent: Sendable {
+public final class APIEvent: Sendable {
     /// What has happened.
     public enum Kind: Sendable {
         /// The load has its ID.
@@ -97,56 +97,33 @@ public struct APIEvent: Sendable {
         }
     }
 
-    // One reference: an event is copied by each function between the load and its monitors.
-    private final class Contents: Sendable {
-        let kind: Kind
-        let load: Common
-        let attempt: Int
-        let exchange: UInt64?
-        let uptime: Duration
-        let queue: Duration?
-        let response: APIResponse?
-
-        init(
-            kind: Kind,
-            load: Common,
-            attempt: Int,
-            exchange: UInt64?,
-            uptime: Duration,
-            queue: Duration?,
-            response: APIResponse?
-        ) {
-            (self.kind, self.load, self.attempt) = (kind, load, attempt)
-            (self.exchange, self.uptime, self.queue, self.response) = (exchange, uptime, queue, response)
-        }
-    }
-
-    private let contents: Contents
+    // A class, because each function between the load and its monitors copies an event.
+    private let load: Common
 
     /// The ID of the load.
-    public var id: RequestID { contents.load.id }
+    public var id: RequestID { load.id }
     /// The method of the request.
-    public var method: HTTPMethod { contents.load.method }
+    public var method: HTTPMethod { load.method }
     /// The path with `{name}` for its parameters; for a plain call the URL without user, password, query and fragment.
-    public var path: String { contents.load.path }
+    public var path: String { load.path }
     /// The number of the attempt, from 1; 0 before the first one.
-    public var attempt: Int { contents.attempt }
+    public let attempt: Int
     /// The number of the request on the wire, unique in the process; `nil` for events outside an exchange.
     ///
     /// Each try and each redirect that is followed has another number; loads that share an exchange have the same one.
-    public var exchange: UInt64? { contents.exchange }
+    public let exchange: UInt64?
     /// When it happened.
     public var time: ContinuousClock.Instant { SystemClock.instant(of: uptime) }
     /// When it happened, by ``SystemClock``.
-    package var uptime: Duration { contents.uptime }
+    package let uptime: Duration
     /// The time from ``Kind/queued`` to ``Kind/started``, 0 without the first one; `nil` before the load has its first turn.
-    package var queue: Duration? { contents.queue }
+    package let queue: Duration?
     /// The time since the load began.
-    public var elapsed: Duration { uptime - contents.load.began }
+    public var elapsed: Duration { uptime - load.began }
     /// What has happened.
-    public var kind: Kind { contents.kind }
+    public let kind: Kind
     /// The last answer of a load that has ended, with the code and message that were read in it; `nil` for other events.
-    public var response: APIResponse? { contents.response }
+    public let response: APIResponse?
 
     /// Creates an event, for example in a test of a monitor.
     ///
@@ -160,7 +137,7 @@ public struct APIEvent: Sendable {
     ///   - time: When it happened.
     ///   - elapsed: The time since the load began.
     ///   - response: The last answer of a load that has ended.
-    public init(
+    public convenience init(
         _ kind: Kind,
         id: RequestID,
         method: HTTPMethod = .get,
@@ -185,15 +162,8 @@ public struct APIEvent: Sendable {
         queue: Duration? = nil,
         response: APIResponse? = nil
     ) {
-        contents = Contents(
-            kind: kind,
-            load: load,
-            attempt: attempt,
-            exchange: exchange,
-            uptime: uptime,
-            queue: queue,
-            response: response
-        )
+        (self.kind, self.load, self.attempt) = (kind, load, attempt)
+        (self.exchange, self.uptime, self.queue, self.response) = (exchange, uptime, queue, response)
     }
 }
 
