@@ -61,6 +61,20 @@ public final class APIEvent: Sendable {
         case released
     }
 
+    /// How many of the events a monitor observes, and a log shows.
+    public enum Level: Int, Sendable, Comparable {
+        /// ``Kind/ended(_:)`` of each load, and before it ``Kind/answeredFromCache(_:)`` if a stored answer was used.
+        case endings
+        /// Also each request and its outcome: ``Kind/requestMade(_:)``, ``Kind/redirected(_:)``, ``Kind/answered(_:)`` and
+        /// ``Kind/failed(_:)``.
+        case exchanges
+        /// Every event.
+        case everything
+
+        /// Returns whether `lhs` has fewer events than `rhs`.
+        public static func < (lhs: Level, rhs: Level) -> Bool { lhs.rawValue < rhs.rawValue }
+    }
+
     /// What was renewed.
     public enum Renewal: Sendable, Equatable {
         /// The login, by ``ReloginHandler``.
@@ -176,6 +190,17 @@ extension APIEvent: CustomStringConvertible, CustomReflectable {
 
     /// The description alone, so that `dump` prints no more than `print`.
     public var customMirror: Mirror { Mirror(self, children: ["event": description]) }
+}
+
+extension APIEvent.Kind {
+    /// The first level that has events of this kind.
+    var level: APIEvent.Level {
+        switch self {
+        case .ended, .answeredFromCache: .endings
+        case .requestMade, .redirected, .answered, .failed: .exchanges
+        default: .everything
+        }
+    }
 }
 
 extension APIEvent.Kind: CustomStringConvertible, CustomReflectable {

@@ -21,22 +21,9 @@ import Synchronization
 /// with the values that the redactor considers harmless. Control characters in what servers and apps provide are escaped, so
 /// that they cannot forge a line or control a terminal.
 ///
-/// A log on level ``Level/endings`` costs a few microseconds for each load.
+/// A log on level ``APIEvent/Level/endings`` costs a few microseconds for each load.
 public final class APILog: APIMonitor {
-    /// How much is logged.
-    public enum Level: Int, Sendable, Comparable {
-        /// The ending of each load.
-        case endings
-        /// Also each request and answer, redirects and retries included, with the ID of its load.
-        case exchanges
-        /// Every event.
-        case everything
-
-        /// Returns whether `lhs` logs less than `rhs`.
-        public static func < (lhs: Level, rhs: Level) -> Bool { lhs.rawValue < rhs.rawValue }
-    }
-
-    /// What is shown of requests and answers; on level ``Level/endings`` of the last answer.
+    /// What is shown of requests and answers; on level ``APIEvent/Level/endings`` of the last answer.
     public struct Details: OptionSet, Sendable {
         /// The bits of the options.
         public let rawValue: Int
@@ -54,13 +41,11 @@ public final class APILog: APIMonitor {
         public static let bodies = Details(rawValue: 4)
     }
 
-    private let level: Level
+    private let level: APIEvent.Level
     private let format: LogFormat
     private let write: @Sendable (String) -> Void
-    /// The active loads whose last answer was stored.
-    private let cached = Mutex<Set<RequestID>>([])
-    // Read at each ending instead of the set, whose lock all loads share.
-    private let cachedCount = Atomic(0)
+    /// The tries of active loads that have used a stored answer.
+    private let cached = Mutex<[RequestID: Int]>([:])
 
     /// Creates a log.
     ///
@@ -72,7 +57,7 @@ public final class APILog: APIMonitor {
     ///     thread, for several loads at once; must not block. By default, entries are written to standard error on Linux, and on
     ///     Apple's platforms to the unified log with subsystem `errand` and category `loads`, which keeps about 1 KB of an entry.
     public init(
-        _ level: Level = .endings,
+        _ level: APIEvent.Level = .endings,
         showing details: Details = [],
         redactor: Redactor = Redactor(),
         write: (@Sendable (String) -> Void)? = nil
@@ -92,9 +77,7 @@ public final class APILog: APIMonitor {
         Signposts.emit(event)
         #endif
         switch event.kind {
-        case .answeredFromCache: insertCached(event.id)
-        // The answer of the try before is not that of the load.
-        case .tryingAgain: removeCached(event.id)
+        case .answeredFromCache: cached.withLock { $0[event.id] = event.attempt }
         case .ended(let ending): return end(event, with: ending)
         default: break
         }
@@ -102,41 +85,21 @@ public final class APILog: APIMonitor {
         write("#\(event.id) \(entry)")
     }
 
-    /// The kinds of the level.
-    public var observedKinds: APIEvent.Kinds {
-        var kinds: APIEvent.Kinds = [.ended, .answeredFromCache, .tryingAgain]
+    /// The level of the log; on Apple's platforms every event, for the intervals in Instruments.
+    public var observedLevel: APIEvent.Level {
         #if canImport(os)
-        kinds.formUnion(Signposts.kinds)
+        .everything
+        #else
+        level
         #endif
-        return switch level {
-        case .endings: kinds
-        case .exchanges: kinds.union([.requestMade, .redirected, .answered, .failed])
-        case .everything: .all
-        }
-    }
-
-    private func insertCached(_ id: RequestID) {
-        cached.withLock { cached in
-            cached.insert(id)
-            cachedCount.store(cached.count, ordering: .relaxed)
-        }
-    }
-
-    /// Returns whether the last answer of a load was stored, and forgets it.
-    @discardableResult private func removeCached(_ id: RequestID) -> Bool {
-        // Not less than 1 for a load that has inserted its ID: its events are delivered one after the other.
-        guard cachedCount.load(ordering: .relaxed) > 0 else { return false }
-        return cached.withLock { cached in
-            defer { cachedCount.store(cached.count, ordering: .relaxed) }
-            return cached.remove(id) != nil
-        }
     }
 
     private func end(_ event: APIEvent, with ending: APIEnding) {
         let summary = LogFormat.Ending(
             ending: ending,
             response: event.response ?? ending.error?.response,
-            isCached: removeCached(event.id)
+            // The answer of a try before is not that of the load.
+            isCached: cached.withLock { $0.removeValue(forKey: event.id) } == event.attempt
         )
         let line = format.entry(for: event, summary, hidesAnswer: level > .endings)
         write(level > .endings ? "#\(event.id) \(line)" : line)

@@ -13,32 +13,32 @@ public protocol APIMonitor: Sendable {
     /// - Parameter event: The event. It can contain secrets, which its description and ``Redactor`` do not print.
     func observe(_ event: APIEvent)
 
-    /// The kinds of events that ``observe(_:)`` is called for; all by default.
+    /// Which events ``observe(_:)`` is called for; every event by default.
     ///
     /// Other events cost nothing: a monitor of endings is several times cheaper for a load than one of all events. Read when the
     /// monitor is added to a proxy, and by each load of a service that has monitors.
-    var observedKinds: APIEvent.Kinds { get }
+    var observedLevel: APIEvent.Level { get }
 }
 
 extension APIMonitor {
-    /// All kinds.
-    public var observedKinds: APIEvent.Kinds { .all }
+    /// Every event.
+    public var observedLevel: APIEvent.Level { .everything }
 }
 
-/// Monitors with the kinds of events that they observe.
+/// Monitors with the levels that they observe.
 struct ObservingMonitors: Sendable {
     private struct Entry {
         let monitor: any APIMonitor
-        let kinds: APIEvent.Kinds
+        let level: APIEvent.Level
     }
 
     private var entries: [Entry]
-    /// The kinds that at least one observes.
-    private(set) var kinds: APIEvent.Kinds
+    /// The level of the monitor that observes most.
+    private(set) var level = APIEvent.Level.endings
 
     init(_ monitors: [any APIMonitor]) {
-        entries = monitors.map { Entry(monitor: $0, kinds: $0.observedKinds) }
-        kinds = entries.reduce(into: []) { $0.formUnion($1.kinds) }
+        entries = monitors.map { Entry(monitor: $0, level: $0.observedLevel) }
+        level = entries.map(\.level).max() ?? .endings
     }
 
     /// The monitors in their order.
@@ -47,13 +47,13 @@ struct ObservingMonitors: Sendable {
     /// Adds monitors after these.
     mutating func append(_ others: ObservingMonitors) {
         entries += others.entries
-        kinds.formUnion(others.kinds)
+        level = max(level, others.level)
     }
 
     /// Calls those that observe events of this kind.
     func observe(_ event: APIEvent) {
-        let kind = event.kind.kinds
-        for entry in entries where entry.kinds.contains(kind) { entry.monitor.observe(event) }
+        let level = event.kind.level
+        for entry in entries where entry.level >= level { entry.monitor.observe(event) }
     }
 }
 
@@ -92,9 +92,9 @@ final class MonitorList: Sendable {
         method: HTTPMethod,
         path: String,
         for service: APIService?
-    ) -> LoadTrace? {
+    ) -> LoadTrace {
         var monitors = monitors.withLock { $0 }
         if let others = service?.monitors, !others.isEmpty { monitors.append(ObservingMonitors(others)) }
-        return monitors.kinds.isEmpty ? nil : LoadTrace(id: id, method: method, path: path, monitors: monitors)
+        return LoadTrace(id: id, method: method, path: path, monitors: monitors)
     }
 }

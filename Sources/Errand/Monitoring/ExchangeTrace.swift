@@ -44,7 +44,7 @@ final class ExchangeTrace: Sendable {
         let loads = loads()
         guard !loads.isEmpty else { return request }
         for load in loads { load.emit(.requestMade(request), exchange: number) }
-        guard loads.contains(where: { $0.observes([.sent, .headReceived]) }) else { return request }
+        guard loads.contains(where: { $0.observes(.everything) }) else { return request }
         // Not in the event: what keeps that would keep the monitors.
         var observed = request
         let former = request.observer

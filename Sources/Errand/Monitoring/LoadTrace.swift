@@ -77,15 +77,15 @@ final class LoadTrace: Sendable {
 
     /// Delivers the first event, and those that were emitted before; called once.
     @inline(never) func begin() {
-        deliver(observes(.began) ? makeEvent(.began, at: load.began, in: State()) : state.take { $0.next() })
+        deliver(observes(.everything) ? makeEvent(.began, at: load.began, in: State()) : state.take { $0.next() })
     }
 
-    /// Returns whether a monitor observes one of these kinds.
-    func observes(_ kinds: APIEvent.Kinds) -> Bool { !monitors.kinds.isDisjoint(with: kinds) }
+    /// Returns whether a monitor observes the events of this level.
+    func observes(_ level: APIEvent.Level) -> Bool { monitors.level >= level }
 
     /// Returns the trace of an exchange that no other load shares; `nil` if its events are not observed.
     @inline(never) func makeExchangeTrace() -> ExchangeTrace? {
-        observes(.exchange) ? ExchangeTrace(of: self) : nil
+        observes(.exchanges) ? ExchangeTrace(of: self) : nil
     }
 
     /// Emits an event, unless the load has ended.
@@ -96,7 +96,7 @@ final class LoadTrace: Sendable {
     /// Emits an event from the thread of a transport, where no monitor is called.
     @inline(never) func emitFromTransport(_ kind: APIEvent.Kind, exchange: UInt64) {
         let needsTask = state.withLock { state -> Bool in
-            guard !state.hasEnded, observes(kind.kinds) else { return false }
+            guard !state.hasEnded, observes(kind.level) else { return false }
             state.items.append(.event(makeEvent(kind, at: SystemClock.uptime, in: state, exchange: exchange)))
             return !state.isDelivering
         }
@@ -178,8 +178,10 @@ final class LoadTrace: Sendable {
         let first = state.withLock { state -> APIEvent? in
             guard let (index, uptime) = state.reservation else { return nil }
             var events: [APIEvent] = []
-            if isJoined, observes(.joined) { events = [makeEvent(.joined, at: uptime, in: state, exchange: exchange)] }
-            if isStarted, state.start(at: uptime), observes(.started) {
+            if isJoined, observes(.everything) {
+                events.append(makeEvent(.joined, at: uptime, in: state, exchange: exchange))
+            }
+            if isStarted, state.start(at: uptime), observes(.everything) {
                 events.append(makeEvent(.started, at: uptime, in: state))
             }
             state.items.replaceSubrange(index...index, with: events.map(Item.event))
@@ -216,7 +218,7 @@ final class LoadTrace: Sendable {
     ) {
         let first = state.withLock { state -> APIEvent? in
             let uptime = SystemClock.uptime
-            guard !state.hasEnded, accept(&state, uptime), observes(kind.kinds) else { return nil }
+            guard !state.hasEnded, accept(&state, uptime), observes(kind.level) else { return nil }
             let event = makeEvent(kind, at: uptime, in: state, exchange: exchange)
             guard state.items.isEmpty, !state.isDelivering else {
                 state.items.append(.event(event))

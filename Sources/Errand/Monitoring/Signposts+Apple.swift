@@ -7,9 +7,6 @@ import os
 enum Signposts {
     private static let signposter = OSSignposter(subsystem: "errand", category: "loads")
 
-    /// The kinds of events that are emitted.
-    static let kinds: APIEvent.Kinds = [.began, .requestMade, .answered, .ended]
-
     /// Begins and ends the interval of a load, and marks its requests and answers.
     static func emit(_ event: APIEvent) {
         guard signposter.isEnabled else { return }

@@ -72,11 +72,6 @@ public final class HARRecorder: APIMonitor {
         log.take { $0.record(change, of: event) }
     }
 
-    /// The kinds that an archive contains.
-    public var observedKinds: APIEvent.Kinds {
-        .all.subtracting([.began, .queued, .started, .tryingAgain, .released])
-    }
-
     /// The number of exchanges that an export would contain.
     public var count: Int { log.withLock { $0.count } }
 

@@ -292,7 +292,7 @@ struct SentinelTests {
 
     /// Types whose values contain numbers, names, paths of files, or parts of the app's code.
     private static let harmless: Set = [
-        "Level", "Details", "Kinds", "AdapterRetry", "ClosureAdapter",
+        "Level", "Details", "AdapterRetry", "ClosureAdapter",
         "APIErrorType", "AlertPresenter", "CookieFileError", "CookieRefusal", "Destination", "Direction",
         "DownloadedFile",
         "Envelope", "ErrorMessages", "Event", "ExchangeTimings", "FailurePolicy", "FailureReader", "Generation",

@@ -78,8 +78,8 @@ struct PlantedSecretsTests {
         expectNoLeak("cURL", commands.joined(separator: "\n"))
     }
 
-    @Test(arguments: [APILog.Level.endings, .exchanges, .everything])
-    func `The log shows none, on no level`(_ level: APILog.Level) {
+    @Test(arguments: [APIEvent.Level.endings, .exchanges, .everything])
+    func `The log shows none, on no level`(_ level: APIEvent.Level) {
         let text = Mutex("")
         let log = APILog(level, showing: [.queries, .headers, .bodies]) { line in text.withLock { $0 += line + "\n" } }
         for exchange in planted.exchanges {

@@ -8,14 +8,14 @@ import Testing
 @testable import ErrandTestSupport
 
 @MainActor
-@Suite("Monitors that observe some kinds of events", .hangLimit, .timeLimit(.minutes(10)))
-struct ObservedKindsTests {
-    private final class KindRecorder: APIMonitor {
-        let observedKinds: APIEvent.Kinds
+@Suite("Monitors that observe some of the events", .hangLimit, .timeLimit(.minutes(10)))
+struct ObservedLevelTests {
+    private final class LevelRecorder: APIMonitor {
+        let observedLevel: APIEvent.Level
         private let recorded = Mutex<[APIEvent]>([])
 
-        init(_ kinds: APIEvent.Kinds) {
-            observedKinds = kinds
+        init(_ level: APIEvent.Level) {
+            observedLevel = level
         }
 
         var events: [APIEvent] { recorded.withLock { $0 } }
@@ -35,9 +35,9 @@ struct ObservedKindsTests {
         return try await proxy.send(HTTPRequest(.get, Self.url)).text == "true"
     }
 
-    @Test func `Each monitor receives the kinds that it observes, and no others`() async throws {
-        let (all, endings) = (EventRecorder(), KindRecorder([.ended]))
-        let (requests, none) = (KindRecorder([.requestMade, .tryingAgain]), KindRecorder([]))
+    @Test func `Each monitor receives the events of its level, and no others`() async throws {
+        let (all, endings) = (EventRecorder(), LevelRecorder(.endings))
+        let exchanges = LevelRecorder(.exchanges)
         let answers = Mutex(0)
         let transport = ScriptedTransport { _ in
             let count = answers.withLock { count in
@@ -49,62 +49,47 @@ struct ObservedKindsTests {
         let clock = ManualClock()
         let service = APIService.sample {
             $0.retryPolicy = RetryPolicy()
-            $0.monitors = [requests]
+            $0.monitors = [exchanges]
         }
-        let proxy = APIProxy(service: service, transport: transport, clock: clock, monitors: [all, endings, none])
+        let proxy = APIProxy(service: service, transport: transport, clock: clock, monitors: [all, endings])
         async let response = proxy.send(HTTPRequest(.get, URL("/goods")), to: service)
         await clock.waitForSleepers()
         clock.advance(by: .seconds(1_000))
         #expect(try await response.status == 200)
-        try await until { all.ended == 1 && endings.events.count == 1 }
+        try await until { all.ended == 1 && exchanges.events.count == 5 }
         #expect(all.violations.isEmpty)
-        #expect(requests.steps == ["made", "again", "made"])
+        #expect(exchanges.steps == ["made", "answered 503", "made", "answered 200", "success"])
         #expect(endings.steps == ["success"])
-        #expect(none.events.isEmpty)
+        #expect(all.events.count > exchanges.events.count)
         let ending = try #require(endings.events.first)
         #expect(ending.attempt == 2 && ending.response?.status == 200)
         #expect(ending.elapsed > .zero && ending.elapsed == all.events.last?.elapsed)
     }
 
-    @Test func `A load without monitors, or whose monitors observe nothing, has no trace`() {
+    @Test func `A load without monitors has no trace`() {
         var service = APIService.sample()
-        let (none, some) = (MonitorList([]), MonitorList([KindRecorder([.ended])]))
+        let (none, some) = (MonitorList([]), MonitorList([LevelRecorder(.endings)]))
         func hasTrace(_ list: MonitorList) -> Bool {
             list.trace(of: .next(), method: .get, path: "/", for: service) != nil
         }
-        #expect(!hasTrace(none) && !hasTrace(MonitorList([KindRecorder([])])))
-        #expect(hasTrace(some))
-        service.monitors = [KindRecorder([.began])]
+        #expect(!hasTrace(none) && hasTrace(some))
+        service.monitors = [LevelRecorder(.endings)]
         #expect(hasTrace(none))
     }
 
     @Test func `A transport reports only to monitors that observe it`() async throws {
         #expect(try await !sendsObserver(to: []))
-        #expect(try await !sendsObserver(to: [KindRecorder([.began, .requestMade, .answered, .ended])]))
-        #expect(try await sendsObserver(to: [KindRecorder([.ended]), KindRecorder([.sent])]))
-        #expect(try await sendsObserver(to: [KindRecorder([.headReceived])]))
+        #expect(try await !sendsObserver(to: [LevelRecorder(.exchanges)]))
+        #expect(try await sendsObserver(to: [LevelRecorder(.endings), LevelRecorder(.everything)]))
     }
 
     @Test func `Events of a load that began without its first event are in order`() async throws {
-        let recorder = KindRecorder([.started, .answered, .ended])
+        let recorder = LevelRecorder(.exchanges)
         let transport = ScriptedTransport { _ in HTTPResponse(status: 204) }
         let proxy = APIProxy(service: .sample(), transport: transport, monitors: [recorder])
         _ = try await proxy.send(HTTPRequest(.get, Self.url))
         try await until { recorder.events.count == 3 }
-        #expect(recorder.steps == ["started", "answered 204", "success"])
-        #expect(proxy.monitors.count == 1 && proxy.monitors.first as? KindRecorder === recorder)
-    }
-
-    @Test func `Each kind has one name in a selection`() {
-        let response = APIResponse(HTTPResponse(status: 200), url: Self.url)
-        let kinds: [APIEvent.Kind] = [
-            .began, .queued, .started, .joined, .requestMade(HTTPRequest(.get, Self.url)), .sent,
-            .headReceived(status: 200, headers: [:]), .redirected(HTTPResponse(status: 302)), .answered(response),
-            .answeredFromCache(response), .failed(APIError(.timeout)), .renewed(.key), .waiting(.retry, limit: nil),
-            .tryingAgain, .ended(.success), .released,
-        ]
-        #expect(kinds.allSatisfy { $0.kinds.rawValue.nonzeroBitCount == 1 })
-        #expect(Set(kinds.map(\.kinds)).count == kinds.count)
-        #expect(kinds.allSatisfy { APIEvent.Kinds.all.contains($0.kinds) })
+        #expect(recorder.steps == ["made", "answered 204", "success"])
+        #expect(proxy.monitors.count == 1 && proxy.monitors.first as? LevelRecorder === recorder)
     }
 }
