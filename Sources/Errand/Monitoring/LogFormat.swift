@@ -7,12 +7,6 @@ struct LogFormat {
         let ending: APIEnding
         let response: APIResponse?
         let isCached: Bool
-
-        /// The business code of a success, if it is a number, as most are.
-        fileprivate var codeNumber: Int? {
-            guard case .success = ending else { return nil }
-            return response?.serverCode?.number
-        }
     }
 
     let details: APILog.Details
@@ -22,31 +16,19 @@ struct LogFormat {
 
     /// Returns the entry for an ending; the answer's URL, headers and body are not repeated with `hidesAnswer`.
     func entry(for event: APIEvent, _ end: Ending, hidesAnswer: Bool) -> String {
-        let (method, path) = (event.method.rawValue.escaped, path(of: event, end.response).escaped)
-        let outcome = outcome(of: end)
-        let length = method.utf8.count + path.utf8.count + outcome.utf8.count
-        let line = LogLine.text(capacity: length + LogLine.roomForNumbers) { line in
-            line.append(method)
-            line.append(" ")
-            line.append(path)
-            if let response = end.response { line.append(" ", number: response.status) }
-            if let number = end.codeNumber { line.append(" code ", number: number) } else { line.append(outcome) }
-            line.append(" | ", duration: event.elapsed)
-            if let bytes = end.response?.byteCount { line.append(" | ", size: bytes) }
-            if end.isCached { line.append(" | from the cache") }
-            if event.attempt > 0 {
-                line.append(" | ", number: event.attempt)
-                line.append(event.attempt == 1 ? " try" : " tries")
-            }
-        }
+        var line = "\(event.method.rawValue.escaped) \(path(of: event, end.response).escaped)"
+        if let response = end.response { line += " \(response.status)" }
+        line += "\(outcome(of: end)) | \(text(of: event.elapsed))"
+        if let bytes = end.response?.byteCount { line += " | \(text(ofBytes: bytes))" }
+        if end.isCached { line += " | from the cache" }
+        if event.attempt > 0 { line += " | \(event.attempt) \(event.attempt == 1 ? "try" : "tries")" }
         guard !hidesAnswer, details != [], let response = end.response else { return line }
         return line + answerDetails(response)
     }
 
-    /// Returns the text of the entry for an ending, except for a code that is a number.
     private func outcome(of end: Ending) -> String {
         switch end.ending {
-        case .success: end.codeNumber == nil ? end.response?.serverCode.map { " code \($0)" } ?? "" : ""
+        case .success: end.response?.serverCode.map { " code \($0)" } ?? ""
         case .failure(let error): " failed: \(failure(error))"
         case .cancelled: " cancelled"
         }
@@ -87,8 +69,8 @@ struct LogFormat {
     }
 
     private func answer(_ response: APIResponse) -> String {
-        let size = response.byteCount.map { " | \(LogLine.size($0))" } ?? ""
-        return "\(response.status) | \(LogLine.duration(response.duration))\(size)\(answerDetails(response))"
+        let size = response.byteCount.map { " | \(text(ofBytes: $0))" } ?? ""
+        return "\(response.status) | \(text(of: response.duration))\(size)\(answerDetails(response))"
     }
 
     private func answerDetails(_ response: APIResponse) -> String {
@@ -107,7 +89,7 @@ struct LogFormat {
         case .headReceived(let status, let headers): "status \(status)" + self.headers(headers)
         case .renewed(let renewal): "renewed the \(renewal)"
         case .waiting(let reason, let limit):
-            "waits: \(reason)" + (limit.map { ", at most \(LogLine.duration($0))" } ?? "")
+            "waits: \(reason)" + (limit.map { ", at most \(text(of: $0))" } ?? "")
         case .tryingAgain: "is tried again"
         case .released: "has no request object any more"
         default: ""
@@ -115,6 +97,24 @@ struct LogFormat {
     }
 
     // MARK: Parts
+
+    /// Returns milliseconds, or seconds from ten seconds on, with one decimal.
+    private func text(of duration: Duration) -> String {
+        let (seconds, attoseconds) = min(max(duration, .zero), .seconds(1_000_000_000)).components
+        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        return seconds < 10 ? "\(tenths(microseconds / 100)) ms" : "\(tenths(microseconds / 100_000)) s"
+    }
+
+    /// Returns the number in a unit of 1, 1,000 or 1,000,000 bytes.
+    private func text(ofBytes count: Int64) -> String {
+        switch count {
+        case ..<1_000: "\(count) B"
+        case ..<1_000_000: "\(tenths(count / 100)) KB"
+        default: "\(tenths(count / 100_000)) MB"
+        }
+    }
+
+    private func tenths(_ count: Int64) -> String { "\(count / 10).\(count % 10)" }
 
     private func headers(_ headers: HTTPHeaders) -> String {
         guard details.contains(.headers) else { return "" }
