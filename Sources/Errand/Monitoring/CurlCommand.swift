@@ -12,22 +12,16 @@ extension HTTPRequest {
     /// redactor it sends the same method, URL, header lines and body as ``CurlTransport``; it contains every secret of the
     /// request. Files are read by name. `URLSession` adds header lines that the command does not send, such as `User-Agent`.
     ///
-    /// The command follows no redirects. Certificate authorities from memory (``TLSConfiguration/Certificates/data(_:)``) and the
-    /// networks that ``TransportConfiguration`` allows are not part of it.
+    /// The command follows no redirects. Proxy, TLS and other settings of the transport's ``TransportConfiguration`` are not part
+    /// of it.
     ///
-    /// - Parameters:
-    ///   - redactor: What is shown; `nil` for everything.
-    ///   - configuration: The configuration of the transport, for proxy, Unix socket, TLS, HTTP/3 and connect timeout.
+    /// - Parameter redactor: What is shown; `nil` for everything.
     /// - Returns: The command, of one or more lines, without a line feed at its end.
-    /// - Throws: ``TransportError/Kind/invalidRequest`` if the request would be refused before it is sent, as for an invalid
-    ///   pinned key, or without a redactor
+    /// - Throws: ``TransportError/Kind/invalidRequest`` if the request would be refused before it is sent, or without a redactor
     ///   for a body with a stream, which a command cannot repeat.
-    public func curlCommand(
-        redactor: Redactor? = Redactor(),
-        configuration: TransportConfiguration = TransportConfiguration()
-    ) throws(TransportError) -> String {
+    public func curlCommand(redactor: Redactor? = Redactor()) throws(TransportError) -> String {
         try validate()
-        return try CurlCommand(request: self, redactor: redactor, configuration: configuration).text()
+        return try CurlCommand(request: self, redactor: redactor).text()
     }
 }
 
@@ -38,7 +32,6 @@ private struct CurlCommand {
 
     let request: HTTPRequest
     let redactor: Redactor?
-    let configuration: TransportConfiguration
 
     private var hasBody: Bool { !request.body.isEmpty || [.post, .put, .patch].contains(request.method) }
 
@@ -46,7 +39,10 @@ private struct CurlCommand {
         let (input, body) = hasBody ? try bodyOptions() : (nil, [])
         var lines = ["curl -q --globoff --path-as-is\(accepted == nil ? "" : " --compressed") \(methodOption)"]
         lines[0] += "--url \(ShellText.word(url))"
-        lines += try connectionOptions() + headerLines.map { "--header \(ShellText.word($0))" } + body
+        if let deadline = request.deadline {
+            lines.append("--max-time \(min(max(0.001, deadline / .seconds(1)), 1_000_000))")
+        }
+        lines += headerLines.map { "--header \(ShellText.word($0))" } + body
         return (input.map { "\($0) | " } ?? "") + lines.joined(separator: " \\\n    ")
     }
 
@@ -125,57 +121,6 @@ private struct CurlCommand {
             }
         }
         return joined
-    }
-
-    // MARK: Connection
-
-    private func connectionOptions() throws(TransportError) -> [String] {
-        var options: [String] = []
-        let pins = try PinnedKeys(configuration.tls.pinnedPublicKeys).keys(for: request.url)
-        switch configuration.proxy {
-        case .environment: break
-        case .none: options.append(option("--noproxy", "*"))
-        case .url(let url):
-            options.append(option("--proxy", redactor?.url(url.absoluteString) ?? url.absoluteString))
-            options.append(option("--noproxy", ""))
-        }
-        if let path = configuration.unixSocketPath {
-            options.append(option("--unix-socket", self.path(of: URL(fileURLWithPath: path))))
-        }
-        if configuration.connectTimeout != TransportConfiguration().connectTimeout {
-            options.append(option("--connect-timeout", seconds(configuration.connectTimeout)))
-        }
-        if let deadline = request.deadline { options.append(option("--max-time", seconds(deadline))) }
-        return options + (request.url.scheme?.lowercased() == "https" ? tlsOptions(pins) : [])
-    }
-
-    private func tlsOptions(_ pins: [String]) -> [String] {
-        let tls = configuration.tls
-        var options: [String] = []
-        if configuration.assumesHTTP3Capable, pins.isEmpty { options.append("--http3") }
-        if tls.minimumVersion == .v1_3 { options.append("--tlsv1.3") }
-        if case .file(let file) = tls.additionalAuthorities { options.append(option("--cacert", path(of: file))) }
-        if !pins.isEmpty { options.append(option("--pinnedpubkey", pins.joined(separator: ";"))) }
-        guard let identity = tls.clientIdentity, identity.isAllowed(for: request.url) else { return options }
-        // In the argument of --cert, a password follows a colon.
-        let certificate = path(of: identity.certificate)
-            .replacingScalar("\\", with: "\\\\").replacingScalar(":", with: "\\:")
-        options.append(option("--cert", certificate))
-        let isPKCS12 = ["p12", "pfx"].contains(identity.certificate.pathExtension.lowercased())
-        if isPKCS12 { options.append("--cert-type P12") }
-        if let key = identity.privateKey { options.append(option("--key", path(of: key))) }
-        if let password = identity.password {
-            options.append(option("--pass", redactor == nil ? password : Redactor.hidden(password.utf8)))
-        }
-        return options
-    }
-
-    private func path(of file: URL) -> String { redactor == nil ? file.path : Redactor.path(of: file) }
-
-    private func option(_ name: String, _ value: String) -> String { "\(name) \(ShellText.word(value))" }
-
-    private func seconds(_ duration: Duration) -> String {
-        "\(min(max(0.001, duration / .seconds(1)), 1_000_000))"
     }
 }
 
