@@ -80,9 +80,9 @@ extension Redactor {
     /// Returns the printable form of the name of a query item, a form item, a cookie or a JSON member.
     ///
     /// A name is shown if it is one of ``queryNames`` or ``memberNames``, or looks like a name in a program: at most 40 ASCII letters,
-    /// digits, `_`, `-`, `.`, `[` and `]`, the first of them a letter or `_`, and not like a random token, which has many digits,
-    /// capitals, or letters in a row. Others, such as e-mail addresses and telephone numbers, are shown as `<redacted n bytes>`. A
-    /// secret that is a word cannot be distinguished from a name.
+    /// digits, `_`, `-`, `.`, `[` and `]`, beginning with a letter or `_`, with at most 3 digits, in words of at most 20 characters
+    /// without the many capitals of a random token. Others, such as e-mail addresses and telephone numbers, are shown as
+    /// `<redacted n bytes>`. A secret that is a word cannot be distinguished from a name.
     public func name(_ name: String) -> String {
         let isShown = NameShape.isName(name) || queryNames.contains(name) || memberNames.contains(name)
         return isShown && name.isPrintable ? name : Self.hidden(name.utf8)
@@ -90,7 +90,7 @@ extension Redactor {
 
     /// Returns the printable form of the name of a header, which is shown if it looks like one, or is one of ``headerNames``.
     package func name(ofHeader name: String) -> String {
-        let isShown = NameShape.isHeaderName(name) || addedHeaders.contains(name.lowercased())
+        let isShown = NameShape.isName(name) || addedHeaders.contains(name.lowercased())
         return isShown && name.isPrintable ? name : Self.hidden(name.utf8)
     }
 
