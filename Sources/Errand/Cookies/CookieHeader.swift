@@ -9,24 +9,14 @@ enum CookieHeader {
     static func value(_ cookies: [Cookie]) -> [UInt8]? {
         var value: [UInt8] = []
         for cookie in cookies {
-            let separator = value.isEmpty ? 0 : 2
-            guard value.count + separator + cookie.pairLength <= maximumLength else { continue }
-            if separator > 0 { value += "; ".utf8 }
-            cookie.appendPair(to: &value)
+            let end = value.count
+            if end > 0 { value += "; ".utf8 }
+            value += cookie.nameBytes
+            if !cookie.nameBytes.isEmpty { value.append(UInt8(ascii: "=")) }
+            value += cookie.valueBytes
+            if value.count > maximumLength { value.removeSubrange(end...) }
         }
         return value.isEmpty ? nil : value
-    }
-}
-
-extension Cookie {
-    fileprivate var pairLength: Int {
-        nameBytes.count + valueBytes.count + (nameBytes.isEmpty ? 0 : 1)
-    }
-
-    fileprivate func appendPair(to bytes: inout [UInt8]) {
-        bytes += nameBytes
-        if !nameBytes.isEmpty { bytes.append(UInt8(ascii: "=")) }
-        bytes += valueBytes
     }
 }
 

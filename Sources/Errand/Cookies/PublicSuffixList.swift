@@ -14,35 +14,30 @@ public enum PublicSuffixSource: Sendable, Equatable {
 }
 
 /// The public suffix list that a jar uses.
-struct PublicSuffixList: Sendable {
-    private enum Storage {
-        case rules(PublicSuffixRules)
-        case libpsl(LibPSL)
-        case defaultRule
-    }
+enum PublicSuffixList: Sendable {
+    case rules(PublicSuffixRules, file: URL)
+    case libpsl(LibPSL)
+    case defaultRule
 
     private static let systemFile = URL(filePath: "/usr/share/publicsuffix/public_suffix_list.dat")
-    private static let system = libpsl ?? list(at: systemFile) ?? defaultRule
-    static let defaultRule = PublicSuffixList(source: .defaultRule, storage: .defaultRule)
-
-    let source: PublicSuffixSource
-    private let storage: Storage
+    private static let system = LibPSL().map(Self.libpsl) ?? list(at: systemFile) ?? .defaultRule
 
     /// The list at `file`; without a file, or when it cannot be read, the best list of the system.
     init(file: URL? = nil) {
         self = file.flatMap(Self.list) ?? Self.system
     }
 
-    private init(source: PublicSuffixSource, storage: Storage) {
-        self.source = source
-        self.storage = storage
-    }
-
     private static func list(at file: URL) -> PublicSuffixList? {
-        PublicSuffixRules(contentsOf: file).map { PublicSuffixList(source: .file(file), storage: .rules($0)) }
+        PublicSuffixRules(contentsOf: file).map { .rules($0, file: file) }
     }
 
-    private static let libpsl = LibPSL().map { PublicSuffixList(source: .libpsl, storage: .libpsl($0)) }
+    var source: PublicSuffixSource {
+        switch self {
+        case .rules(_, let file): .file(file)
+        case .libpsl: .libpsl
+        case .defaultRule: .defaultRule
+        }
+    }
 
     /// Whether `domain`, a canonical one, is a public suffix.
     func isPublicSuffix(_ domain: String) -> Bool {
@@ -52,8 +47,8 @@ struct PublicSuffixList: Sendable {
     /// The public suffix of `host`, a canonical name, and the label before it; `nil` when `host` is a public suffix.
     func registrableDomain(of host: String) -> String? {
         guard host.utf8.contains(UInt8(ascii: ".")), host.utf8.first != UInt8(ascii: ".") else { return nil }
-        switch storage {
-        case .rules(let rules): return rules.registrableDomain(of: host)
+        switch self {
+        case .rules(let rules, _): return rules.registrableDomain(of: host)
         case .libpsl(let library): return library.registrableDomain(of: host)
         case .defaultRule: return host.split(separator: ".").suffix(2).joined(separator: ".")
         }
@@ -62,22 +57,17 @@ struct PublicSuffixList: Sendable {
 
 /// The rules of a list in the format of publicsuffix.org, with the matching algorithm that is specified there.
 struct PublicSuffixRules: Sendable {
-    private struct Kinds: OptionSet {
-        let rawValue: UInt8
-        static let suffix = Kinds(rawValue: 1)
-        /// Every direct subdomain of this name is a suffix.
-        static let wildcard = Kinds(rawValue: 2)
-        static let exception = Kinds(rawValue: 4)
-    }
-
-    /// By name, in its ASCII form, without `*.` or `!`.
-    private var kinds: [String: Kinds] = [:]
+    // Names in their ASCII form, without `*.` or `!`.
+    private var suffixes: Set<String> = []
+    /// Every direct subdomain of these names is a suffix.
+    private var wildcards: Set<String> = []
+    private var exceptions: Set<String> = []
 
     /// The rules of the file; `nil` when it cannot be read or has none.
     init?(contentsOf file: URL) {
         guard let bytes = try? [UInt8](Data(contentsOf: file)) else { return nil }
         for line in bytes.split(separator: UInt8(ascii: "\n")) { parseLine(line) }
-        guard !kinds.isEmpty else { return nil }
+        guard !suffixes.isEmpty || !wildcards.isEmpty || !exceptions.isEmpty else { return nil }
     }
 
     /// The public suffix of `host` and the label before it; `nil` when `host` is a public suffix.
@@ -91,21 +81,20 @@ struct PublicSuffixRules: Sendable {
     }
 
     private func startOfSuffix(byRulesFor index: Int, of names: [String]) -> Int? {
-        let name = kinds[names[index]] ?? []
-        if name.contains(.exception) { return index + 1 }
-        let parent = index + 1 < names.count ? kinds[names[index + 1]] ?? [] : []
-        return name.contains(.suffix) || parent.contains(.wildcard) ? index : nil
+        if exceptions.contains(names[index]) { return index + 1 }
+        let isWild = index + 1 < names.count && wildcards.contains(names[index + 1])
+        return isWild || suffixes.contains(names[index]) ? index : nil
     }
 
     private mutating func parseLine(_ line: ArraySlice<UInt8>) {
         let text = line.prefix { $0 > 0x20 }
         guard !text.isEmpty, !text.starts(with: "//".utf8) else { return }
         if text.starts(with: "!".utf8) {
-            kinds[Self.name(text.dropFirst()), default: []].insert(.exception)
+            exceptions.insert(Self.name(text.dropFirst()))
         } else if text.starts(with: "*.".utf8) {
-            kinds[Self.name(text.dropFirst(2)), default: []].insert(.wildcard)
+            wildcards.insert(Self.name(text.dropFirst(2)))
         } else {
-            kinds[Self.name(text), default: []].insert(.suffix)
+            suffixes.insert(Self.name(text))
         }
     }
 

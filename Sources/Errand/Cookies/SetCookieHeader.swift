@@ -7,6 +7,7 @@ struct SetCookieHeader {
     /// Bytes of name and value together.
     static let maximumPairLength = 4096
     private static let maximumAttributeLength = 1024
+    private static let sameSites: [Cookie.SameSite] = [.strict, .lax, .none]
 
     let name: [UInt8]
     let value: [UInt8]
@@ -58,7 +59,7 @@ struct SetCookieHeader {
         case "path": path = value.first == UInt8(ascii: "/") ? Array(value) : nil
         case "secure": isSecure = true
         case "httponly": isHTTPOnly = true
-        case "samesite": sameSite = Cookie.SameSite(attribute: value)
+        case "samesite": sameSite = Self.sameSites.first { value.equalsIgnoringCase($0.rawValue.utf8) }
         default: break
         }
     }
@@ -68,15 +69,6 @@ struct SetCookieHeader {
         let digits = value.first == UInt8(ascii: "-") ? value.dropFirst() : value
         guard !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit) else { return nil }
         return TimeInterval(String(decoding: value, as: UTF8.self))
-    }
-}
-
-extension Cookie.SameSite {
-    fileprivate init?(attribute value: ArraySlice<UInt8>) {
-        let text = String(decoding: value, as: UTF8.self).lowercased()
-        let known = [Self.strict, .lax, .none].first { $0.rawValue.lowercased() == text }
-        guard let known else { return nil }
-        self = known
     }
 }
 
@@ -125,7 +117,8 @@ extension Cookie {
             isHostOnly: domain == nil,
             path: header.path.map { String(decoding: $0, as: UTF8.self) } ?? url.defaultPath,
             expires: header.expiry(receivedAt: date),
-            created: date.roundedDownToMilliseconds,
+            // The precision of the file, so that the order of creation is the same after a restart.
+            created: Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000),
             isSecure: header.isSecure,
             isHTTPOnly: header.isHTTPOnly,
             sameSite: header.sameSite,
@@ -161,22 +154,9 @@ extension Cookie {
     /// A nameless cookie is sent as its value alone, so its value is checked as a name and must have no such prefix.
     func satisfiesNamePrefix(hasPathAttribute: Bool) -> Bool {
         let name = nameBytes.isEmpty ? valueBytes : nameBytes
-        let isHost = name.hasPrefix("__host-")
-        guard isHost || name.hasPrefix("__secure-") else { return true }
+        let isHost = name.prefix(7).equalsIgnoringCase("__host-")
+        guard isHost || name.prefix(9).equalsIgnoringCase("__secure-") else { return true }
         guard !nameBytes.isEmpty, isSecure else { return false }
         return !isHost || isHostOnly && path == "/" && hasPathAttribute
-    }
-}
-
-extension Date {
-    /// The precision of the file, so that the order of creation is the same before and after a restart.
-    fileprivate var roundedDownToMilliseconds: Date {
-        Date(timeIntervalSince1970: (timeIntervalSince1970 * 1000).rounded(.down) / 1000)
-    }
-}
-
-extension [UInt8] {
-    fileprivate func hasPrefix(_ lowercased: String) -> Bool {
-        prefix(lowercased.utf8.count).equalsIgnoringCase(lowercased.utf8)
     }
 }
