@@ -34,13 +34,14 @@ struct ObservingMonitors: Sendable {
 
     private var entries: [Entry]
     /// The level of the monitor that observes most.
-    private(set) var level = APIEvent.Level.endings
+    private(set) var level: APIEvent.Level
 
     init(_ monitors: [any APIMonitor]) {
         entries = monitors.map { Entry(monitor: $0, level: $0.observedLevel) }
         level = entries.map(\.level).max() ?? .endings
     }
 
+    var isEmpty: Bool { entries.isEmpty }
     /// The monitors in their order.
     var all: [any APIMonitor] { entries.map(\.monitor) }
 
@@ -60,12 +61,9 @@ struct ObservingMonitors: Sendable {
 /// The monitors of a proxy, which loads read when they begin.
 final class MonitorList: Sendable {
     private let monitors: Mutex<ObservingMonitors>
-    // Read by every load instead of the list.
-    private let hasMonitors: Atomic<Bool>
 
     init(_ monitors: [any APIMonitor]) {
         self.monitors = Mutex(ObservingMonitors(monitors))
-        hasMonitors = Atomic(!monitors.isEmpty)
     }
 
     var all: [any APIMonitor] {
@@ -73,28 +71,14 @@ final class MonitorList: Sendable {
         set {
             // Calls the monitors, and so not under the lock.
             let new = ObservingMonitors(newValue)
-            monitors.take { monitors in
-                hasMonitors.store(!newValue.isEmpty, ordering: .releasing)
-                return exchange(&monitors, with: new)
-            }
+            monitors.take { exchange(&$0, with: new) }
         }
     }
 
     /// Returns the trace of a load that begins; `nil` when neither the proxy nor the service has a monitor.
     func trace(of id: RequestID, method: HTTPMethod, path: String, for service: APIService?) -> LoadTrace? {
-        let hasOthers = service?.monitors.isEmpty == false
-        guard hasOthers || hasMonitors.load(ordering: .acquiring) else { return nil }
-        return makeTrace(of: id, method: method, path: path, for: service)
-    }
-
-    @inline(never) private func makeTrace(
-        of id: RequestID,
-        method: HTTPMethod,
-        path: String,
-        for service: APIService?
-    ) -> LoadTrace {
         var monitors = monitors.withLock { $0 }
         if let others = service?.monitors, !others.isEmpty { monitors.append(ObservingMonitors(others)) }
-        return LoadTrace(id: id, method: method, path: path, monitors: monitors)
+        return monitors.isEmpty ? nil : LoadTrace(id: id, method: method, path: path, monitors: monitors)
     }
 }
