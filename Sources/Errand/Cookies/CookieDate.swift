@@ -17,7 +17,6 @@ package enum CookieDate {
     }
 }
 
-/// The fields of a date that were found so far.
 private struct Fields {
     var time: (hour: Int, minute: Int, second: Int)?
     var day: Int?

@@ -12,7 +12,6 @@ struct CookieEviction {
     /// When the jar is full, sites with more cookies than this lose cookies before other sites do.
     private static let fairShare = 50
 
-    /// How many cookies the jar holds.
     let capacity: Int
 
     /// Removes what is too much after one cookie of `domain` was added, and returns what was removed.

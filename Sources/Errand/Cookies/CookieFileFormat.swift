@@ -10,11 +10,9 @@ import Foundation
 ///
 /// Other tools ignore the comments and drop them when they rewrite the file, which then is a list in order of creation.
 enum CookieFileFormat {
-    /// The contents of a file.
     struct Contents {
         /// Cookies that another tool wrote were updated ``CookieTimestamp/never``.
         var cookies: [Cookie] = []
-        /// The time of the last logout.
         var cleared = CookieTimestamp.never
         /// What is wrong with the file; `nil` when it is intact.
         var damage: String?
@@ -35,7 +33,6 @@ enum CookieFileFormat {
     static let endPrefix = "#Errand-end "
     static let httpOnlyPrefix = "#HttpOnly_"
 
-    /// Whether the format can express the cookie.
     static func canRepresent(_ cookie: Cookie) -> Bool {
         let tab = UInt8(ascii: "\t")
         return !cookie.nameBytes.isEmpty && !cookie.nameBytes.contains(tab) && !cookie.path.utf8.contains(tab)

@@ -1,11 +1,9 @@
 import Foundation
 
-/// The state of a cookie file when it was read.
 struct CookieFileSnapshot {
     var contents = CookieFileFormat.Contents()
     /// The checksum of the file; `nil` when there is no file, or a damaged one.
     var checksum: UInt64?
-    /// When the file was last written, by any program.
     var modified = CookieTimestamp.never
     /// All bytes of a damaged file in which cookies were found.
     var damagedBytes: [UInt8]?
@@ -26,7 +24,6 @@ struct CookieFileReader: Sendable {
     }
 
     let file: CookieFile
-    /// How many cookies the jar holds.
     let capacity: Int
     /// An upper bound of the size of that many cookies, with room for comments.
     private var maximumSize: Int { max(32 << 20, capacity * 12_000) }

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The value of a `Cookie` header field.
 enum CookieHeader {
     /// Servers accept lines of 8 KB, in which `Cookie: ` and the line end have to fit as well.
     static let maximumLength = 8_192 - "Cookie: \r\n".utf8.count

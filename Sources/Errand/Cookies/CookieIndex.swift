@@ -13,7 +13,6 @@ struct CookieIndex {
         self.suffixes = suffixes
     }
 
-    /// All entries, in no particular order.
     var entries: [Entry] { Array(entriesByDomain.values.joined()) }
 
     subscript(key: Cookie.Key) -> Entry? { entriesByDomain[key.domain]?.first { $0.cookie.hasKey(key) } }
@@ -39,7 +38,6 @@ struct CookieIndex {
         return body(&entriesByDomain.values[place][position])
     }
 
-    /// Calls `body` with each entry of `domain`.
     mutating func updateEntries(of domain: String, _ body: (inout Entry) -> Void) {
         guard let place = entriesByDomain.index(forKey: domain) else { return }
         for position in entriesByDomain.values[place].indices { body(&entriesByDomain.values[place][position]) }
@@ -60,7 +58,6 @@ struct CookieIndex {
 // MARK: Sites
 
 extension CookieIndex {
-    /// The sites that have cookies.
     var sites: [String] { Array(domainsBySite.keys) }
 
     /// The registrable domain of a cookie's domain; an address, or a host that is a public suffix, is a site.

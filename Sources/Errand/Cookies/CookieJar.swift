@@ -236,7 +236,6 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Saves the changes of this jar and of its environments' jars.
     func flushAll() {
         for jar in [self] + others.withLock({ Array($0.values) }) { try? jar.flush() }
     }
@@ -254,7 +253,6 @@ public final class CookieJar: Sendable {
     /// Reports problems to `owner`, unless the jar has an owner or an error hook already; the owner is not retained.
     func attach(to owner: any CookieJarOwner) { errorReporter.attach(to: owner) }
 
-    /// Calls the error hook with the problems that were not reported yet.
     func reportProblems() { errorReporter.report() }
 }
 

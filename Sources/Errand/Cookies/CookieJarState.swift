@@ -134,7 +134,6 @@ struct CookieJarState: Sendable {
 // MARK: The file
 
 extension CookieJarState {
-    /// What a save writes to the file.
     var fileContents: CookieFileFormat.Contents {
         CookieFileFormat.Contents(cookies: store.cookies.filter(isLasting), cleared: cleared)
     }

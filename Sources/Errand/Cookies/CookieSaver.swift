@@ -8,7 +8,6 @@ import Synchronization
 final class CookieSaver: Sendable {
     /// The time between a change and the scheduled save.
     private static let saveInterval = DispatchTimeInterval.milliseconds(200)
-    /// The time between a failed save and the next attempt.
     private static let retryInterval = DispatchTimeInterval.seconds(5)
     /// The least time between two looks at the file; see ``refresh(at:date:)``.
     private static let refreshInterval = Duration.seconds(1)
@@ -19,7 +18,6 @@ final class CookieSaver: Sendable {
     private let lock: CookieFileLock
     private let reader: CookieFileReader
     private let writer: CookieFileWriter
-    /// The time between a failed read and the next attempt.
     private let readInterval: Duration
     /// When ``refresh(at:date:)`` last looked at the file, and what it has read.
     private let look = Mutex<(uptime: Duration?, version: FileVersion?)>((nil, nil))
@@ -114,12 +112,10 @@ final class CookieSaver: Sendable {
         _ = try result?.get()
     }
 
-    /// Saves after a moment.
     func scheduleSave() {
         queue.asyncAfter(deadline: .now() + Self.saveInterval) { self.saveAsScheduled() }
     }
 
-    /// Clears the other jars of the file in memory.
     func propagateLogout(at time: CookieTimestamp) {
         for saver in CookieJarRegistry.savers(sharingFileOf: self) { saver.state.withLock { $0.clear(upTo: time) } }
     }

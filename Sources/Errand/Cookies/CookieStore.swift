@@ -1,8 +1,6 @@
 import Foundation
 
-/// The cookies of a jar.
 struct CookieStore {
-    /// A stored cookie with its administrative data.
     struct Entry {
         fileprivate(set) var cookie: Cookie
         /// Orders cookies with the same creation time.
@@ -34,7 +32,6 @@ struct CookieStore {
         index.entries.sorted { ($0.cookie.created, $0.order) < ($1.cookie.created, $1.order) }
     }
 
-    /// All cookies, the oldest first.
     var cookies: [Cookie] { entries.map(\.cookie) }
 
     subscript(key: Cookie.Key) -> Cookie? { index[key]?.cookie }
@@ -121,7 +118,6 @@ extension CookieStore.Entry {
         return (cookie.created, order) < (other.cookie.created, other.order)
     }
 
-    /// Whether the cookie has to be saved.
     fileprivate var isUnsaved: Bool {
         guard let saved, saved.hasSameContent(as: cookie) else { return true }
         return extendsLifetime(of: saved)

@@ -13,7 +13,6 @@ public enum PublicSuffixSource: Sendable, Equatable {
     case defaultRule
 }
 
-/// The public suffix list that a jar uses.
 enum PublicSuffixList: Sendable {
     case rules(PublicSuffixRules, file: URL)
     case libpsl(LibPSL)

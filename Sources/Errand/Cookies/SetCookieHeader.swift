@@ -4,7 +4,6 @@ import Foundation
 struct SetCookieHeader {
     /// The longest lifetime of a cookie; later expiry times are shortened to it.
     static let maximumLifetime: TimeInterval = 400 * 86_400
-    /// Bytes of name and value together.
     static let maximumPairLength = 4096
     private static let maximumAttributeLength = 1024
     private static let sameSites: [Cookie.SameSite] = [.strict, .lax, .none]
@@ -34,7 +33,6 @@ struct SetCookieHeader {
         return min(requested, date + Self.maximumLifetime)
     }
 
-    /// Whether a `Set-Cookie` header field can express this name and value.
     static func canExpress(_ cookie: Cookie) -> Bool {
         let (name, value) = (cookie.nameBytes, cookie.valueBytes)
         return name.count + value.count <= maximumPairLength && cookie.satisfiesNamePrefix(hasPathAttribute: true)

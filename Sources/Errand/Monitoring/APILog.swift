@@ -107,7 +107,6 @@ public final class APILog: APIMonitor {
 }
 
 extension APIEnding {
-    /// The error of a failure.
     fileprivate var error: APIError? {
         guard case .failure(let error) = self else { return nil }
         return error

@@ -25,7 +25,6 @@ extension APIMonitor {
     public var observedLevel: APIEvent.Level { .everything }
 }
 
-/// Monitors with the levels that they observe.
 struct ObservingMonitors: Sendable {
     private struct Entry {
         let monitor: any APIMonitor
@@ -42,16 +41,13 @@ struct ObservingMonitors: Sendable {
     }
 
     var isEmpty: Bool { entries.isEmpty }
-    /// The monitors in their order.
     var all: [any APIMonitor] { entries.map(\.monitor) }
 
-    /// Adds monitors after these.
     mutating func append(_ others: ObservingMonitors) {
         entries += others.entries
         level = max(level, others.level)
     }
 
-    /// Calls those that observe events of this kind.
     func observe(_ event: APIEvent) {
         let level = event.kind.level
         for entry in entries where entry.level >= level { entry.monitor.observe(event) }

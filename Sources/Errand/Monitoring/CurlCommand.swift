@@ -25,7 +25,6 @@ extension HTTPRequest {
     }
 }
 
-/// A request as a command.
 private struct CurlCommand {
     /// The longest body in an argument; Linux limits one to 128 KiB.
     private static let argumentLimit = 65_536
@@ -125,7 +124,6 @@ private struct CurlCommand {
 }
 
 extension HTTPBody.Piece {
-    /// A command that writes the bytes.
     fileprivate var writingCommand: String {
         switch self {
         case .data(let data): ShellText.printf(data)

@@ -15,7 +15,6 @@ final class ExchangeTrace: Sendable {
     private let current = Atomic<UInt64>(0)
     private let phase = Atomic<UInt8>(Phase.ended.rawValue)
 
-    /// Creates the trace of an exchange of one load.
     init(of load: LoadTrace) {
         loads = { [load] }
         isShared = false
@@ -55,7 +54,6 @@ final class ExchangeTrace: Sendable {
         return observed
     }
 
-    /// Emits that the answer is a redirect that is followed.
     @inline(never) func redirected(_ response: HTTPResponse) {
         guard let number else { return }
         phase.store(Phase.ended.rawValue, ordering: .releasing)

@@ -1,8 +1,6 @@
 import Foundation
 
-/// The text of the entries of an ``APILog``.
 struct LogFormat {
-    /// What an entry about an ending shows.
     struct Ending {
         let ending: APIEnding
         let response: APIResponse?

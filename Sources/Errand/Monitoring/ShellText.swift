@@ -11,7 +11,6 @@ enum ShellText {
         return "\"$(\(printf(bytes.prefix(bytes.count - lineFeeds))))\"\(end)"
     }
 
-    /// Returns a word with exactly this text, which contains no NUL.
     static func word(_ text: String) -> String { word(text.utf8) }
 
     /// Returns a command that writes exactly these bytes.
