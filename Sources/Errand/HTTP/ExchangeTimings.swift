@@ -10,140 +10,55 @@ public import Foundation
 /// libcurl sends an idempotent request again when a connection that was used before is lost before an answer began. The timings
 /// of both are then added, and the bytes are those of the last one.
 public struct ExchangeTimings: Sendable {
-    private struct Contents: Sendable {
-        var startedAt: Date
-        var queue: Duration?
-        var nameLookup: Duration?
-        var connect: Duration?
-        var tls: Duration?
-        var request: Duration?
-        var firstByte: Duration?
-        var body: Duration?
-        var total: Duration
-        var attempt = 1
-        var sentHeaderBytes: Int64?
-        var sentBodyBytes: Int64?
-        var receivedHeaderBytes: Int64?
-        var receivedBodyBytes: Int64?
-        var decodedBodyBytes: Int64?
-        var protocolName: String?
-        var remoteAddress: String?
-        var remotePort: Int?
-        var connectionID: String?
-        var isReused: Bool?
-    }
-
-    // Boxed, because answers and errors have it.
-    @Boxed private var contents: Contents
-
     /// When the transport received the request, by the clock of the machine.
-    public var startedAt: Date {
-        get { contents.startedAt }
-        set { contents.startedAt = newValue }
-    }
+    public var startedAt: Date
     /// The time in the queue of the proxy, before ``startedAt``; no part of ``total``.
     ///
     /// Only of the first try of a load with monitors.
-    public var queue: Duration? {
-        get { contents.queue }
-        set { contents.queue = newValue }
-    }
+    public var queue: Duration?
     /// The name lookup.
-    public var nameLookup: Duration? {
-        get { contents.nameLookup }
-        set { contents.nameLookup = newValue }
-    }
+    public var nameLookup: Duration?
     /// The TCP connection, without TLS.
-    public var connect: Duration? {
-        get { contents.connect }
-        set { contents.connect = newValue }
-    }
+    public var connect: Duration?
     /// The TLS handshake.
-    public var tls: Duration? {
-        get { contents.tls }
-        set { contents.tls = newValue }
-    }
+    public var tls: Duration?
     /// The transfer of the request, headers and body, at most until the first byte of the answer.
-    public var request: Duration? {
-        get { contents.request }
-        set { contents.request = newValue }
-    }
+    public var request: Duration?
     /// The wait from the end of the request to the first byte of the answer.
-    public var firstByte: Duration? {
-        get { contents.firstByte }
-        set { contents.firstByte = newValue }
-    }
+    public var firstByte: Duration?
     /// The transfer of the answer, from its first to its last byte.
-    public var body: Duration? {
-        get { contents.body }
-        set { contents.body = newValue }
-    }
+    public var body: Duration?
     /// The time from ``startedAt`` to the last byte of the answer, or to the failure.
-    public var total: Duration {
-        get { contents.total }
-        set { contents.total = newValue }
-    }
+    public var total: Duration
     /// The number of the attempt within its load, from 1.
-    public var attempt: Int {
-        get { contents.attempt }
-        set { contents.attempt = newValue }
-    }
+    public var attempt = 1
     /// The bytes of the request line and the header lines that were sent, with the empty line at their end; `nil` over HTTP/2 on
     /// Linux, where they are compressed.
-    public var sentHeaderBytes: Int64? {
-        get { contents.sentHeaderBytes }
-        set { contents.sentHeaderBytes = newValue }
-    }
+    public var sentHeaderBytes: Int64?
     /// The bytes of the request body that were sent, without the framing of chunks.
-    public var sentBodyBytes: Int64? {
-        get { contents.sentBodyBytes }
-        set { contents.sentBodyBytes = newValue }
-    }
+    public var sentBodyBytes: Int64?
     /// The bytes of the status line and the header lines of the final (not 1xx) answer, with the empty line at their end; `nil` over
     /// HTTP/2 on Linux, where they are compressed.
-    public var receivedHeaderBytes: Int64? {
-        get { contents.receivedHeaderBytes }
-        set { contents.receivedHeaderBytes = newValue }
-    }
+    public var receivedHeaderBytes: Int64?
     /// The bytes of the answer's body as received, compressed where it is, without the framing of chunks.
-    public var receivedBodyBytes: Int64? {
-        get { contents.receivedBodyBytes }
-        set { contents.receivedBodyBytes = newValue }
-    }
+    public var receivedBodyBytes: Int64?
     /// The bytes of the answer's body after its content codings are removed.
-    public var decodedBodyBytes: Int64? {
-        get { contents.decodedBodyBytes }
-        set { contents.decodedBodyBytes = newValue }
-    }
+    public var decodedBodyBytes: Int64?
     /// The protocol by its ALPN identifier, for example `http/1.1` or `h2` (RFC 7301, IANA).
-    public var protocolName: String? {
-        get { contents.protocolName }
-        set { contents.protocolName = newValue }
-    }
+    public var protocolName: String?
     /// The IP address of the server or the proxy server.
-    public var remoteAddress: String? {
-        get { contents.remoteAddress }
-        set { contents.remoteAddress = newValue }
-    }
+    public var remoteAddress: String?
     /// The port of the server or the proxy server.
-    public var remotePort: Int? {
-        get { contents.remotePort }
-        set { contents.remotePort = newValue }
-    }
+    public var remotePort: Int?
     /// Distinguishes the connection from the others that the transport has at the time.
-    public var connectionID: String? {
-        get { contents.connectionID }
-        set { contents.connectionID = newValue }
-    }
+    public var connectionID: String?
     /// Whether the connection was opened for an earlier request.
-    public var isReused: Bool? {
-        get { contents.isReused }
-        set { contents.isReused = newValue }
-    }
+    public var isReused: Bool?
 
     /// Creates timings without phases, for example in a transport for tests.
     public init(startedAt: Date, total: Duration) {
-        contents = Contents(startedAt: startedAt, total: total)
+        self.startedAt = startedAt
+        self.total = total
     }
 
     /// These timings with the number of their try, and for the first one with the time in the queue.

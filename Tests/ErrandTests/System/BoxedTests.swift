@@ -36,6 +36,5 @@ import Testing
         #expect(MemoryLayout<APIResponse>.size == 8)
         #expect(MemoryLayout<APIError>.size <= 16)
         #expect(MemoryLayout<TransportError>.size <= 16)
-        #expect(MemoryLayout<ExchangeTimings>.size == 8)
     }
 }
