@@ -65,11 +65,9 @@ public final class APIProxy: Sendable {
     ) {
         state = Mutex(State(service: service, cookies: cookies))
         let transport = transport ?? SystemTransport()
-        // Without an asynchronous call in between.
-        let platform = (transport as? SystemTransport)?.platform ?? transport
         context = LoadContext(
-            queue: RequestQueue(limits: queueLimits, capacity: platform.capacity),
-            transport: platform,
+            queue: RequestQueue(limits: queueLimits, capacity: transport.capacity),
+            transport: transport,
             reachability: reachability,
             clock: clock,
             monitors: MonitorList(monitors)

@@ -68,7 +68,7 @@ final class SharedProxyConfiguration: Sendable {
 
     /// Configures the proxy, unless that was done before or the proxy is in use.
     func configure(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
-        // Checked before the transport is created, because that starts a thread and opens descriptors.
+        // Checked before the transport is created, which reads files.
         if let error = state.withLock({ Self.obstacle(in: $0) }) { throw error }
         let transport: any HTTPTransport
         do throws(TransportError) {

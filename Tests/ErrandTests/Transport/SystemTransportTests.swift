@@ -18,13 +18,6 @@ struct SystemTransportTests {
         #expect(transport.paths == ["/greeting"])
     }
 
-    @Test func `A proxy uses the transport inside it`() throws {
-        let transport = SystemTransport()
-        #expect(!(transport.platform is SystemTransport))
-        #expect(!(APIProxy(transport: transport).context.transport is SystemTransport))
-        #expect(!(APIProxy().context.transport is SystemTransport))
-    }
-
     @Test func `Its capacity is that of its configuration`() throws {
         var configuration = TransportConfiguration()
         (configuration.connectionsPerHost, configuration.connections) = (3, 5)

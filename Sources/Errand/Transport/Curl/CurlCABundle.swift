@@ -9,6 +9,12 @@ final class CurlCABundle: Sendable {
     let path: String?
     private let combined: UnlinkedFile?
 
+    /// Finds the system's authorities.
+    init() {
+        path = Self.systemFile(in: Self.systemFiles)
+        combined = nil
+    }
+
     /// Finds the system's authorities and adds those of `configuration`.
     ///
     /// - Parameters:
@@ -24,8 +30,7 @@ final class CurlCABundle: Sendable {
         systemFiles: [String] = CurlCABundle.systemFiles,
         openFiles: String = "/proc/self/fd"
     ) throws(TransportError) {
-        let files = systemFiles + [getenv("SSL_CERT_FILE").map { String(cString: $0) } ?? ""]
-        let system = files.first { FileManager.default.isReadableFile(atPath: $0) }
+        let system = Self.systemFile(in: systemFiles)
         guard let additional = try configuration.additionalAuthorities?.decoded() else {
             path = system
             combined = nil
@@ -48,6 +53,11 @@ final class CurlCABundle: Sendable {
         "/etc/ssl/ca-bundle.pem",
         "/etc/ssl/cert.pem",
     ]
+
+    private static func systemFile(in systemFiles: [String]) -> String? {
+        let files = systemFiles + [getenv("SSL_CERT_FILE").map { String(cString: $0) } ?? ""]
+        return files.first { FileManager.default.isReadableFile(atPath: $0) }
+    }
 
     /// Returns certificates in PEM form.
     ///

@@ -7,6 +7,13 @@ struct CurlSettings: Sendable {
     let caBundle: CurlCABundle
     let pinnedKeys: PinnedKeys
 
+    /// Takes the default configuration.
+    init() {
+        configuration = TransportConfiguration()
+        configuration.proxy = configuration.proxy.read()
+        (pinnedKeys, caBundle) = (PinnedKeys(), CurlCABundle())
+    }
+
     /// Checks a configuration and reads the additional authorities.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when a setting is invalid, or this libcurl cannot apply it;

@@ -1,5 +1,5 @@
 #if os(Linux)
-import Foundation
+import Synchronization
 
 /// The transport of Linux: the libcurl that is already loaded in the process, on one thread.
 ///
@@ -21,29 +21,35 @@ import Foundation
 public final class CurlTransport: HTTPTransport {
     /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
     public let capacity: TransportCapacity
-    private let loop: CurlLoop
-    private let pinnedKeys: PinnedKeys
+    private let settings: CurlSettings
+    /// Made for the first request.
+    private let loop = Mutex<CurlLoop?>(nil)
 
     /// Creates a transport, which shares no connections with other transports.
+    ///
+    /// Requests fail with ``TransportError/Kind/cannotConnect`` while the process has no descriptors or memory for libcurl.
     ///
     /// - Throws: ``TransportError/Kind/cannotConnect`` when there is no libcurl 7.68 or later;
     ///   ``TransportError/Kind/invalidRequest`` for a setting that is invalid, or that this libcurl cannot apply; the reason
     ///   names it.
-    public init(_ configuration: TransportConfiguration = TransportConfiguration()) throws(TransportError) {
+    public convenience init(
+        _ configuration: TransportConfiguration = TransportConfiguration()
+    ) throws(TransportError) {
         if let reason = CurlLibrary.unavailableReason { throw TransportError(.cannotConnect, reason) }
         let settings = try CurlSettings(configuration)
         // Reports settings that this libcurl rejects.
         _ = try CurlHandle(settings)
-        guard let loop = CurlLoop(settings) else {
-            throw TransportError(.cannotConnect, "libcurl cannot start")
-        }
-        self.loop = loop
-        pinnedKeys = settings.pinnedKeys
-        capacity = TransportCapacity(of: configuration)
+        self.init(settings)
+    }
+
+    /// Creates a transport with settings that libcurl accepts.
+    init(_ settings: CurlSettings) {
+        self.settings = settings
+        capacity = TransportCapacity(of: settings.configuration)
     }
 
     deinit {
-        loop.stop()
+        loop.withLock { $0 }?.stop()
     }
 
     /// The reason why no `CurlTransport` can be created in this process; `nil` when it can.
@@ -55,7 +61,9 @@ public final class CurlTransport: HTTPTransport {
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {
         try request.validate()
-        let exchange = try CurlExchange(request, pins: pinnedKeys.keys(for: request.url), progress: progress)
+        let pins = try settings.pinnedKeys.keys(for: request.url)
+        let exchange = try CurlExchange(request, pins: pins, progress: progress)
+        let loop = try startedLoop()
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 exchange.continuation = continuation
@@ -65,6 +73,16 @@ public final class CurlTransport: HTTPTransport {
             loop.cancel(exchange)
         }
         return try exchange.response()
+    }
+
+    private func startedLoop() throws(TransportError) -> CurlLoop {
+        // Under the lock: concurrent requests would each make one, and use up the descriptors.
+        try loop.withLock { (loop) throws(TransportError) in
+            if let loop { return loop }
+            guard let made = CurlLoop(settings) else { throw TransportError(.cannotConnect, "libcurl cannot start") }
+            loop = made
+            return made
+        }
     }
 }
 #endif
