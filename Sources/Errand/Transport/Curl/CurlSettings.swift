@@ -36,23 +36,4 @@ extension TransportConfiguration.Proxy {
         return isSet ? self : .none
     }
 }
-
-extension TransportConfiguration {
-    /// Checks that there is no setting that this libcurl cannot apply.
-    ///
-    /// - Throws: ``TransportError/Kind/invalidRequest``, with the name of the setting.
-    fileprivate func validateForCurl() throws(TransportError) {
-        try validate()
-        let networks = [
-            ("allowsCellularAccess", allowsCellularAccess),
-            ("allowsExpensiveNetworkAccess", allowsExpensiveNetworkAccess),
-            ("allowsConstrainedNetworkAccess", allowsConstrainedNetworkAccess),
-        ]
-        try validateDefaults(networks, "libcurl does not know the kind of a network; keep true on Linux")
-        guard !assumesHTTP3Capable || CurlLibrary.supportsHTTP3 else {
-            let reason = "libcurl \(CurlLibrary.version) does not support HTTP/3 with a fallback; keep false"
-            throw .refusal(of: "assumesHTTP3Capable", reason)
-        }
-    }
-}
 #endif

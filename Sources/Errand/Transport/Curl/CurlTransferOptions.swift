@@ -88,9 +88,8 @@ extension CurlEasy {
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects it.
     func setClientIdentity(_ identity: ClientIdentity?) throws(TransportError) {
-        let isPKCS12 = ["p12", "pfx"].contains(identity?.certificate.pathExtension.lowercased())
         let values: [(CurlOption<String>, String?)] = [
-            (.sslCert, identity?.certificate.path), (.sslCertType, isPKCS12 ? "P12" : "PEM"),
+            (.sslCert, identity?.certificate.path), (.sslCertType, identity?.isPKCS12 == true ? "P12" : "PEM"),
             (.sslKey, identity?.privateKey?.path), (.keyPasswd, identity?.password),
         ]
         for (option, value) in values {
