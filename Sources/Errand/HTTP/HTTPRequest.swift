@@ -6,7 +6,9 @@ public struct HTTPRequest: Sendable {
     public enum Destination: Sendable, Equatable {
         /// In ``HTTPResponse/body``.
         case memory
-        /// In this file, which is created when the answer is complete; an existing file is replaced.
+        /// In this file, which replaces an existing one; the sender removes it if there is no complete answer.
+        ///
+        /// A proxy does, and changes the file only at the end; with a transport alone, that is up to the app.
         case file(URL)
     }
 

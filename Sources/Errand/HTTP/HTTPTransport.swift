@@ -3,7 +3,8 @@
 /// A transport does not follow redirects, store or add cookies, or cache; it decodes content codings. It may send an
 /// idempotent request again when its connection was lost before an answer began. It never sends any other request twice
 /// that the server may have received. It applies the request's `timeout`, `deadline`, `limits` and `destination`, and ends
-/// at once with ``TransportError/Kind/cancelled`` when the calling task is cancelled.
+/// at once with ``TransportError/Kind/cancelled`` when the calling task is cancelled. After a failure, the caller removes the
+/// file that is the destination.
 ///
 /// A transport has no queue: it starts each request at once. A proxy sends as many at a time as ``capacity`` allows.
 public protocol HTTPTransport: Sendable {

@@ -60,12 +60,13 @@ final class StagedFile: Sendable {
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     func write(_ body: Data) throws(TransportError) {
-        var file = try HTTPBodyFile(url)
-        try body.withUnsafeBytes { bytes in
-            Result { () throws(TransportError) in try file.write(bytes) }
-        }.get()
-        try file.synchronize()
-        _ = try file.finish()
+        do throws(SystemError) {
+            let file = try FileDescriptor(opening: url.path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
+            try file.writeAll([UInt8](body))
+            try file.synchronize()
+        } catch {
+            throw TransportError(cannotWrite: target, error)
+        }
     }
 
     /// Moves the file to its target, where it replaces an older one, and removes the folder.

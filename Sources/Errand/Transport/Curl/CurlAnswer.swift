@@ -11,7 +11,6 @@ struct CurlAnswer: ~Copyable {
     /// The bytes that ``decoder`` has read of those that libcurl passes again.
     private var readBytes = 0
     private var writer: HTTPBodyWriter?
-    private var file: URL?
     /// The bytes of the body as received, without the framing of chunks.
     private(set) var receivedBytes: Int64 = 0
     /// The bytes of the decoded body.
@@ -109,13 +108,12 @@ struct CurlAnswer: ~Copyable {
         try decoder?.finish()
     }
 
-    /// Moves the file to its destination, where the answer is stored in a file, after ``end()``.
+    /// Waits until the file of an answer that is stored in one is on the disk, after ``end()``.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     mutating func save() throws(TransportError) {
         try begin()
         try writer?.synchronize()
-        file = try writer?.finish()
     }
 
     /// Returns the answer, after ``end()``, and after ``save()`` where it is stored in a file.
@@ -123,10 +121,11 @@ struct CurlAnswer: ~Copyable {
     /// - Throws: ``TransportError/Kind/badResponse``.
     mutating func response() throws(TransportError) -> HTTPResponse {
         try begin()
-        return HTTPResponse(status: block.status, headers: block.headers(), body: writer?.body ?? Data(), file: file)
+        let (body, file) = (writer?.body ?? Data(), writer?.file)
+        return HTTPResponse(status: block.status, headers: block.headers(), body: body, file: file)
     }
 
-    /// Removes the body from memory, or its incomplete file.
+    /// Removes the body from memory, or closes its file.
     mutating func discard() {
         writer = nil
     }

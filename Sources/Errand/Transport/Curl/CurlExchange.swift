@@ -212,7 +212,7 @@ final class CurlExchange: @unchecked Sendable {
         }
     }
 
-    /// Moves the answer's file to its destination, or removes it.
+    /// Completes the answer's file, or closes it.
     private func saveFile() {
         do throws(TransportError) {
             if let failure { throw failure }

@@ -168,15 +168,14 @@ final class URLSessionExchange: Sendable {
         ending.continuation?.resume(returning: outcome)
     }
 
-    /// Returns an outcome with the body of its answer, and removes what is stored of any other; may wait for a disk.
+    /// Returns an outcome with the body of its answer; may wait for a disk.
     private func storeBody(of outcome: URLSessionExchangeState.Outcome) -> URLSessionExchangeState.Outcome {
         writer.withLock { writer in
             defer { writer = nil }
             guard case .success(var answer) = outcome else { return outcome }
             do throws(TransportError) {
                 try writer?.synchronize()
-                answer.file = try writer?.finish()
-                answer.body = writer?.body ?? Data()
+                (answer.body, answer.file) = (writer?.body ?? Data(), writer?.file)
                 return .success(answer)
             } catch {
                 var failure = error

@@ -130,7 +130,7 @@ struct TransportBodyTests {
         #expect(response.status == 413 && response.body == Data("too large".utf8))
     }
 
-    @Test("an answer is stored in a file, which appears complete", arguments: TransportKind.allCases)
+    @Test("an answer is stored in a file, which replaces an older one", arguments: TransportKind.allCases)
     func download(kind: TransportKind) async throws {
         let file = try TemporaryFile(Data("old".utf8))
         let server = try FixtureServer.start { _ in .stream(.counting(300_000)) }
@@ -144,17 +144,24 @@ struct TransportBodyTests {
         #expect(try file.namesInFolder() == [file.url.lastPathComponent])
     }
 
-    @Test("an answer that fails or is not 2xx does not change the file", arguments: TransportKind.allCases)
-    func failedDownload(kind: TransportKind) async throws {
+    @Test("a link at the place of the file is replaced, and not followed", arguments: TransportKind.allCases)
+    func linkedDownload(kind: TransportKind) async throws {
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFile(Data("old".utf8)))
+        try FileManager.default.createSymbolicLink(at: folder.file, withDestinationURL: other.url)
+        let server = try FixtureServer.start { _ in .text("new") }
+        var request = HTTPRequest(to: server)
+        request.destination = .file(folder.file)
+        _ = try await kind.send(request)
+        #expect(try Data(contentsOf: folder.file) == Data("new".utf8))
+        #expect(try Data(contentsOf: other.url) == Data("old".utf8))
+    }
+
+    @Test("an answer that is not 2xx does not change the file", arguments: TransportKind.allCases)
+    func refusedDownload(kind: TransportKind) async throws {
         let file = try TemporaryFile(Data("old".utf8))
-        let server = try FixtureServer.start { request in
-            let cut = Answer.script(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), .close)
-            return request.path == "/cut" ? cut : .text("none", status: 404)
-        }
-        var request = HTTPRequest(to: server, "/cut")
+        let server = try FixtureServer.start { _ in .text("none", status: 404) }
+        var request = HTTPRequest(to: server, "/missing")
         request.destination = .file(file.url)
-        #expect(try await kind.failure(of: request).kind == .connectionLost)
-        request.url = server.url("/missing")
         let response = try await kind.send(request)
         #expect(response.file == nil && response.body == Data("none".utf8))
         #expect(try Data(contentsOf: file.url) == Data("old".utf8))

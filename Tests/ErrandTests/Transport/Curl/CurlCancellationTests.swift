@@ -102,7 +102,7 @@ struct CurlCancellationTests {
         }
     }
 
-    @Test func `A cancelled download leaves no file`() async throws {
+    @Test func `A cancelled download closes its connection`() async throws {
         let server = try start(.inBody)
         let folder = try TemporaryFolder()
         var request = HTTPRequest(.get, server.url("/"))
@@ -112,7 +112,6 @@ struct CurlCancellationTests {
         try await suspend(while: folder.names.isEmpty)
         task.cancel()
         _ = await task.result
-        #expect(try folder.names.isEmpty)
         #expect(await server.waitForOpenConnections(0))
     }
 
