@@ -12,6 +12,9 @@ final class CurlExchange: @unchecked Sendable {
         case ended
     }
 
+    /// The timeout, in nanoseconds, of an upload whose complete answer has been received before the body was sent.
+    private static let earlyAnswerTimeout: Int64 = 500_000_000
+
     let request: HTTPRequest
     let url: CurlURL
     let headerList: CurlHeaderList
@@ -32,11 +35,15 @@ final class CurlExchange: @unchecked Sendable {
     private var isMultiplexed = false
     private var reported: ReportedEvents
     private var failure: TransportError?
-    @exclusivity(unchecked) var deadlines: CurlDeadlines
-    private var backlog: CurlBacklog?
+    @exclusivity(unchecked) var deadlines: ExchangeDeadlines
+    /// Whether the answer was complete before the request.
+    private var hasEarlyAnswer = false
+    /// The turn of the loop, once the exchange has started.
+    private var turn: CurlTurn?
     /// Resumes an upload that waits for the bytes of a stream; `nil` for a body without streams.
     private var loop: CurlLoop?
-    @exclusivity(unchecked) private var budget = CurlBudget()
+    /// How much may still be decoded in the turn of this number.
+    @exclusivity(unchecked) private var budget = (decoding: DecodingBudget(), turn: 0)
     private let isComplete = Atomic(false)
 
     /// Creates an exchange for `request`, which has passed its validation, and starts its deadlines.
@@ -48,7 +55,7 @@ final class CurlExchange: @unchecked Sendable {
         upload = try CurlUpload(request, progress: progress)
         headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)
         answer = CurlAnswer(to: request, progress: progress)
-        deadlines = CurlDeadlines(request)
+        deadlines = ExchangeDeadlines(request)
         reported = ReportedEvents(request)
     }
 
@@ -72,17 +79,19 @@ final class CurlExchange: @unchecked Sendable {
         return upload.isComplete(after: handle.easy.size(.sizeUpload) ?? 0)
     }
 
-    /// Called when the loop starts the exchange, with the parts of the loop that the exchange changes.
-    func begin(alarm: CurlAlarm, backlog: CurlBacklog, on loop: CurlLoop) {
-        self.backlog = backlog
+    /// Called when the loop starts the exchange.
+    func begin(in turn: CurlTurn, of loop: CurlLoop) {
+        self.turn = turn
         if request.body.isStreamed { self.loop = loop }
-        deadlines.begin(with: alarm)
+        // What it waited for the loop was no silence of a server.
+        deadlines.restartTimeout(at: turn.start)
+        turn.setAlarm(deadlines.next)
         beginTransfer()
     }
 
     /// Called when the loop gives the transfer to libcurl, for which it may be started again.
     func beginTransfer() {
-        marks.transferBegan = deadlines.now
+        marks.transferBegan = turn?.start ?? 0
     }
 
     // MARK: Callbacks of libcurl
@@ -127,12 +136,12 @@ final class CurlExchange: @unchecked Sendable {
     /// - Returns: Whether all of them are decoded. If not, the loop resumes the transfer in its next turn, and libcurl passes
     ///   the same bytes again.
     func receive(body bytes: UnsafeRawBufferPointer) -> Bool? {
-        if let backlog { budget.renew(in: backlog.turn) }
+        if let turn, turn.number != budget.turn { budget = (DecodingBudget(), turn.number) }
         var isDecoded = false
         let isSuccess = perform { exchange throws(TransportError) in
             isDecoded = try exchange.answer.receive(body: bytes, within: &exchange.budget.decoding)
         }
-        if isSuccess, !isDecoded { backlog?.add(self) }
+        if isSuccess, !isDecoded { turn?.postpone(self) }
         return isSuccess ? isDecoded : nil
     }
 
@@ -159,15 +168,27 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Performs one step of the exchange; `false` when it failed.
     private func perform(_ step: (CurlExchange) throws(TransportError) -> Void) -> Bool {
-        deadlines.restartTimeout()
+        if let turn {
+            turn.activity.receiveCall()
+            deadlines.restartTimeout(at: turn.start)
+        }
         do throws(TransportError) {
             try step(self)
-            if upload.isIncomplete, answer.isWholeOverHTTP2 { deadlines.limitUpload() }
+            if upload.isIncomplete, answer.isWholeOverHTTP2 { limitUpload() }
             return true
         } catch {
             fail(error)
             return false
         }
+    }
+
+    /// Limits the timeout of an upload whose answer is complete: libcurl 7.88 waits forever for an HTTP/2 server that has answered
+    /// and does not receive the rest of the body.
+    private func limitUpload() {
+        guard !hasEarlyAnswer else { return }
+        hasEarlyAnswer = true
+        deadlines.limitTimeout(to: Self.earlyAnswerTimeout)
+        turn?.setAlarm(deadlines.next)
     }
 
     // MARK: The end
@@ -182,7 +203,7 @@ final class CurlExchange: @unchecked Sendable {
 
     /// Called when a deadline has passed at `now`.
     func expire(at now: MonotonicClock.Instant) {
-        guard !deadlines.hasEarlyAnswer else { return succeed() }
+        guard !hasEarlyAnswer else { return succeed() }
         if let error = deadlines.error(at: now) { fail(error) }
     }
 

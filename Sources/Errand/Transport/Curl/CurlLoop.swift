@@ -5,10 +5,24 @@ import Synchronization
 /// The thread that runs all transfers of one transport.
 // Other threads use only `inbox` and the wake-up of `multi`; everything else is used only on the loop's thread.
 final class CurlLoop: @unchecked Sendable {
-    private let inbox = Mutex(CurlInbox())
+    private struct Inbox {
+        var submitted: [CurlExchange] = []
+        var cancelled: [CurlExchange] = []
+        /// Those with new bytes to send.
+        var readable: [CurlExchange] = []
+        var isStopping = false
+        var isLoopAsleep = false
+
+        var isEmpty: Bool { submitted.isEmpty && cancelled.isEmpty && readable.isEmpty && !isStopping }
+    }
+
+    private static let hostLimit = 1_000
+
+    private let inbox = Mutex(Inbox())
     private let multi: CurlMulti
     private let settings: CurlSettings
-    private var hosts = CurlHosts()
+    /// The hosts by origin.
+    private var hosts: [String: CurlHost] = [:]
     private var idle: [CurlHandle] = []
     private var running: [CurlExchange] = []
     private var ended: [CurlExchange] = []
@@ -16,20 +30,17 @@ final class CurlLoop: @unchecked Sendable {
     private var abandoned: [CurlHandle] = []
     /// Returns several ended exchanges to their callers; not a shared queue, whose threads the app may block.
     private let completions = DispatchQueue(label: "errand.completions", qos: .userInitiated)
-    private let activity: CurlActivity
-    private let alarm: CurlAlarm
+    private let turn: CurlTurn
+    private let sockets: CurlSockets
     /// The sockets that the watchdog had shut down at the end of the last turn.
     private var cutSockets = 0
-    private let backlog = CurlBacklog()
     private var awaitsSent = false
 
     /// Starts the loop's thread; `nil` when libcurl has no memory or no descriptor for it.
     init?(_ settings: CurlSettings) {
         guard let multi = CurlMulti(), let sockets = CurlSockets() else { return nil }
-        self.multi = multi
-        self.settings = settings
-        activity = CurlActivity(sockets)
-        alarm = CurlAlarm(activity)
+        (self.multi, self.sockets, self.settings) = (multi, sockets, settings)
+        turn = CurlTurn(CurlActivity(sockets))
         multi.set(.maxConnects, to: settings.configuration.connections)
         // A thread for each lookup, as before 8.20: a lookup that hangs keeps its thread, even after a cancel.
         multi.set(.resolveThreadsMax, to: Int(Int32.max))
@@ -48,32 +59,23 @@ final class CurlLoop: @unchecked Sendable {
         post { $0.cancelled.append(exchange) }
     }
 
-    /// Continues an upload that has paused; wakes the loop under the lock as `stop()` does, because it may be stopping.
+    /// Continues an upload that has paused.
     func resumeUpload(of exchange: CurlExchange) {
-        inbox.withLock { inbox in
-            inbox.readable.append(exchange)
-            if inbox.isLoopAsleep { multi.wake() }
-            inbox.isLoopAsleep = false
-        }
+        post { $0.readable.append(exchange) }
     }
 
     /// Ends the thread.
     func stop() {
-        inbox.withLock { inbox in
-            inbox.isStopping = true
-            // Without the lock, the thread could end and free `multi` before it is used here.
-            multi.wake()
-        }
+        post { $0.isStopping = true }
     }
 
-    /// The loop is not stopped meanwhile: the caller that submits or cancels retains the transport.
-    private func post(_ change: (inout CurlInbox) -> Void) {
-        let mustWake = inbox.withLock { inbox in
+    private func post(_ change: (inout Inbox) -> Void) {
+        inbox.withLock { inbox in
             change(&inbox)
-            defer { inbox.isLoopAsleep = false }
-            return inbox.isLoopAsleep
+            // Without the lock, the thread could end and free `multi` before it is used here.
+            if inbox.isLoopAsleep { multi.wake() }
+            inbox.isLoopAsleep = false
         }
-        if mustWake { multi.wake() }
     }
 
     // MARK: The loop's thread
@@ -81,34 +83,34 @@ final class CurlLoop: @unchecked Sendable {
     private func run() {
         Thread.current.name = "errand.curl"
         CurlLibrary.blockSIGPIPE()
-        activity.beginThread()
+        turn.activity.beginThread()
         while runTurn() {}
         CurlLibrary.performWork(close)
         completeEnded()
-        activity.endTurn()
+        turn.activity.endTurn()
     }
 
     /// Runs one turn; `false` when the loop is stopped.
     private func runTurn() -> Bool {
-        alarm.beginTurn()
+        turn.begin()
         guard processInbox() else { return false }
         CurlLibrary.performWork {
-            let postponed = backlog.beginTurn()
+            let postponed = turn.takePostponed()
             multi.perform()
-            if activity.cutSockets != cutSockets { endOverdue() }
+            if turn.activity.cutSockets != cutSockets { endOverdue() }
             postponed.forEach(resume)
             if awaitsSent { awaitsSent = running.count { $0.reportSent() } > 0 }
             collectFinished()
             checkDeadlines()
         }
         completeEnded()
-        endTurn()
+        if let end = turn.finish() { running.forEach { $0.deadlines.moveTimeout(from: turn.start, to: end) } }
         sleep()
         return true
     }
 
     private func processInbox() -> Bool {
-        let work = inbox.take { exchange(&$0, with: CurlInbox()) }
+        let work = inbox.take { exchange(&$0, with: Inbox()) }
         guard !work.isStopping else { return false }
         CurlLibrary.performWork {
             work.submitted.forEach(start)
@@ -127,7 +129,7 @@ final class CurlLoop: @unchecked Sendable {
     ///
     /// Only where libcurl has ended the transfer: the others have had no opportunity to receive what has arrived for them.
     private func endOverdue() {
-        cutSockets = activity.cutSockets
+        cutSockets = turn.activity.cutSockets
         inbox.take { exchange(&$0.cancelled, with: []) }.forEach(endCancelled)
         collectFinished(inCutTurn: true)
     }
@@ -135,37 +137,36 @@ final class CurlLoop: @unchecked Sendable {
     private func start(_ exchange: CurlExchange) {
         guard case .new = exchange.stage else { return ended.append(exchange) }
         do throws(TransportError) {
-            try run(exchange, on: nextHandle())
+            let handle = if let last = idle.last { last } else { try CurlHandle(settings, sockets: sockets) }
+            exchange.host = host(of: exchange.url.origin)
+            exchange.begin(in: turn, of: self)
+            try handle.begin(exchange)
+            // Not before: a handle stays idle when the exchange cannot begin.
+            _ = idle.popLast()
+            awaitsSent = awaitsSent || exchange.request.observer != nil
+            exchange.stage = .running(handle)
+            exchange.index = running.count
+            running.append(exchange)
+            turn.setAlarm(handle.connectionWaitEnd)
+            add(exchange, on: handle)
         } catch {
             exchange.fail(error)
             finish(exchange)
         }
     }
 
-    /// The next idle handle, which stays idle until an exchange has begun on it, or a new one.
-    private func nextHandle() throws(TransportError) -> CurlHandle {
-        if let handle = idle.last { return handle }
-        return try CurlHandle(settings, sockets: activity.sockets)
-    }
-
-    private func run(_ exchange: CurlExchange, on handle: CurlHandle) throws(TransportError) {
-        exchange.host = hosts[exchange.url.origin]
-        exchange.begin(alarm: alarm, backlog: backlog, on: self)
-        try handle.begin(exchange)
-        // Not before: a handle stays idle when the exchange cannot begin.
-        _ = idle.popLast()
-        awaitsSent = awaitsSent || exchange.request.observer != nil
-        exchange.stage = .running(handle)
-        exchange.index = running.count
-        running.append(exchange)
-        alarm.set(handle.connectionWaitEnd)
-        add(exchange, on: handle)
+    private func host(of origin: String) -> CurlHost {
+        if let host = hosts[origin] { return host }
+        // The next answers of the hosts restore what is known of them.
+        if hosts.count >= Self.hostLimit { hosts = [:] }
+        let host = CurlHost()
+        hosts[origin] = host
+        return host
     }
 
     private func add(_ exchange: CurlExchange, on handle: CurlHandle) {
-        guard multi.add(handle.easy) else {
-            return end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl cannot start the request")) }
-        }
+        guard !multi.add(handle.easy) else { return }
+        end(exchange) { $0.fail(TransportError(.cannotConnect, "libcurl cannot start the request")) }
     }
 
     private func resume(_ exchange: CurlExchange) {
@@ -203,18 +204,18 @@ final class CurlLoop: @unchecked Sendable {
 
     private func checkDeadlines() {
         // That of the turn, to which the bytes belong that were received in it.
-        let now = alarm.now
-        guard now >= alarm.next else { return }
+        let now = turn.start
+        guard now >= turn.alarm else { return }
         for exchange in running.filter({ now >= $0.deadlines.next }) { end(exchange) { $0.expire(at: now) } }
         for exchange in running { endConnectionWait(of: exchange, at: now) }
-        alarm.clear()
-        running.forEach { alarm.set(min($0.deadlines.next, $0.handle?.connectionWaitEnd ?? .max)) }
+        turn.clearAlarm()
+        running.forEach { turn.setAlarm(min($0.deadlines.next, $0.handle?.connectionWaitEnd ?? .max)) }
     }
 
     /// Makes an exchange open a connection when it has waited long enough for the connection of another one.
     private func endConnectionWait(of exchange: CurlExchange, at now: MonotonicClock.Instant) {
-        guard let handle = exchange.handle, now >= handle.connectionWaitEnd else { return }
-        guard handle.endConnectionWait(for: hosts[exchange.url.origin], at: now) else { return }
+        guard let handle = exchange.handle, let host = exchange.host else { return }
+        guard handle.endConnectionWait(for: host, at: now) else { return }
         multi.remove(handle.easy)
         add(exchange, on: handle)
     }
@@ -269,25 +270,19 @@ final class CurlLoop: @unchecked Sendable {
         completions.async { for exchange in exchanges { exchange.complete() } }
     }
 
-    private func endTurn() {
-        let end = alarm.endTurn()
-        if end - alarm.now > CurlAlarm.longTurn { running.forEach { $0.deadlines.endTurn(at: end) } }
-    }
-
     private func sleep() {
-        guard backlog.isEmpty else { return }
+        guard let pause = turn.pause else { return }
         let maySleep = inbox.withLock { inbox in
             inbox.isLoopAsleep = inbox.isEmpty
             return inbox.isLoopAsleep
         }
-        guard maySleep else { return }
-        multi.wait(milliseconds: alarm.wait)
+        if maySleep { multi.wait(milliseconds: pause) }
     }
 
     private func close() {
         for exchange in running { end(exchange) { $0.fail(TransportError(.cancelled, "the transport was released")) } }
-        // Breaks the cycle between the backlog and its exchanges.
-        _ = backlog.beginTurn()
+        // Breaks the cycle between the turn and its exchanges.
+        _ = turn.takePostponed()
         abandoned.forEach { multi.remove($0.easy) }
         (idle, abandoned) = ([], [])
         multi.free()

@@ -1,0 +1,80 @@
+#if os(Linux)
+/// What the exchanges of a loop use of it: the time of its turn, its next deadline, and the work for its next turn.
+///
+/// Used only on the loop's thread.
+final class CurlTurn {
+    /// The duration of a turn, in nanoseconds, from which its bytes count from its end instead of its start: code of the app
+    /// or a disk may delay it for longer than a timeout.
+    private static let longDuration: Int64 = 10_000_000
+
+    /// What the watchdog knows of the loop.
+    let activity: CurlActivity
+    /// Distinguishes the turns.
+    private(set) var number = 0
+    /// When the turn started, for what happens in it.
+    private(set) var start = MonotonicClock.now
+    /// When the loop next has to check the deadlines; `.max` for never.
+    private(set) var alarm = MonotonicClock.Instant.max
+    private var end: MonotonicClock.Instant = 0
+    private var postponed: [CurlExchange] = []
+
+    init(_ activity: CurlActivity) {
+        self.activity = activity
+    }
+
+    /// Starts the next turn.
+    func begin() {
+        activity.beginTurn()
+        number += 1
+        start = MonotonicClock.now
+    }
+
+    /// Ends the turn.
+    ///
+    /// - Returns: The end of a turn that was long; `nil` for any other.
+    func finish() -> MonotonicClock.Instant? {
+        activity.endTurn()
+        end = MonotonicClock.now
+        return end - start > Self.longDuration ? end : nil
+    }
+
+    /// Moves the alarm to `instant` if that is earlier.
+    func setAlarm(_ instant: MonotonicClock.Instant) {
+        alarm = min(alarm, instant)
+    }
+
+    /// Removes the alarm.
+    func clearAlarm() {
+        alarm = .max
+    }
+
+    /// How many milliseconds the loop may sleep after the turn: until the alarm, rounded up, but at most a minute; `nil` when there
+    /// is postponed work.
+    var pause: Int32? {
+        guard postponed.isEmpty else { return nil }
+        return Int32((max(0, min(alarm - end, 60_000_000_000)) + 999_999) / 1_000_000)
+    }
+
+    /// Adds an exchange with received bytes that are not all decoded, whose transfer is paused until the next turn.
+    ///
+    /// In each turn, an exchange decodes a limited amount, so that the other exchanges, deadlines and cancellations are processed
+    /// in time.
+    func postpone(_ exchange: CurlExchange) {
+        postponed.append(exchange)
+    }
+
+    /// Removes and returns the exchanges that were postponed.
+    func takePostponed() -> [CurlExchange] {
+        defer { postponed = [] }
+        return postponed
+    }
+}
+
+/// What a loop knows of one host.
+final class CurlHost {
+    /// Whether the host's last answer was sent over HTTP/2.
+    var isMultiplexed = false
+    /// The earliest time at which another exchange may stop waiting for a connection that an earlier one opens.
+    var nextConnection: MonotonicClock.Instant = 0
+}
+#endif
