@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-    oldest_version = 0x074400,
+    oldest_version = 0x074C00,
     global_all = 3,
     version_now = 3,
     message_done = 1,
@@ -119,10 +119,10 @@ static bool find_library(void) {
 }
 
 static bool resolve_all(void) {
-    resolve(&curl.easy_option_by_name, "curl_easy_option_by_name");
     return resolve(&curl.global_init, "curl_global_init")
         && resolve(&curl.version_info, "curl_version_info")
         && resolve(&curl.easy_strerror, "curl_easy_strerror")
+        && resolve(&curl.easy_option_by_name, "curl_easy_option_by_name")
         && resolve(&curl.easy_init, "curl_easy_init")
         && resolve(&curl.easy_cleanup, "curl_easy_cleanup")
         && resolve(&curl.easy_setopt, "curl_easy_setopt")
@@ -174,7 +174,7 @@ static void load(void) {
     if (!find_library() || !resolve_all()) return;
     const version_info *version = curl.version_info(version_now);
     if (version->number < oldest_version) {
-        snprintf(unavailable_reason, sizeof unavailable_reason, "libcurl %s is older than 7.68", version->text);
+        snprintf(unavailable_reason, sizeof unavailable_reason, "libcurl %s is older than 7.76", version->text);
         return;
     }
     is_usable = curl.global_init(global_all) == 0;
@@ -196,7 +196,7 @@ unsigned int curlrt_version_number(void) {
 int curlrt_features(void) { return curlrt_unavailable() ? 0 : curl.version_info(version_now)->features; }
 
 int curlrt_option_number(const char *name) {
-    if (curlrt_unavailable() || !curl.easy_option_by_name) return -1;
+    if (curlrt_unavailable()) return -1;
     const option_info *option = curl.easy_option_by_name(name);
     return option ? option->number : -1;
 }

@@ -29,7 +29,7 @@ public final class CurlTransport: HTTPTransport {
     ///
     /// Requests fail with ``TransportError/Kind/cannotConnect`` while the process has no descriptors or memory for libcurl.
     ///
-    /// - Throws: ``TransportError/Kind/cannotConnect`` when there is no libcurl 7.68 or later;
+    /// - Throws: ``TransportError/Kind/cannotConnect`` when there is no libcurl 7.76 or later;
     ///   ``TransportError/Kind/invalidRequest`` for a setting that is invalid, or that this libcurl cannot apply; the reason
     ///   names it.
     public convenience init(
