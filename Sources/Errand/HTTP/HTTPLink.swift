@@ -1,33 +1,22 @@
-import Foundation
-
 /// One link of a `Link` header (RFC 8288 section 3).
-public struct HTTPLink: Sendable {
+struct HTTPLink {
     /// The target as received, absolute or relative, without surrounding whitespace.
-    public var target: String { reference.value }
-    /// The target with the bytes received.
     let reference: HTTPField
     /// The parameters by their names in lower case; if a name is repeated, the first value.
-    public let parameters: [String: String]
+    let parameters: [String: String]
 
     /// The relations of the target to the answer: the tokens of `rel`, in lower case.
-    public var relations: [String] {
+    var relations: [String] {
         (parameters["rel"] ?? "").lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
     }
 
-    /// The title; that of `title*` (RFC 8187), if there is one, replaces the plain one.
-    public var title: String? {
-        parameters["title*"].flatMap { ExtendedValue($0)?.text } ?? parameters["title"]
-    }
-
     /// Returns whether the target has the relation, in any case.
-    public func hasRelation(_ relation: String) -> Bool {
+    func hasRelation(_ relation: String) -> Bool {
         relations.contains(relation.lowercased())
     }
-}
 
-extension HTTPLink {
     /// Returns the links of all `Link` headers in their order, without malformed ones.
-    public static func links(in headers: HTTPHeaders) -> [HTTPLink] {
+    static func links(in headers: HTTPHeaders) -> [HTTPLink] {
         headers.fields(named: "Link").flatMap(links)
     }
 
@@ -37,37 +26,6 @@ extension HTTPLink {
         var links: [HTTPLink] = []
         while let link = parser.next() { links.append(link) }
         return links
-    }
-}
-
-extension HTTPLink: CustomStringConvertible, CustomReflectable {
-    /// The relations and the target, without user, password, fragment and the values of its query.
-    public var description: String { "<\(Redactor.standard.url(target))>; rel=\(relations)" }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["link": description]) }
-}
-
-/// The value of a header parameter with its character set and language: `UTF-8'de'n%C3%A4chstes` (RFC 8187).
-struct ExtendedValue {
-    /// The name of the character set in lower case.
-    let charset: String
-    /// The language tag; empty if there is none.
-    let language: String
-    /// The value, percent-encoded as received.
-    let encoded: String
-
-    init?(_ value: String) {
-        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty else { return nil }
-        charset = parts[0].lowercased()
-        language = String(parts[1])
-        encoded = String(parts[2])
-    }
-
-    /// The text; `nil` for any character set but UTF-8, the only one that RFC 8187 requires.
-    var text: String? {
-        charset == "utf-8" ? encoded.removingPercentEncoding : nil
     }
 }
 

@@ -44,22 +44,7 @@ extension URL {
 
     /// The origin, for messages; only the scheme of a URL without a host.
     var originText: String { Origin(self)?.description ?? "\(scheme ?? ""):" }
-}
 
-extension URL {
-    /// Scheme, host and port, in lower case and without a default port: what a limit for a host applies to.
-    var queueHost: String {
-        let text = absoluteString.utf8
-        guard let slash = text.firstIndex(of: UInt8(ascii: "/")) else { return "" }
-        let rest = text[slash...].drop { $0 == UInt8(ascii: "/") }
-        let end = rest.firstIndex { [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
-        let authority = rest[..<(end ?? rest.endIndex)]
-        let host = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[$0...].dropFirst() } ?? authority
-        let origin = String(
-            decoding: (Array(text[..<slash]) + Array("//".utf8) + host).map(\.asciiLowercased),
-            as: UTF8.self
-        )
-        let port = origin.hasPrefix("https:") ? ":443" : ":80"
-        return origin.hasSuffix(port) ? String(origin.dropLast(port.count)) : origin
-    }
+    /// The origin as what a limit for a host applies to.
+    var queueHost: String { originText }
 }

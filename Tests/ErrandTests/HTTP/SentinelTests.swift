@@ -111,12 +111,6 @@ struct SentinelTests {
         values["PageStart"] = [PageStart(.link(Self.url)), PageStart(.cursor(Self.secret, parameter: "next"))]
         values["LinkStrategy"] = [LinkStrategy(allowedOrigins: [Self.url])]
         values["CursorStrategy"] = [CursorStrategy(startCursor: Self.secret)]
-        values["HTTPLink"] = [
-            HTTPLink(
-                reference: HTTPField("Link", Self.url.absoluteString),
-                parameters: ["rel": "next", "title": Self.secret]
-            )
-        ]
         values["AdapterContext"] = [
             AdapterContext(
                 id: .next(),

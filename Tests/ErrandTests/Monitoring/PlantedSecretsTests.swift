@@ -64,7 +64,6 @@ struct PlantedSecretsTests {
             request.url = exchange.urlWithUser
             text +=
                 printed(request) + printed(request.headers) + printed(request.body) + printed(exchange.response.headers)
-            text += printed(HTTPLink.links(in: exchange.response.headers)) + "\n"
             text += events(of: exchange).map(printed).joined()
         }
         expectNoLeak("descriptions", text)
