@@ -71,4 +71,95 @@ extension FileDescriptor {
         number = result
     }
 }
+
+/// One entry of the system's list of interfaces, which has one for each interface and one for each address.
+struct NetworkInterface: Equatable {
+    /// The flags of the interface (`IFF_UP` and so on).
+    var flags: UInt32
+    /// The bytes of an IPv4 or IPv6 address; empty in the entry for the interface itself.
+    var address: [UInt8] = []
+
+    /// Returns all entries; `nil` when the system does not report them.
+    static func all() -> [NetworkInterface]? {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&first) == 0 else { return nil }
+        defer { freeifaddrs(first) }
+        guard let first else { return [] }
+        return sequence(first: first) { $0.pointee.ifa_next }.map { entry in
+            NetworkInterface(flags: entry.pointee.ifa_flags, address: bytes(of: entry.pointee.ifa_addr))
+        }
+    }
+
+    private static func bytes(of address: UnsafeMutablePointer<sockaddr>?) -> [UInt8] {
+        guard let address else { return [] }
+        let raw = UnsafeRawPointer(address)
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET: return withUnsafeBytes(of: raw.loadUnaligned(as: sockaddr_in.self).sin_addr, Array.init)
+        case AF_INET6: return withUnsafeBytes(of: raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr, Array.init)
+        default: return []
+        }
+    }
+
+    var isLoopback: Bool { has(IFF_LOOPBACK) }
+
+    /// Whether the kernel creates the interface in every namespace and it is not configured, such as `tunl0`.
+    var isPlaceholder: Bool { has(IFF_NOARP) && !has(IFF_UP) }
+
+    var isRunning: Bool { has(IFF_UP) && has(IFF_RUNNING) }
+
+    private func has(_ flag: some BinaryInteger) -> Bool { flags & UInt32(flag) != 0 }
+}
+
+/// How far an address can be reached.
+enum AddressScope {
+    /// Not at all: no address, `0.0.0.0/8`, loopback, or IPv6 link-local, which every connected interface has.
+    case none
+    /// `169.254.0.0/16`: the address of a host that was not assigned one (RFC 3927), and the only one of some hosted machines.
+    case selfAssigned
+    /// Possibly beyond the link.
+    case network
+
+    init(_ address: [UInt8]) {
+        switch address.count {
+        case 4: self = Self.scope(ofIPv4: address)
+        case 16: self = Self.scope(ofIPv6: address)
+        default: self = .none
+        }
+    }
+
+    private static func scope(ofIPv4 address: [UInt8]) -> AddressScope {
+        switch (address[0], address[1]) {
+        case (0, _), (127, _): .none
+        case (169, 254): .selfAssigned
+        default: .network
+        }
+    }
+
+    private static func scope(ofIPv6 address: [UInt8]) -> AddressScope {
+        let isLinkLocal = address[0] == 0xFE && address[1] & 0xC0 == 0x80
+        let isUnspecifiedOrLoopback = address.dropLast().allSatisfy { $0 == 0 } && address[15] <= 1
+        return isLinkLocal || isUnspecifiedOrLoopback ? .none : .network
+    }
+}
+
+extension ReachabilityStatus {
+    /// The status for the current interfaces of this machine.
+    static var current: ReachabilityStatus { NetworkInterface.all().map { ReachabilityStatus(of: $0) } ?? .unknown }
+
+    /// Creates the status for a list of interfaces.
+    ///
+    /// In doubt, it is not `unreachable`, because requests may be delayed until that ends. Routes are not checked: a server in
+    /// the same network does not require a default route.
+    init(of interfaces: [NetworkInterface]) {
+        let others = interfaces.filter { !$0.isLoopback && !$0.isPlaceholder }
+        let scopes = others.filter(\.isRunning).map { AddressScope($0.address) }
+        if scopes.contains(.network) {
+            self = .reachable
+        } else if scopes.contains(.selfAssigned) || others.isEmpty {
+            self = .unknown
+        } else {
+            self = .unreachable
+        }
+    }
+}
 #endif

@@ -19,6 +19,27 @@ enum StandardError {
         }
     }
 
+    /// Calls `body`, in which a write to a pipe without a reader fails and does not end the process.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor that `body` writes to; not on two threads at a time.
+    ///   - body: Returns whether it has written everything.
+    private static func withoutSIGPIPE(on descriptor: Int32, _ body: () -> Bool) {
+        #if canImport(Darwin)
+        // The signal is sent to the process, not to the thread: blocking it on this thread would not prevent it (`fcntl(2)`).
+        let former = fcntl(descriptor, F_GETNOSIGPIPE)
+        _ = fcntl(descriptor, F_SETNOSIGPIPE, 1)
+        _ = body()
+        if former == 0 { _ = fcntl(descriptor, F_SETNOSIGPIPE, 0) }
+        #else
+        var (signals, former, noTime) = (sigset_t(), sigset_t(), timespec())
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, &former)
+        if !body() { sigtimedwait(&signals, nil, &noTime) }
+        pthread_sigmask(SIG_SETMASK, &former, nil)
+        #endif
+    }
+
     /// Returns whether all bytes were written.
     private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
         var rest = bytes

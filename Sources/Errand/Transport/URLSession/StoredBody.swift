@@ -34,22 +34,46 @@ struct StoredBody: ~Copyable {
         return stored
     }
 
-    /// Appends a piece that is not stored.
-    mutating func append(_ piece: HTTPBody.Piece) { pieces.append(piece) }
+    /// Stores the parts of `body` that a session cannot read itself.
+    private mutating func storeParts(of body: HTTPBody, _ progress: StoringProgress) async throws(TransportError) {
+        #if canImport(FoundationNetworking)
+        for piece in body.pieces {
+            if piece.isStream { try await store(HTTPBody([piece]), progress) } else { pieces.append(piece) }
+        }
+        #else
+        // Untested. A session reads the length before the bytes, and the file of the app could change between them: a clone
+        // (`clonefile(2)`) takes neither time nor space, and where the volume has none, the bytes are copied.
+        if body.pieces.count == 1, case .file(let file) = body.pieces[0] {
+            let clone = Self.temporaryFile()
+            if Self.clone(file.path, to: clone.path) { return append(temporary: clone) }
+        }
+        try await store(body, progress)
+        #endif
+    }
+
+    #if canImport(Darwin)
+    /// Clones a file, without its flags, of which one prevents that it is removed, and its mode; `false` when it cannot.
+    private static func clone(_ file: String, to clone: String) -> Bool {
+        guard clonefile(file, clone, 0) == 0 else { return false }
+        if chflags(clone, 0) == 0, chmod(clone, 0o600) == 0 { return true }
+        unlink(clone)
+        return false
+    }
+    #endif
 
     /// Appends a temporary file, which is removed with this value.
-    mutating func append(temporary file: URL) {
+    private mutating func append(temporary file: URL) {
         files.append(file)
         pieces.append(.file(file))
     }
 
     /// Returns the name of a temporary file, which does not exist.
-    static func temporaryFile() -> URL {
+    private static func temporaryFile() -> URL {
         FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
     }
 
     /// Writes the bytes of `body` to a new file.
-    mutating func store(_ body: HTTPBody, _ progress: StoringProgress) async throws(TransportError) {
+    private mutating func store(_ body: HTTPBody, _ progress: StoringProgress) async throws(TransportError) {
         let url = Self.temporaryFile()
         append(temporary: url)
         // Stops the sequence when it is destroyed.
