@@ -19,6 +19,39 @@ extension ScriptedTransport {
     }
 }
 
+extension HTTPBody {
+    /// Whether all bytes are in memory.
+    fileprivate var isInMemory: Bool {
+        pieces.allSatisfy { if case .data = $0 { true } else { false } }
+    }
+
+    /// Reads the body to its end, and reports that as one progress; an empty body has none.
+    fileprivate func readToEnd(
+        _ progress: TransferProgress.Handler?,
+        didRead: () -> Void
+    ) async throws(TransportError) {
+        var reader = try HTTPBodyReader(self)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 1)
+        defer { buffer.deallocate() }
+        var bytes: Int64 = 0
+        while true {
+            guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
+            let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+            let read = try reader.read(into: buffer, ready: { arrival.finish() })
+            guard let read else {
+                // Ends also when the task is cancelled.
+                for await _ in arrivals {}
+                continue
+            }
+            guard read > 0 else { break }
+            bytes += Int64(read)
+            didRead()
+        }
+        guard bytes > 0 else { return }
+        progress?(TransferProgress(.upload, completedBytes: bytes, totalBytes: reader.totalBytes))
+    }
+}
+
 extension HTTPRequest {
     /// This request without the header lines that a transport writes itself.
     var asSent: HTTPRequest {

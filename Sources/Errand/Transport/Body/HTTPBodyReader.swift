@@ -1,9 +1,9 @@
 import Foundation
 
 /// Reads a body from the first byte to the last, any number of times; used by one thread at a time.
-struct HTTPBodyReader: ~Copyable {
+package struct HTTPBodyReader: ~Copyable {
     /// The bytes of the whole body, measured when the reader was created; `nil` when a stream has an unknown length.
-    let totalBytes: Int64?
+    package let totalBytes: Int64?
     private let pieces: [(piece: HTTPBody.Piece, length: Int64?)]
     private var index = 0
     private var offset: Int64 = 0
@@ -15,14 +15,21 @@ struct HTTPBodyReader: ~Copyable {
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when a file is missing, not readable or not a regular file, and when
     ///   the sum of the lengths is too large.
-    init(_ body: HTTPBody) throws(TransportError) {
+    package init(_ body: HTTPBody) throws(TransportError) {
         var pieces: [(HTTPBody.Piece, Int64?)] = []
+        var totalBytes: Int64? = 0
         for piece in body.pieces {
-            pieces.append((piece, try Self.length(of: piece)))
+            let length = try Self.length(of: piece)
+            pieces.append((piece, length))
+            guard let total = totalBytes, let length else {
+                totalBytes = nil
+                continue
+            }
+            let (sum, isTooLarge) = total.addingReportingOverflow(length)
+            guard !isTooLarge else { throw TransportError(.invalidRequest, "the body has more than 2^63 - 1 bytes") }
+            totalBytes = sum
         }
-        let totalBytes = try Self.sum(of: pieces.map(\.1))
-        self.pieces = pieces
-        self.totalBytes = totalBytes
+        (self.pieces, self.totalBytes) = (pieces, totalBytes)
     }
 
     deinit { feed?.cancel() }
@@ -34,17 +41,16 @@ struct HTTPBodyReader: ~Copyable {
     }
 
     /// Moves to the first byte; a stream is read from a new sequence.
-    mutating func rewind() {
-        index = -1
-        next()
-    }
-
-    private static let ignore: @Sendable () -> Void = {}
+    mutating func rewind() { move(to: 0) }
 
     /// Stops reading.
-    mutating func stop() {
-        index = pieces.count - 1
-        next()
+    mutating func stop() { move(to: pieces.count) }
+
+    private mutating func move(to index: Int) {
+        (self.index, offset) = (index, 0)
+        file = nil
+        feed?.cancel()
+        feed = nil
     }
 
     /// Fills `buffer` with the next bytes and returns their number: 0 at the end, `nil` if those of a stream are not there yet.
@@ -55,39 +61,30 @@ struct HTTPBodyReader: ~Copyable {
     /// - Returns: The number of bytes.
     /// - Throws: ``TransportError/Kind/storage`` when a file became shorter or unreadable after it was measured, and when a
     ///   stream failed.
-    mutating func read(
+    package mutating func read(
         into buffer: UnsafeMutableRawBufferPointer,
-        ready: @autoclosure () -> @Sendable () -> Void = Self.ignore
+        ready: @escaping @Sendable () -> Void = {}
     ) throws(TransportError) -> Int? {
         var filled = 0
         while filled < buffer.count, index < pieces.count {
             let (piece, length) = pieces[index]
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
             if case .stream(let stream) = piece {
-                let target = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-                guard let count = try copy(stream, into: target, ready()) else { return filled == 0 ? nil : filled }
+                guard let count = try copy(stream, into: rest, ready) else { return filled == 0 ? nil : filled }
                 guard count == 0 else { return filled + count }
-                next()
+                move(to: index + 1)
                 continue
             }
             guard let length, offset < length else {
-                next()
+                move(to: index + 1)
                 continue
             }
-            let wanted = Int(min(Int64(buffer.count - filled), length - offset))
-            let target = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<filled + wanted])
-            let count = try copy(piece, into: target)
+            let wanted = Int(min(Int64(rest.count), length - offset))
+            let count = try copy(piece, into: UnsafeMutableRawBufferPointer(rebasing: rest[..<wanted]))
             offset += Int64(count)
             filled += count
         }
         return filled
-    }
-
-    private mutating func next() {
-        index += 1
-        offset = 0
-        file = nil
-        feed?.cancel()
-        feed = nil
     }
 
     private mutating func copy(
@@ -124,8 +121,7 @@ struct HTTPBodyReader: ~Copyable {
             if file == nil { file = try Self.openRegularFile(url) }
             count = try file?.fill(target) ?? 0
         } catch {
-            let reason = "\(url.lastPathComponent) cannot be read (\(error.reason))"
-            throw TransportError(.storage, reason, underlying: error)
+            throw TransportError(.storage, cannotRead: url, error)
         }
         guard file != nil else {
             throw TransportError(.storage, "\(url.lastPathComponent) is no longer a regular file")
@@ -144,18 +140,6 @@ struct HTTPBodyReader: ~Copyable {
         return file
     }
 
-    /// Returns the sum; `nil` if a length is unknown.
-    private static func sum(of lengths: [Int64?]) throws(TransportError) -> Int64? {
-        var total: Int64 = 0
-        for length in lengths {
-            guard let length else { return nil }
-            let (sum, isTooLarge) = total.addingReportingOverflow(length)
-            guard !isTooLarge else { throw TransportError(.invalidRequest, "the body has more than 2^63 - 1 bytes") }
-            total = sum
-        }
-        return total
-    }
-
     private static func length(of piece: HTTPBody.Piece) throws(TransportError) -> Int64? {
         switch piece {
         case .data(let data):
@@ -163,7 +147,7 @@ struct HTTPBodyReader: ~Copyable {
         case .file(let url):
             return try length(of: url)
         case .stream(let stream):
-            guard stream.length.map({ $0 >= 0 }) != false else {
+            guard stream.length ?? 0 >= 0 else {
                 throw TransportError(.invalidRequest, "the length of the stream is negative")
             }
             return stream.length
@@ -176,9 +160,7 @@ struct HTTPBodyReader: ~Copyable {
         }
         var status = stat()
         guard stat(url.path, &status) == 0, access(url.path, R_OK) == 0 else {
-            let error = SystemError.last("open")
-            let reason = "\(url.lastPathComponent) cannot be read (\(error.reason))"
-            throw TransportError(.invalidRequest, reason, underlying: error)
+            throw TransportError(.invalidRequest, cannotRead: url, .last("open"))
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw TransportError(.invalidRequest, "\(url.lastPathComponent) is not a regular file")
@@ -187,40 +169,8 @@ struct HTTPBodyReader: ~Copyable {
     }
 }
 
-extension HTTPBody {
-    /// Whether all bytes are in memory.
-    package var isInMemory: Bool {
-        pieces.allSatisfy { piece in
-            guard case .data = piece else { return false }
-            return true
-        }
-    }
-
-    /// Reads the body to its end, and reports that as one progress; an empty body has none.
-    ///
-    /// - Throws: What ``HTTPBodyReader`` throws, and ``TransportError/Kind/cancelled``.
-    package func readToEnd(
-        _ progress: TransferProgress.Handler?,
-        didRead: () -> Void = {}
-    ) async throws(TransportError) {
-        var reader = try HTTPBodyReader(self)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 1)
-        defer { buffer.deallocate() }
-        var bytes: Int64 = 0
-        while true {
-            guard !Task.isCancelled else { throw TransportError(.cancelled, "the task was cancelled") }
-            let (arrivals, arrival) = AsyncStream<Void>.makeStream()
-            let read = try reader.read(into: buffer, ready: { arrival.finish() })
-            guard let read else {
-                // Ends also when the task is cancelled.
-                for await _ in arrivals {}
-                continue
-            }
-            guard read > 0 else { break }
-            bytes += Int64(read)
-            didRead()
-        }
-        guard bytes > 0 else { return }
-        progress?(TransferProgress(.upload, completedBytes: bytes, totalBytes: reader.totalBytes))
+extension TransportError {
+    fileprivate init(_ kind: Kind, cannotRead url: URL, _ error: SystemError) {
+        self.init(kind, "\(url.lastPathComponent) cannot be read (\(error.reason))", underlying: error)
     }
 }

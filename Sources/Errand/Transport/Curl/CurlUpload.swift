@@ -62,9 +62,9 @@ struct CurlUpload: ~Copyable {
     /// - Throws: ``TransportError/Kind/storage``.
     mutating func read(
         into buffer: UnsafeMutableRawBufferPointer,
-        ready: @autoclosure () -> @Sendable () -> Void
+        ready: @escaping @Sendable () -> Void
     ) throws(TransportError) -> Int? {
-        guard let count = try reader.read(into: buffer, ready: ready()) else { return nil }
+        guard let count = try reader.read(into: buffer, ready: ready) else { return nil }
         sentBytes += Int64(count)
         isAtEnd = count == 0
         if !isIncomplete { endedAt = endedAt ?? MonotonicClock.now }

@@ -73,7 +73,7 @@ struct StoredBody: ~Copyable {
     }
 
     /// Writes the bytes of `body` to a new file.
-    private mutating func store(_ body: HTTPBody, _ progress: StoringProgress) async throws(TransportError) {
+    mutating func store(_ body: HTTPBody, _ progress: StoringProgress) async throws(TransportError) {
         let url = Self.temporaryFile()
         append(temporary: url)
         // Stops the sequence when it is destroyed.
