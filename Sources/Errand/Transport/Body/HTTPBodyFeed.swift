@@ -5,8 +5,16 @@ import Synchronization
 ///
 /// Contains at most one element of the sequence; the next one is requested when all bytes of it have been read.
 final class HTTPBodyFeed: Sendable {
+    private struct State: Sendable {
+        var chunk = Data()
+        var end: Result<Void, TransportError>?
+        var ready: (@Sendable () -> Void)?
+        var producer: CheckedContinuation<Void, Never>?
+        var isCancelled = false
+        var reading: Task<Void, Never>?
+    }
+
     private let state = Mutex(State())
-    private let task = Mutex(Task<Void, Never>?.none)
 
     /// Begins to read a new sequence of `stream`; the owner calls ``cancel()`` when it needs no more bytes.
     init(_ stream: HTTPBody.Stream) {
@@ -18,7 +26,7 @@ final class HTTPBodyFeed: Sendable {
                 finish(.failure(TransportError(ofStream: error)))
             }
         }
-        task.withLock { $0 = reading }
+        state.withLock { $0.reading = reading }
     }
 
     /// Moves the next bytes to `buffer`, and returns their number: 0 at the end, `nil` if they are not there yet.
@@ -33,31 +41,51 @@ final class HTTPBodyFeed: Sendable {
         into buffer: UnsafeMutableRawBufferPointer,
         ready: @escaping @Sendable () -> Void
     ) throws(TransportError) -> Int? {
-        let step = state.take { $0.read(into: buffer, ready: ready) }
-        step.producer?.resume()
-        guard step.count == 0 else { return step.count }
-        try step.end?.get()
-        return step.end == nil ? nil : 0
+        let (count, former) = state.take { state in
+            let former = state
+            let count = state.chunk.copyBytes(to: buffer)
+            state.chunk = count < state.chunk.count ? state.chunk.dropFirst(count) : Data()
+            if state.chunk.isEmpty { state.producer = nil }
+            if count == 0, state.end == nil, !state.isCancelled { state.ready = ready }
+            return (count, former)
+        }
+        if count == former.chunk.count { former.producer?.resume() }
+        guard count == 0 else { return count }
+        try former.end?.get()
+        return former.end == nil ? nil : 0
     }
 
     /// Stops reading the sequence, and calls no code of the app before it returns.
     func cancel() {
-        let step = state.take { $0.cancel() }
-        guard step.end == nil, let reading = task.withLock({ $0 }) else { return }
+        let former = state.take { state in
+            let former = state
+            (state.chunk, state.ready, state.producer, state.isCancelled) = (Data(), nil, nil, true)
+            return former
+        }
+        guard former.end == nil, let reading = former.reading else { return }
         // The cancellation handlers of the sequence run in `cancel()`, and may block.
         DispatchQueue(label: "errand.stream").async {
             reading.cancel()
-            step.producer?.resume()
+            former.producer?.resume()
         }
     }
 
     /// Offers an element, and waits until it is read.
     private func put(_ chunk: Data) async throws {
-        state.take { $0.put(chunk) }?()
+        let ready = state.take { state -> (@Sendable () -> Void)? in
+            guard !state.isCancelled else { return nil }
+            state.chunk = chunk
+            return exchange(&state.ready, with: nil)
+        }
+        ready?()
         await withCancellableContinuation(ifCancelled: ()) { continuation in
-            state.withLock { $0.wait(continuation) }
+            state.withLock { state -> Void? in
+                guard !state.chunk.isEmpty else { return () }
+                state.producer = continuation
+                return nil
+            }
         } remove: {
-            state.take { $0.takeProducer() }
+            state.take { exchange(&$0.producer, with: nil) }
         }
         // The state is cancelled before the task.
         if state.withLock(\.isCancelled) { throw CancellationError() }
@@ -65,69 +93,11 @@ final class HTTPBodyFeed: Sendable {
     }
 
     private func finish(_ end: Result<Void, TransportError>) {
-        state.take { $0.finish(end) }?()
-    }
-}
-
-extension HTTPBodyFeed {
-    /// What a step removes from the state, to be used and released without the lock.
-    private struct Step: Sendable {
-        var count = 0
-        var chunk = Data()
-        var end: Result<Void, TransportError>?
-        var producer: CheckedContinuation<Void, Never>?
-        var ready: (@Sendable () -> Void)?
-    }
-
-    private struct State {
-        private var chunk = Data()
-        private var end: Result<Void, TransportError>?
-        private var ready: (@Sendable () -> Void)?
-        private var producer: CheckedContinuation<Void, Never>?
-        private(set) var isCancelled = false
-
-        mutating func read(into buffer: UnsafeMutableRawBufferPointer, ready: @escaping @Sendable () -> Void) -> Step {
-            let count = chunk.copyBytes(to: buffer)
-            var step = Step(count: count, chunk: chunk, end: end)
-            chunk = count < chunk.count ? chunk.dropFirst(count) : Data()
-            if chunk.isEmpty { step.producer = takeProducer() }
-            if count == 0, end == nil, !isCancelled { (step.ready, self.ready) = (self.ready, ready) }
-            return step
+        let ready = state.take { state in
+            state.end = end
+            return exchange(&state.ready, with: nil)
         }
-
-        mutating func cancel() -> Step {
-            let step = Step(chunk: chunk, end: end, producer: takeProducer(), ready: ready)
-            (chunk, ready, isCancelled) = (Data(), nil, true)
-            return step
-        }
-
-        mutating func put(_ chunk: Data) -> (@Sendable () -> Void)? {
-            guard !isCancelled else { return nil }
-            self.chunk = chunk
-            return takeReady()
-        }
-
-        mutating func finish(_ end: Result<Void, TransportError>) -> (@Sendable () -> Void)? {
-            self.end = end
-            return takeReady()
-        }
-
-        /// Keeps the task that waits; returns a value instead if there is nothing to wait for.
-        mutating func wait(_ continuation: CheckedContinuation<Void, Never>) -> Void? {
-            guard !chunk.isEmpty else { return () }
-            producer = continuation
-            return nil
-        }
-
-        mutating func takeProducer() -> CheckedContinuation<Void, Never>? {
-            defer { producer = nil }
-            return producer
-        }
-
-        private mutating func takeReady() -> (@Sendable () -> Void)? {
-            defer { ready = nil }
-            return ready
-        }
+        ready?()
     }
 }
 
