@@ -36,55 +36,25 @@ struct FilePermissions {
     ///
     /// On systems where each user has such a group, the usual umask of 002 lets the group write every file and folder.
     private var hasPrivateGroup: Bool {
-        guard let user = SystemUser(status.st_uid), user.group == status.st_gid else { return false }
-        guard let group = SystemGroup(status.st_gid), group.name == user.name else { return false }
-        return group.members.allSatisfy { $0 == user.name }
-    }
-}
-
-private struct SystemUser {
-    let name: String
-    let group: gid_t
-
-    init?(_ number: uid_t) {
-        let found = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16 << 10) { buffer -> (String, gid_t)? in
-            var entry = passwd()
-            var result: UnsafeMutablePointer<passwd>?
-            guard let text = buffer.baseAddress, getpwuid_r(number, &entry, text, buffer.count, &result) == 0,
-                result != nil, let name = entry.pw_name
-            else { return nil }
-            return (String(cString: name), entry.pw_gid)
-        }
-        guard let found else { return nil }
-        (name, group) = found
-    }
-}
-
-private struct SystemGroup {
-    let name: String
-    let members: [String]
-
-    init?(_ number: gid_t) {
         // A group with more members than fit is not a private one.
-        let found = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16 << 10) { buffer -> (String, [String])? in
-            var entry = group()
-            var result: UnsafeMutablePointer<group>?
-            guard let text = buffer.baseAddress, getgrgid_r(number, &entry, text, buffer.count, &result) == 0,
-                result != nil, let name = entry.gr_name
-            else { return nil }
-            return (String(cString: name), Self.members(of: entry))
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32 << 10) { buffer in
+            guard let text = buffer.baseAddress else { return false }
+            let half = buffer.count / 2
+            var (user, foundUser) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+            guard getpwuid_r(status.st_uid, &user, text, half, &foundUser) == 0, foundUser != nil,
+                let userName = user.pw_name, user.pw_gid == status.st_gid
+            else { return false }
+            let name = String(cString: userName)
+            var (entry, foundGroup) = (group(), UnsafeMutablePointer<group>?.none)
+            guard getgrgid_r(status.st_gid, &entry, text + half, half, &foundGroup) == 0, foundGroup != nil,
+                let groupName = entry.gr_name, String(cString: groupName) == name
+            else { return false }
+            var member = entry.gr_mem
+            while let other = member?.pointee {
+                guard String(cString: other) == name else { return false }
+                member = member?.successor()
+            }
+            return true
         }
-        guard let found else { return nil }
-        (name, members) = found
-    }
-
-    private static func members(of entry: group) -> [String] {
-        var names: [String] = []
-        var next = entry.gr_mem
-        while let name = next?.pointee {
-            names.append(String(cString: name))
-            next = next?.successor()
-        }
-        return names
     }
 }
