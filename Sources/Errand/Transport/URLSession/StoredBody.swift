@@ -84,7 +84,7 @@ struct StoredBody: ~Copyable {
             let file = try FileDescriptor(opening: url.path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             while true {
                 try progress.check()
-                guard let count = try reader.read(into: buffer, ready: { progress.signal() }) else {
+                guard let count = try reader.read(into: buffer, ready: { progress.resume() }) else {
                     await progress.wait()
                     continue
                 }
@@ -102,19 +102,16 @@ struct StoredBody: ~Copyable {
 
 /// Whether there are bytes to store, and whether the deadlines allow to wait for them.
 final class StoringProgress: Sendable {
-    private struct State {
-        var isReady = false
-        var failure: TransportError?
-        var waiter: CheckedContinuation<Void, Never>?
-    }
-
-    private let state = Mutex(State())
+    private let failure = Mutex<TransportError?>(nil)
     private let timer: ExchangeTimer
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
 
     /// Starts the deadlines.
     init(_ deadlines: ExchangeDeadlines) {
         timer = ExchangeTimer(deadlines)
-        timer.start { [weak self] in self?.signal($0) }
+        (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        timer.start { [weak self] in self?.fail($0) }
     }
 
     /// Stops the deadlines.
@@ -126,32 +123,19 @@ final class StoringProgress: Sendable {
     /// Throws when a deadline has passed or the task was cancelled.
     func check() throws(TransportError) {
         if Task.isCancelled { throw TransportError(.cancelled, "the task was cancelled") }
-        if let failure = state.withLock(\.failure) { throw failure }
+        if let failure = failure.withLock({ $0 }) { throw failure }
     }
 
-    /// Ends a wait, on any thread: there are bytes or their end, or else `failure`.
-    func signal(_ failure: TransportError? = nil) {
-        let waiter = state.take { state in
-            state.isReady = true
-            state.failure = state.failure ?? failure
-            return exchange(&state.waiter, with: nil)
-        }
-        waiter?.resume()
+    /// Ends a wait, on any thread, because there are bytes or their end.
+    func resume() { signal.yield() }
+
+    private func fail(_ error: TransportError) {
+        failure.withLock { $0 = error }
+        signal.finish()
     }
 
-    /// Waits for a signal, which may have been given before, or until the task is cancelled.
+    /// Waits until ``resume()`` is called, or was called before, a deadline has passed, or the task is cancelled.
     func wait() async {
-        await withCancellableContinuation(ifCancelled: ()) { continuation in
-            state.withLock { state -> Void? in
-                guard !state.isReady else {
-                    state.isReady = false
-                    return ()
-                }
-                state.waiter = continuation
-                return nil
-            }
-        } remove: {
-            state.take { exchange(&$0.waiter, with: nil) }
-        }
+        for await _ in signals { return }
     }
 }
