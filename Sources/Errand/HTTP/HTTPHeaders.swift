@@ -30,12 +30,6 @@ public struct HTTPField: Sendable {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
     }
 
-    /// Appends ``bytes`` to `list`.
-    func appendBytes(to list: inout [UInt8]) {
-        guard isLatin1 else { return list.append(contentsOf: value.utf8) }
-        list.append(contentsOf: bytes)
-    }
-
     /// Returns whether this field has `name`, without regard to case.
     public func isNamed(_ name: String) -> Bool {
         self.name.utf8.equalsIgnoringCase(name.utf8)

@@ -45,12 +45,8 @@ extension Collection<UInt8> {
         count == other.count && zip(self, other).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
     }
 
-    /// Returns whether these bytes equal `lowercased` without regard to the case of ASCII letters.
-    func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
-        count == lowercased.utf8CodeUnitCount
-            && zip(self, UnsafeBufferPointer(start: lowercased.utf8Start, count: lowercased.utf8CodeUnitCount))
-                .allSatisfy { $0.asciiLowercased == $1 }
-    }
+    /// Returns whether these bytes are those of `text`, without regard to the case of ASCII letters.
+    func equalsIgnoringCase(_ text: String) -> Bool { equalsIgnoringCase(text.utf8) }
 }
 
 extension BidirectionalCollection<UInt8> {

@@ -49,12 +49,9 @@ struct BodyFraming {
 
     /// Adds a header line if it describes the body.
     mutating func add(name: some Collection<UInt8>, value: some BidirectionalCollection<UInt8>) {
-        switch name.count {
-        case 14 where name.equalsIgnoringCase("content-length"): value.addElements(to: &lengths)
-        case 16 where name.equalsIgnoringCase("content-encoding"): value.addElements(to: &contentCodings)
-        case 17 where name.equalsIgnoringCase("transfer-encoding"): value.addElements(to: &transferCodings)
-        default: break
-        }
+        if name.equalsIgnoringCase("content-length") { value.addElements(to: &lengths) }
+        if name.equalsIgnoringCase("content-encoding") { value.addElements(to: &contentCodings) }
+        if name.equalsIgnoringCase("transfer-encoding") { value.addElements(to: &transferCodings) }
     }
 
     /// Whether the content is coded.

@@ -16,12 +16,10 @@ struct CurlHeaderList: ~Copyable {
     ///
     /// libcurl searches the list about a dozen times for each request, so it contains no needless lines.
     init(_ headers: HTTPHeaders, hasBody: Bool) {
-        var lines = Lines()
-        for field in headers where !field.isWrittenByTransport {
-            lines.append(field)
-        }
-        for name in ["Expect", "Content-Type"] where hasBody && !headers.contains(where: { $0.isNamed(name) }) {
-            lines.append(omitted: name)
+        var lines = headers.filter { !$0.isWrittenByTransport }.map(\.curlLine)
+        for name in ["Expect", "Content-Type"] where hasBody && headers[name] == nil {
+            // libcurl then omits its own line.
+            lines.append(Array("\(name):".utf8) + [0])
         }
         first = Self.layOut(lines)
     }
@@ -30,46 +28,30 @@ struct CurlHeaderList: ~Copyable {
         first?.deallocate()
     }
 
-    private static func layOut(_ lines: Lines) -> UnsafeRawPointer? {
-        guard !lines.starts.isEmpty else { return nil }
-        let nodeBytes = lines.starts.count * MemoryLayout<Node>.stride
+    private static func layOut(_ lines: [[UInt8]]) -> UnsafeRawPointer? {
+        guard !lines.isEmpty else { return nil }
         let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: nodeBytes + lines.text.count,
+            byteCount: lines.count * MemoryLayout<Node>.stride + lines.reduce(0) { $0 + $1.count },
             alignment: MemoryLayout<Node>.alignment
         )
-        let text = memory + nodeBytes
-        UnsafeMutableRawBufferPointer(start: text, count: lines.text.count).copyBytes(from: lines.text)
-        let nodes = memory.bindMemory(to: Node.self, capacity: lines.starts.count)
-        for (index, start) in lines.starts.enumerated() {
-            let isLast = index == lines.starts.count - 1
-            (nodes + index).initialize(to: Node(text: text + start, next: isLast ? nil : nodes + index + 1))
+        let nodes = memory.bindMemory(to: Node.self, capacity: lines.count)
+        var text = UnsafeMutableRawPointer(nodes + lines.count)
+        for (index, line) in lines.enumerated() {
+            text.copyMemory(from: line, byteCount: line.count)
+            let isLast = index == lines.count - 1
+            (nodes + index).initialize(to: Node(text: text, next: isLast ? nil : nodes + index + 1))
+            text += line.count
         }
         return UnsafeRawPointer(memory)
     }
 }
 
-/// Header lines in the form that libcurl reads, each with a NUL at the end.
-private struct Lines {
-    private(set) var text: [UInt8] = []
-    private(set) var starts: [Int] = []
-
-    mutating func append(_ field: HTTPField) {
-        starts.append(text.count)
-        text.append(contentsOf: field.name.utf8)
+extension HTTPField {
+    /// The line in the form that libcurl reads, with a NUL at the end.
+    fileprivate var curlLine: [UInt8] {
         // libcurl omits a header of the form "Name:" or with a blank value, and sends an empty one for "Name;".
-        guard field.value.utf8.contains(where: { !$0.isSpaceOrTab }) else {
-            text.append(contentsOf: [UInt8(ascii: ";"), 0])
-            return
-        }
-        text.append(contentsOf: [UInt8(ascii: ":"), UInt8(ascii: " ")])
-        field.appendBytes(to: &text)
-        text.append(0)
-    }
-
-    mutating func append(omitted name: String) {
-        starts.append(text.count)
-        text.append(contentsOf: name.utf8)
-        text.append(contentsOf: [UInt8(ascii: ":"), 0])
+        let isBlank = value.utf8.allSatisfy(\.isSpaceOrTab)
+        return isBlank ? Array("\(name);".utf8) + [0] : Array("\(name): ".utf8) + bytes + [0]
     }
 }
 #endif
