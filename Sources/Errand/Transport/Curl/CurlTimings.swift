@@ -32,11 +32,8 @@ struct CurlMarks {
 /// limited to what the phases before have left of the whole.
 struct CurlTimings: ~Copyable {
     private let exchange: CurlExchange
-    private let easy: CurlEasy
-    private let connecting: CurlConnecting
-    private let usesUnixSocket: Bool
-    private let isSent: Bool
     private let handle: CurlHandle
+    private let isSent: Bool
     private let version: Int
     private let now = MonotonicClock.now
     /// The nanoseconds that the next phases can have.
@@ -44,11 +41,12 @@ struct CurlTimings: ~Copyable {
 
     /// Starts to measure `exchange`, whose answer was sent with the HTTP `version` of libcurl.
     init(of exchange: CurlExchange, on handle: CurlHandle, version: Int) {
-        self.exchange = exchange
-        (self.handle, easy, connecting, self.version) = (handle, handle.easy, handle.connecting, version)
-        (usesUnixSocket, isSent) = (handle.usesUnixSocket, exchange.isSent(on: handle))
+        (self.exchange, self.handle, self.version) = (exchange, handle, version)
+        isSent = exchange.isSent(on: handle)
         rest = max(0, now - max(exchange.marks.clock.instant, exchange.marks.transferBegan))
     }
+
+    private var easy: CurlEasy { handle.easy }
 
     /// Whether the request was sent on a connection.
     private var isConnected: Bool { exchange.attempts > 0 || exchange.answer.hasBegun }
@@ -84,7 +82,7 @@ struct CurlTimings: ~Copyable {
 
     /// Reads the steps of an exchange that failed before its request was sent; the last of them ended with it.
     private mutating func readConnecting(into timings: inout ExchangeTimings) {
-        let (lookup, socket) = (connecting.lookupBegan, connecting.socketOpened)
+        let (lookup, socket) = (handle.connecting.lookupBegan, handle.connecting.socketOpened)
         if lookup > 0 { timings.nameLookup = phase((socket > 0 ? socket : now) - lookup) }
         guard socket > 0 else { return }
         guard exchange.url.isSecure, let connect = connectTime(since: socket) else {
@@ -99,14 +97,14 @@ struct CurlTimings: ~Copyable {
     /// Some versions of libcurl report it only for a handshake that succeeds, and none for one that the loop ends. That of a
     /// handshake without a report is about the time of one round trip.
     private func connectTime(since socket: MonotonicClock.Instant) -> Int64? {
-        if connecting.handshakeBegan > 0 { return connecting.handshakeBegan - socket }
+        let handshake = handle.connecting.handshakeBegan
+        if handshake > 0 { return handshake - socket }
         return time(.connectTime).map { $0 - (time(.nameLookupTime) ?? 0) } ?? handle.roundTripTime
     }
 
     private mutating func readConnection(into timings: inout ExchangeTimings) {
-        if connecting.lookupBegan > 0, connecting.socketOpened > 0 {
-            timings.nameLookup = phase(connecting.socketOpened - connecting.lookupBegan)
-        }
+        let (lookup, socket) = (handle.connecting.lookupBegan, handle.connecting.socketOpened)
+        if lookup > 0, socket > 0 { timings.nameLookup = phase(socket - lookup) }
         guard let connected = time(.connectTime) else { return }
         timings.connect = phase(connected - (time(.nameLookupTime) ?? 0))
         if let secured = time(.appConnectTime) { timings.tls = phase(secured - connected) }
@@ -181,7 +179,7 @@ extension CurlTimings {
         timings.protocolName = protocolName
         let (port, localPort) = (easy.number(.primaryPort), easy.number(.localPort))
         timings.connectionID = easy.size(.connectionID).map { String($0) } ?? (localPort > 0 ? String(localPort) : nil)
-        guard port > 0, !usesUnixSocket else { return }
+        guard port > 0, !handle.usesUnixSocket else { return }
         (timings.remoteAddress, timings.remotePort) = (easy.text(.primaryIP), port)
     }
 }

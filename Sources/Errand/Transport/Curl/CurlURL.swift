@@ -15,19 +15,11 @@ struct CurlURL {
     init(_ url: URL) {
         text = url.absoluteString
         isSecure = text.utf8.dropFirst("http".utf8.count).first != UInt8(ascii: ":")
-        (origin, target) = Self.originAndTarget(of: text)
-    }
-
-    /// The part of an absolute URL before its path, and the rest without the fragment, which is never empty.
-    private static func originAndTarget(of text: String) -> (origin: String, target: String) {
-        var text = text
-        return text.withUTF8 { bytes in
-            let authority = bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst("://".utf8.count)
-            let rest = authority.drop { !$0.endsAuthority }.prefix { $0 != UInt8(ascii: "#") }
-            let target = String(decoding: rest, as: UTF8.self)
-            let origin = String(decoding: bytes[..<rest.startIndex], as: UTF8.self)
-            return (origin, rest.first == UInt8(ascii: "/") ? target : "/" + target)
-        }
+        let authority = text.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst("://".utf8.count)
+        let rest = authority.drop { !$0.endsAuthority }
+        origin = String(text[..<rest.startIndex])
+        let target = String(Substring(rest.prefix { $0 != UInt8(ascii: "#") }))
+        self.target = target.hasPrefix("/") ? target : "/" + target
     }
 }
 

@@ -19,7 +19,9 @@ struct URLSessionPool: Sendable {
 
     /// Calls `start` with a new task for the request of `exchange`.
     func withTask(_ request: URLRequest, for exchange: URLSessionExchange, _ start: (URLSessionTask) -> Void) {
-        guard exchange.needsFreshConnection else { return start(session.task(with: request, for: exchange)) }
+        // libcurl repeats a request without a body when a connection that was used before is lost.
+        let needsFreshConnection = exchange.bodyBytes == 0 && !exchange.request.method.isIdempotent
+        guard needsFreshConnection else { return start(session.task(with: request, for: exchange)) }
         let fresh = delegate.makeSession(session.configuration)
         start(fresh.task(with: request, for: exchange))
         fresh.finishTasksAndInvalidate()
@@ -28,14 +30,6 @@ struct URLSessionPool: Sendable {
     /// Releases the sessions when their tasks have ended.
     func invalidate() {
         session.finishTasksAndInvalidate()
-    }
-}
-
-extension URLSessionExchange {
-    /// Whether the request needs a new connection: libcurl repeats a request without a body when a connection that was used
-    /// before is lost.
-    fileprivate var needsFreshConnection: Bool {
-        bodyBytes == 0 && !request.method.isIdempotent
     }
 }
 
@@ -93,23 +87,17 @@ extension HTTPBody {
 }
 
 extension URLSession {
-    /// Creates the task of an exchange.
-    func task(with request: URLRequest, for exchange: URLSessionExchange) -> URLSessionTask {
+    fileprivate func task(with request: URLRequest, for exchange: URLSessionExchange) -> URLSessionTask {
         var request = request
-        request.httpBodyStream = exchange.bodyStream()
+        if exchange.bodyBytes > 0 { request.httpBodyStream = URLSessionBodyStream(exchange) }
         return dataTask(with: request)
     }
 }
 
 extension URLSessionExchange {
-    /// Returns the body for the first attempt; `nil` without one.
-    fileprivate func bodyStream() -> InputStream? {
-        bodyBytes > 0 ? URLSessionBodyStream(self) : nil
-    }
-
     /// Returns the body for a further attempt, after a persistent connection was lost; it fails for a request that is not
     /// idempotent.
-    func replayedBodyStream() -> InputStream? {
+    fileprivate func replayedBodyStream() -> InputStream? {
         if request.method.isIdempotent {
             rewindBody()
         } else {
