@@ -14,7 +14,7 @@ public struct HTTPField: Sendable {
     }
 
     /// Creates a field from the received bytes, all of which ``bytes`` returns.
-    public init(_ name: String, bytes: some Collection<UInt8>) {
+    package init(_ name: String, bytes: some Collection<UInt8>) {
         self.name = name
         if let text = String(validating: bytes, as: UTF8.self) {
             value = text
@@ -26,7 +26,7 @@ public struct HTTPField: Sendable {
     }
 
     /// The value's bytes as they are sent or were received.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
     }
 

@@ -33,7 +33,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     var isReserved: Bool { rawValue == "CONNECT" || rawValue == "PRI" }
 
     /// Whether parameters are sent in the query (`GET`, `HEAD`, `DELETE`) and not in the body.
-    public var encodesParamsInQuery: Bool {
+    var encodesParamsInQuery: Bool {
         [.get, .head, .delete].contains(self)
     }
 }

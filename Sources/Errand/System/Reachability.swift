@@ -19,11 +19,11 @@ public enum ReachabilityStatus: Sendable {
 /// whose host has no address uses it as well.
 public final class Reachability: Sendable {
     /// Receives a new status.
-    public typealias Report = @Sendable (ReachabilityStatus) -> Void
+    typealias Report = @Sendable (ReachabilityStatus) -> Void
     /// Stops the monitoring.
-    public typealias Stop = @Sendable () -> Void
+    typealias Stop = @Sendable () -> Void
     /// Starts the monitoring, and reports the current status and every change.
-    public typealias Watch = @Sendable (_ report: @escaping Report) -> Stop?
+    typealias Watch = @Sendable (_ report: @escaping Report) -> Stop?
 
     private enum Source: Sendable {
         case idle(Watch)
@@ -79,12 +79,12 @@ public final class Reachability: Sendable {
 
     private let state: Mutex<State>
 
-    /// Creates an object with another source of the status, such as a VPN of the app.
+    /// Creates an object with a source of the status.
     ///
     /// - Parameter watch: Called at the first use, on the thread of that use. It retains `report`, calls it on one thread at a
     ///   time, and returns a function that stops the monitoring, which is called when this object is released. If it cannot
     ///   monitor, it returns `nil`, and is called again at the next use.
-    public init(watching watch: @escaping Watch) {
+    init(watching watch: @escaping Watch) {
         state = Mutex(State(source: .idle(watch)))
     }
 

@@ -123,7 +123,7 @@ final class URLSessionExchange: Sendable {
     func didSend(_ bytes: Int64) {
         timer.restartTimeout()
         advance { [bodyBytes] state in
-            state.receive(sentBytes: bytes)
+            state.sentBytes = bytes
             return TransferProgress(.upload, completedBytes: min(bytes, bodyBytes), totalBytes: bodyBytes)
         }
         reportEvents()
@@ -136,7 +136,7 @@ final class URLSessionExchange: Sendable {
 
     /// Records that the server's challenge is refused; the following cancellation is the end of a complete answer.
     func refuseChallenge() {
-        state.withLock { $0.refuseChallenge() }
+        state.withLock { $0.isChallengeRefused = true }
     }
 
     /// Receives what the session has measured.

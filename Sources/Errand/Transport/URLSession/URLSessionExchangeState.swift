@@ -20,14 +20,16 @@ struct URLSessionExchangeState: ~Copyable {
     private var outcome: Outcome?
     private var continuation: Continuation?
     private var cancelTask: (@Sendable () -> Void)?
-    private var isChallengeRefused = false
+    /// Whether the following cancellation is caused by the refusal of the server's challenge.
+    var isChallengeRefused = false
     private var head = HTTPResponse(status: 0)
     private var receivedBytes: Int64 = 0
     private var expectedBytes: Int64?
     private let clock: ExchangeClock
     private var headAt: MonotonicClock.Instant?
     private var measured: ExchangeTimings?
-    private var sentBytes: Int64 = 0
+    /// The bytes of the request's body that have been sent, in all attempts.
+    var sentBytes: Int64 = 0
     private var reported: ReportedEvents
 
     /// Creates the state of an exchange of `request`, which began as `clock` shows.
@@ -50,11 +52,6 @@ struct URLSessionExchangeState: ~Copyable {
         return true
     }
 
-    /// Records that the following cancellation is caused by the refusal of the server's challenge.
-    mutating func refuseChallenge() {
-        isChallengeRefused = true
-    }
-
     /// Receives the head of the answer to `request`, and returns the number of bytes of the decoded body; `nil` when unknown.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge``, and ``TransportError/Kind/badResponse`` also for a second head:
@@ -72,11 +69,6 @@ struct URLSessionExchangeState: ~Copyable {
         expectedBytes = try Self.decodedLength(headers, hasBody: request.method.isAnsweredWithBody(status))
         (phase, headAt) = (.receiving, MonotonicClock.now)
         return expectedBytes
-    }
-
-    /// Receives the number of bytes of the request's body that have been sent.
-    mutating func receive(sentBytes: Int64) {
-        self.sentBytes = sentBytes
     }
 
     /// Returns the events to report now, of a request whose body has `bodyBytes` bytes.
