@@ -79,7 +79,7 @@ public struct ExchangeTimings: Sendable {
     }
 }
 
-extension ExchangeTimings: CustomStringConvertible, CustomReflectable {
+extension ExchangeTimings: RedactedDescription {
     /// One line, in milliseconds, for example
     /// `12.3 ms: connect 1.2, request 0.1, first byte 10.0, body 1.0; http/1.1 127.0.0.1:8080, reused`.
     public var description: String {
@@ -90,9 +90,6 @@ extension ExchangeTimings: CustomStringConvertible, CustomReflectable {
         let measured = phases.isEmpty ? "" : ": " + phases.joined(separator: ", ")
         return "\(total.milliseconds) ms\(measured)\(connection.isEmpty ? "" : "; " + connection)"
     }
-
-    /// The timings as in ``description``.
-    public var customMirror: Mirror { Mirror(self, children: ["timings": description]) }
 
     private var remoteText: String? {
         guard let remoteAddress, let remotePort else { return remoteAddress }

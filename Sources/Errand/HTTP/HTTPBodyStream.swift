@@ -69,12 +69,9 @@ extension HTTPBody {
     var isStreamed: Bool { pieces.contains(where: \.isStream) }
 }
 
-extension HTTPBody.Stream: CustomStringConvertible, CustomReflectable {
+extension HTTPBody.Stream: RedactedDescription {
     /// The number of bytes, if it is known.
     public var description: String { length.map { "stream of \($0) bytes" } ?? "stream" }
-
-    /// The stream as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["stream": description]) }
 }
 
 extension HTTPBody.Piece {

@@ -80,10 +80,7 @@ extension TransportError {
     }
 }
 
-extension TransportError: CustomStringConvertible, CustomReflectable {
+extension TransportError: RedactedDescription {
     /// The kind and the reason.
     public var description: String { "\(kind): \(reason)" }
-
-    /// The error as in ``description``, without the underlying error, which may quote a URL.
-    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }

@@ -103,7 +103,7 @@ extension ClientIdentity {
     }
 }
 
-extension TLSConfiguration.Certificates: CustomStringConvertible, CustomReflectable {
+extension TLSConfiguration.Certificates: RedactedDescription {
     /// The path of the file without names that look like tokens, or the number of bytes.
     public var description: String {
         switch self {
@@ -111,15 +111,9 @@ extension TLSConfiguration.Certificates: CustomStringConvertible, CustomReflecta
         case .data(let data): "\(data.count) bytes"
         }
     }
-
-    /// The certificates as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["certificates": description]) }
 }
 
-extension ClientIdentity: CustomStringConvertible, CustomReflectable {
+extension ClientIdentity: RedactedDescription {
     /// The path of the certificate without names that look like tokens, and not the password of the key.
     public var description: String { "identity(\(Redactor.path(of: certificate)))" }
-
-    /// The identity as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["identity": description]) }
 }

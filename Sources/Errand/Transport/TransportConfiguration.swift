@@ -76,7 +76,7 @@ extension TransportCapacity {
     }
 }
 
-extension TransportConfiguration.Proxy: CustomStringConvertible, CustomReflectable {
+extension TransportConfiguration.Proxy: RedactedDescription {
     /// The kind of proxy, and the URL without user and password.
     public var description: String {
         switch self {
@@ -85,7 +85,4 @@ extension TransportConfiguration.Proxy: CustomStringConvertible, CustomReflectab
         case .none: "none"
         }
     }
-
-    /// The proxy as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
 }

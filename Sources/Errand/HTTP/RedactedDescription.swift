@@ -1,5 +1,13 @@
 import Foundation
 
+/// A type whose description contains no secrets, and is all that `dump` and a debugger print.
+public protocol RedactedDescription: CustomStringConvertible, CustomReflectable {}
+
+extension RedactedDescription {
+    /// A mirror with `description` alone.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
+
 extension Mirror {
     /// Creates the mirror of an object whose properties, inherited ones included, may contain secrets.
     init(withoutChildren object: some AnyObject) {
@@ -7,33 +15,24 @@ extension Mirror {
     }
 }
 
-extension HTTPField: CustomStringConvertible, CustomReflectable {
+extension HTTPField: RedactedDescription {
     /// The line, with its value only when the name is known to be harmless, and without a name that looks like a token.
     public var description: String {
         "\(Redactor.standard.name(ofHeader: name)): \(Redactor.standard.value(ofHeader: name, value))"
     }
-
-    /// The line as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 }
 
-extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
+extension HTTPHeaders: RedactedDescription {
     /// The lines, without the values of secrets.
     public var description: String { map(\.description).description }
-
-    /// The lines, without the values of secrets.
-    public var customMirror: Mirror { Mirror(self, unlabeledChildren: map(\.description)) }
 }
 
-extension HTTPBody: CustomStringConvertible, CustomReflectable {
+extension HTTPBody: RedactedDescription {
     /// The pieces, without their contents.
     public var description: String { pieces.map(\.description).description }
-
-    /// The body as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }
 
-extension HTTPBody.Piece: CustomStringConvertible, CustomReflectable {
+extension HTTPBody.Piece: RedactedDescription {
     /// The number of bytes, or that it is a file, whose name may be secret.
     public var description: String {
         switch self {
@@ -42,23 +41,14 @@ extension HTTPBody.Piece: CustomStringConvertible, CustomReflectable {
         case .stream(let stream): "\(stream)"
         }
     }
-
-    /// The piece as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["piece": description]) }
 }
 
-extension HTTPRequest: CustomStringConvertible, CustomReflectable {
+extension HTTPRequest: RedactedDescription {
     /// The method and the URL without user, password, fragment and the values of its query.
     public var description: String { "\(method) \(Redactor.standard.url(url.absoluteString))" }
-
-    /// The request as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
-extension HTTPResponse: CustomStringConvertible, CustomReflectable {
+extension HTTPResponse: RedactedDescription {
     /// The status and the size, without the contents.
     public var description: String { "HTTP \(status), \(body.count) bytes" }
-
-    /// The response as in ``description``, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }
