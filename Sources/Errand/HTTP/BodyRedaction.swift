@@ -40,7 +40,6 @@ struct BodyRedaction {
         return body.pieces.map(\.placeholder).joined()
     }
 
-    /// The type again, with its boundary.
     private var text: String { boundary.map { "\(type); boundary=\"\($0)\"" } ?? type }
 }
 
@@ -123,7 +122,6 @@ extension HTTPBody.Piece {
 }
 
 extension Data {
-    /// Whether this is what follows the last delimiter.
     fileprivate var isEnd: Bool { elementsEqual("--".utf8) || elementsEqual("--\r\n".utf8) }
 
     /// Returns the parts between occurrences of `delimiter`, each with a start index of 0.

@@ -98,6 +98,5 @@ extension ExchangeTimings: RedactedDescription {
 }
 
 extension Duration {
-    /// The milliseconds with one decimal.
     fileprivate var milliseconds: String { String(format: "%.1f", self / .milliseconds(1)) }
 }

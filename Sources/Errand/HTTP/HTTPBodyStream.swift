@@ -65,7 +65,6 @@ extension HTTPBody {
         HTTPBody([.stream(Stream(length: length, makeSequence))])
     }
 
-    /// Whether one of the pieces is a stream.
     var isStreamed: Bool { pieces.contains(where: \.isStream) }
 }
 
@@ -75,7 +74,6 @@ extension HTTPBody.Stream: RedactedDescription {
 }
 
 extension HTTPBody.Piece {
-    /// Whether the bytes are those of a sequence.
     var isStream: Bool {
         guard case .stream = self else { return false }
         return true
@@ -83,7 +81,6 @@ extension HTTPBody.Piece {
 }
 
 extension HTTPBody.Stream {
-    /// The number of bytes that a sequence had.
     struct LengthError: Error {
         let expected: Int64
         /// At least this many, if there were too many.

@@ -10,7 +10,6 @@ struct HTTPLink {
         (parameters["rel"] ?? "").lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
     }
 
-    /// Returns whether the target has the relation, in any case.
     func hasRelation(_ relation: String) -> Bool {
         relations.contains(relation.lowercased())
     }
@@ -29,7 +28,6 @@ struct HTTPLink {
     }
 }
 
-/// Parses the links of one header field.
 private struct LinkParser {
     private var rest: ArraySlice<UInt8>
 
@@ -37,7 +35,6 @@ private struct LinkParser {
         rest = Self.unfolded(field.bytes)[...]
     }
 
-    /// Returns the next link, and skips malformed ones.
     mutating func next() -> HTTPLink? {
         while true {
             skip { $0.isSpaceOrTab || $0 == UInt8(ascii: ",") }

@@ -147,7 +147,6 @@ public struct HTTPLimits: Sendable, Hashable {
         guard bytes <= headerBytes else { throw tooLargeHeaders }
     }
 
-    /// The error of a header block that is too large.
     var tooLargeHeaders: TransportError {
         TransportError(.responseTooLarge, "the header block is larger than \(headerBytes) bytes")
     }

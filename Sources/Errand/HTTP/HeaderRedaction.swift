@@ -1,6 +1,5 @@
 import Foundation
 
-/// The printable values of header lines.
 struct HeaderRedaction {
     let redactor: Redactor
 
@@ -127,6 +126,5 @@ extension StringProtocol {
 }
 
 extension Substring {
-    /// The text without spaces and TABs at both ends.
     fileprivate var trimmingBlanks: Substring { Substring(utf8.trimmingBlanks) }
 }

@@ -5,9 +5,7 @@ package import Foundation
 /// Hosts are compared by name: a name with a trailing dot, or another notation of an address, is another origin, although it
 /// may refer to the same server.
 struct Origin: Hashable {
-    /// The scheme in lower case.
     let scheme: String
-    /// The host in lower case.
     let host: String
     private let port: UInt16?
 

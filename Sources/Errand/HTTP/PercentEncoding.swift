@@ -44,7 +44,6 @@ package enum PercentEncoding {
 }
 
 extension Collection where Element == UInt8 {
-    /// Whether the first two bytes are hexadecimal digits.
     package var startsWithHexPair: Bool {
         let pair = prefix(2)
         return pair.count == 2 && pair.allSatisfy { $0.hexDigitValue != nil }

@@ -34,7 +34,6 @@ extension HTTPRequest {
         return next.withoutSecretHeaders()
     }
 
-    /// Returns the request with the headers that another origin may receive.
     func withoutSecretHeaders() -> HTTPRequest {
         var request = self
         request.headers = HTTPHeaders(headers.filter(\.mayCrossOrigins))

@@ -13,9 +13,7 @@ public struct RedirectPolicy: Sendable {
 
     /// The largest number of redirects of one request; one more fails it with ``TransportError/Kind/badResponse``.
     let limit: Int
-    /// Whether redirects are followed at all.
     let isFollowing: Bool
-    /// Decides about each redirect that is allowed; `nil` follows it.
     let decision: Decision?
 
     private init(limit: Int, isFollowing: Bool = true, decision: Decision? = nil) {

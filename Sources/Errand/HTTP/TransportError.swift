@@ -67,7 +67,6 @@ public struct TransportError: Error, Sendable {
 }
 
 extension TransportError {
-    /// This error with another kind and reason.
     func withKind(_ kind: Kind, reason: String) -> TransportError {
         var error = TransportError(kind, reason, underlying: underlying)
         (error.timings, error.proxyStatus) = (timings, proxyStatus)

@@ -14,7 +14,6 @@ struct URLRedaction {
         return "\(Self.path(text))?\(self.text(of: String(query)))"
     }
 
-    /// Returns the items of a query or a form as text.
     func text(of items: String) -> String {
         self.items(of: items).map { item in item.value.map { "\(item.name)=\($0)" } ?? item.name }.joined(
             separator: "&"

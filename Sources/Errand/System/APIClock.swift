@@ -36,7 +36,6 @@ public struct SystemClock: APIClock {
     // Events store uptimes: the runtime has to lay out, copy and destroy a structure that contains an instant.
     package static func uptime(at instant: ContinuousClock.Instant) -> Duration { start.duration(to: instant) }
 
-    /// Returns the instant of an uptime.
     package static func instant(of uptime: Duration) -> ContinuousClock.Instant { start + uptime }
 
     /// The current date.

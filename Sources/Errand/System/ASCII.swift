@@ -1,21 +1,16 @@
 /// Classes of ASCII characters, tested on bytes.
 extension UInt8 {
-    /// Whether the byte is a digit.
     @inlinable package var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    /// Whether the byte is a letter.
     @inlinable package var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 
-    /// Whether the byte is a letter or a digit.
     @inlinable package var isASCIIAlphanumeric: Bool { isASCIILetter || isASCIIDigit }
 
-    /// Whether the byte is a control character.
     var isASCIIControl: Bool { self < 0x20 || self == 0x7F }
 
     /// Whether the byte is a control character other than TAB, which header values may contain.
     var isControlExceptTab: Bool { isASCIIControl && self != UInt8(ascii: "\t") }
 
-    /// Whether the byte is a space or a TAB.
     var isSpaceOrTab: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
     /// Whether a token may contain the byte (RFC 9110 section 5.6.2).

@@ -21,7 +21,6 @@ enum FaultLog {
         )
     }
 
-    /// Writes one line.
     private static func report(_ text: String) {
         #if canImport(os)
         SystemLog.writeFault(text)

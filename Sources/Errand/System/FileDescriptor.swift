@@ -37,12 +37,10 @@ struct FileDescriptor: ~Copyable {
         try Self.retrying("read") { read(number, buffer.baseAddress, buffer.count) }
     }
 
-    /// Writes all bytes at the current position.
     func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         try bytes.withUnsafeBytes { bytes in Result { () throws(SystemError) in try writeAll(bytes) } }.get()
     }
 
-    /// Writes all bytes at the current position.
     func writeAll(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
         var rest = bytes
         while !rest.isEmpty {
@@ -69,7 +67,6 @@ struct FileDescriptor: ~Copyable {
     }
 }
 
-/// A failed system call.
 package struct SystemError: Error {
     let call: String
     package let number: CInt

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The owner and mode of a file or folder, and who may change it.
 struct FilePermissions {
     private let status: stat
 
@@ -18,7 +17,6 @@ struct FilePermissions {
     /// Whether the owner is the user of this process or root; for root, root alone.
     var isOwnerTrusted: Bool { status.st_uid == geteuid() || status.st_uid == 0 }
 
-    /// Whether users other than the owner may write it.
     var isWritableByOthers: Bool {
         status.st_mode & S_IWOTH != 0 || status.st_mode & S_IWGRP != 0 && !hasPrivateGroup
     }

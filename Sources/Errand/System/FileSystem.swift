@@ -1,6 +1,5 @@
 import Foundation
 
-/// Properties of file systems.
 enum FileSystem {
     /// Returns whether names in the folder are compared without case (`pathconf(2)`); `false` when that is unknown, and on Linux,
     /// where only single folders of some file systems ignore case.

@@ -2,7 +2,6 @@
 import Dispatch
 import Foundation
 
-/// Monitors whether the network is reachable.
 enum NetworkPathMonitor {
     /// Monitors links and addresses; `nil` when netlink is not permitted, or there is no descriptor for it.
     static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? {
@@ -79,7 +78,6 @@ struct NetworkInterface: Equatable {
     /// The bytes of an IPv4 or IPv6 address; empty in the entry for the interface itself.
     var address: [UInt8] = []
 
-    /// Returns all entries; `nil` when the system does not report them.
     static func all() -> [NetworkInterface]? {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return nil }
@@ -143,7 +141,6 @@ enum AddressScope {
 }
 
 extension ReachabilityStatus {
-    /// The status for the current interfaces of this machine.
     static var current: ReachabilityStatus { NetworkInterface.all().map { ReachabilityStatus(of: $0) } ?? .unknown }
 
     /// Creates the status for a list of interfaces.

@@ -18,9 +18,7 @@ public enum ReachabilityStatus: Sendable {
 /// whatever the status is. Monitoring starts at the first use, so it costs nothing in an app that does not use it; a load
 /// whose host has no address uses it as well.
 public final class Reachability: Sendable {
-    /// Receives a new status.
     typealias Report = @Sendable (ReachabilityStatus) -> Void
-    /// Stops the monitoring.
     typealias Stop = @Sendable () -> Void
     /// Starts the monitoring, and reports the current status and every change.
     typealias Watch = @Sendable (_ report: @escaping Report) -> Stop?
@@ -125,7 +123,6 @@ public final class Reachability: Sendable {
         return stream
     }
 
-    /// How many streams of ``updates`` are being read.
     var observerCount: Int { state.withLock { $0.observers.count } }
 
     /// Waits while the status is `unreachable`.

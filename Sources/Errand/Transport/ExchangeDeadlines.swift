@@ -4,9 +4,7 @@ import Synchronization
 
 /// When an exchange began, by both clocks.
 struct ExchangeClock: Sendable {
-    /// By the clock of the machine.
     let date = Date()
-    /// By the monotonic clock.
     let instant = MonotonicClock.now
 
     /// Returns timings without phases of an exchange that ended at `end`.
@@ -37,7 +35,6 @@ package struct ExchangeDeadlines {
         lastActivity = now
     }
 
-    /// Starts the limits of `request` at `now`.
     package init(_ request: HTTPRequest, at now: MonotonicClock.Instant = MonotonicClock.now) {
         self.init(deadline: request.deadline, timeout: request.timeout, at: now)
     }
@@ -113,7 +110,6 @@ final class ExchangeTimer: Sendable {
         state.withLock { $0.deadlines.restartTimeout(at: MonotonicClock.now) }
     }
 
-    /// Stops the timer.
     func stop() {
         state.take { state in
             state.isStopped = true

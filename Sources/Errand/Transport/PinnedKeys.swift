@@ -3,15 +3,12 @@ import Foundation
 /// The checked ``TLSConfiguration/pinnedPublicKeys``, by host.
 struct PinnedKeys: Sendable {
     private static let setting = "tls.pinnedPublicKeys"
-    /// The beginning of each key.
     static let prefix = "sha256//"
 
-    /// The keys of hosts.
     private var hosts: [String: [String]] = [:]
     /// The keys of all subdomains of a host.
     private var subdomains: [String: [String]] = [:]
 
-    /// Every host may have any key.
     init() {}
 
     /// Checks names and keys.
@@ -29,7 +26,6 @@ struct PinnedKeys: Sendable {
         }
     }
 
-    /// Whether every host may have any key.
     var isEmpty: Bool { hosts.isEmpty && subdomains.isEmpty }
 
     /// Returns the public keys of which the server of `url` must have one; none for any key.
@@ -56,7 +52,6 @@ struct PinnedKeys: Sendable {
         hosts[host.text] ?? host.parents.lazy.compactMap { subdomains[$0] }.first ?? []
     }
 
-    /// The different lists of keys.
     var lists: Set<[String]> { Set(hosts.values).union(subdomains.values) }
 
     /// Checks that `key`, that of the server of `host`, is one of those that it must have.

@@ -15,9 +15,7 @@ struct ProxyServer: Equatable {
     let kind: Kind
     let host: String
     let port: UInt16
-    /// The name for the proxy server, without percent-encoding.
     let user: String?
-    /// The password for the proxy server, without percent-encoding.
     let password: String?
 
     /// Reads a URL; without a port, it is 443 for `https` and 1080 for others, as with libcurl.

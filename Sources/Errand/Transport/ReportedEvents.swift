@@ -8,7 +8,6 @@ struct ReportedEvents {
     /// Whether ``TransportEvent/head(status:headers:)`` may be reported.
     private(set) var awaitsHead: Bool
 
-    /// Allows both events if `request` has an observer.
     init(_ request: HTTPRequest) {
         awaitsSent = request.observer != nil
         awaitsHead = awaitsSent

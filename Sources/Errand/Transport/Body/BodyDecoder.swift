@@ -15,7 +15,6 @@ struct DecodingBudget {
 
     private var remainingBytes = bytesPerTurn
 
-    /// Whether nothing more may be decoded in this turn.
     var isSpent: Bool { remainingBytes <= 0 }
 
     /// Subtracts the cost of a step that has read and written `bytes` bytes.

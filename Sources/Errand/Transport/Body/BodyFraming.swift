@@ -18,7 +18,6 @@ enum ContentCoding: String, CaseIterable {
 struct BodyLayout {
     /// The bytes of the body as it is transferred; `nil` when unknown, and for an answer without a body.
     var contentLength: Int64?
-    /// The codings to decode, in that order.
     var codings: [ContentCoding] = []
 
     /// The bytes of the decoded body; `nil` when unknown.
@@ -32,17 +31,14 @@ struct BodyFraming {
     /// Each one multiplies the size to which a few bytes can be decoded.
     static let codingLimit = 2
 
-    /// The elements of `Content-Length`.
     private var lengths: [String] = []
     /// The elements of `Content-Encoding`, in lower case.
     private var contentCodings: [String] = []
     /// The elements of `Transfer-Encoding`, in lower case.
     private var transferCodings: [String] = []
 
-    /// Creates the framing of a head without lines.
     init() {}
 
-    /// Creates the framing that `headers` describe.
     init(_ headers: HTTPHeaders) {
         for field in headers { add(name: field.name.utf8, value: field.value.utf8) }
     }
@@ -54,7 +50,6 @@ struct BodyFraming {
         if name.equalsIgnoringCase("transfer-encoding") { value.addElements(to: &transferCodings) }
     }
 
-    /// Whether the content is coded.
     var hasContentCoding: Bool { !appliedContentCodings.isEmpty }
 
     private var appliedContentCodings: [String] { contentCodings.filter { !$0.isEmpty && $0 != "identity" } }

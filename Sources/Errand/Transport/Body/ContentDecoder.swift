@@ -3,7 +3,6 @@ import CurlRuntime
 
 /// The state of one stream in a content coding; used by one thread at a time.
 struct ContentDecoder {
-    /// The result of a step.
     enum Step {
         case more
         case ended
@@ -23,7 +22,6 @@ struct ContentDecoder {
         self.pointer = pointer
     }
 
-    /// Frees the decoder.
     func free() {
         curlrt_decoder_free(pointer)
     }

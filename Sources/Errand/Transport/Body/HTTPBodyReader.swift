@@ -8,7 +8,6 @@ package struct HTTPBodyReader: ~Copyable {
     private var index = 0
     private var offset: Int64 = 0
     private var file: FileDescriptor?
-    /// The stream that is being read.
     private var feed: HTTPBodyFeed?
 
     /// Creates a reader, and measures `body`.
@@ -43,7 +42,6 @@ package struct HTTPBodyReader: ~Copyable {
     /// Moves to the first byte; a stream is read from a new sequence.
     mutating func rewind() { move(to: 0) }
 
-    /// Stops reading.
     mutating func stop() { move(to: pieces.count) }
 
     private mutating func move(to index: Int) {

@@ -6,7 +6,6 @@ import Synchronization
 ///
 /// Only the loop's thread changes the state; the watchdog reads it.
 final class CurlActivity: Sendable {
-    /// The sockets of the loop.
     let sockets: CurlSockets
     /// Changes with each start and end of a turn, and with each call from libcurl; odd inside a turn.
     private let state = Atomic(0)
@@ -21,7 +20,6 @@ final class CurlActivity: Sendable {
 
     // MARK: The loop's thread
 
-    /// Called once, before the first turn.
     func beginThread() {
         var clock = clockid_t()
         guard pthread_getcpuclockid(pthread_self(), &clock) == 0 else { return }
@@ -42,7 +40,6 @@ final class CurlActivity: Sendable {
         state.store(state.load(ordering: .relaxed) + 2, ordering: .relaxed)
     }
 
-    /// Ends a turn.
     func endTurn() {
         state.store((state.load(ordering: .relaxed) | 1) + 1, ordering: .releasing)
     }

@@ -13,7 +13,6 @@ struct CurlAnswer: ~Copyable {
     private var writer: HTTPBodyWriter?
     /// The bytes of the body as received, without the framing of chunks.
     private(set) var receivedBytes: Int64 = 0
-    /// The bytes of the decoded body.
     private(set) var decodedBytes: Int64 = 0
 
     init(to request: HTTPRequest, progress: TransferProgress.Handler?) {
@@ -30,13 +29,10 @@ struct CurlAnswer: ~Copyable {
     /// Whether a line of the answer, or of a 1xx answer before it, has been received.
     var hasBegun: Bool { block.receivedBytes > 0 }
 
-    /// Whether status and headers are complete.
     var hasHead: Bool { block.isComplete }
 
-    /// The bytes of the head; see ``CurlHeaderBlock/headBytes``.
     var headBytes: Int { block.headBytes }
 
-    /// Returns status and headers, when they are complete.
     func head() -> TransportEvent { .head(status: block.status, headers: block.headers()) }
 
     private var hasBody: Bool { request.method.isAnsweredWithBody(block.status) }

@@ -9,7 +9,6 @@ final class CurlCABundle: Sendable {
     let path: String?
     private let combined: UnlinkedFile?
 
-    /// Finds the system's authorities.
     init() {
         path = Self.systemFile(in: Self.systemFiles)
         combined = nil
@@ -102,7 +101,6 @@ struct UnlinkedFile: ~Copyable {
     /// Where this process can open the file.
     let path: String
     private let descriptor: FileDescriptor
-    /// Whether the file is still in its folder.
     private let isLinked: Bool
 
     /// Creates and writes a file.

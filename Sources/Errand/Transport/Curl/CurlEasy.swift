@@ -3,21 +3,17 @@ import CurlRuntime
 
 /// A transfer handle of libcurl; used by one thread at a time.
 struct CurlEasy: Equatable {
-    /// The C handle.
     let pointer: OpaquePointer
 
-    /// Creates a handle; `nil` when there is no memory.
     init?() {
         guard let pointer = curlrt_easy_make() else { return nil }
         self.pointer = pointer
     }
 
-    /// Creates a value for a handle that exists.
     init(_ pointer: OpaquePointer) {
         self.pointer = pointer
     }
 
-    /// Frees the handle.
     func free() {
         curlrt_easy_free(pointer)
     }
@@ -27,7 +23,6 @@ struct CurlEasy: Equatable {
         curlrt_easy_private(pointer)
     }
 
-    /// Returns a number that libcurl reports for the transfer.
     func number(_ info: CurlInfo) -> Int {
         curlrt_easy_number(pointer, info.number)
     }
@@ -51,7 +46,6 @@ struct CurlEasy: Equatable {
         curlrt_easy_set_number(pointer, option.number, value) == 0
     }
 
-    /// Sets a number of bytes.
     func set(_ option: CurlOption<Int64>, to value: Int64) {
         _ = curlrt_easy_set_size(pointer, option.number, value)
     }
@@ -70,12 +64,10 @@ struct CurlEasy: Equatable {
         _ = curlrt_easy_set_pointer(pointer, option.number, value)
     }
 
-    /// Sets a function that receives bytes or fills a buffer.
     func set(_ option: CurlOption<CurlTransferFunction>, to function: CurlTransferFunction) {
         _ = curlrt_easy_set_transfer(pointer, option.number, function)
     }
 
-    /// Sets the function that moves to a position in the request's body.
     func set(_ option: CurlOption<CurlSeekFunction>, to function: CurlSeekFunction) {
         _ = curlrt_easy_set_seek(pointer, option.number, function)
     }
@@ -110,12 +102,10 @@ struct CurlEasy: Equatable {
         curlrt_easy_limit_tunnel(pointer, connecting.steps)
     }
 
-    /// The most bytes of an answer to `CONNECT`.
     static let tunnelLimit = Int64(curlrt_tunnel_limit)
 }
 
 extension UnsafeMutablePointer<CurlConnecting> {
-    /// The same memory as the C type.
     fileprivate var steps: UnsafeMutablePointer<curlrt_connecting> {
         UnsafeMutableRawPointer(self).assumingMemoryBound(to: curlrt_connecting.self)
     }

@@ -59,7 +59,6 @@ final class CurlExchange: @unchecked Sendable {
         reported = ReportedEvents(request)
     }
 
-    /// The handle, while the exchange runs.
     var handle: CurlHandle? {
         guard case .running(let handle) = stage else { return nil }
         return handle
@@ -79,7 +78,6 @@ final class CurlExchange: @unchecked Sendable {
         return upload.isComplete(after: handle.easy.size(.sizeUpload) ?? 0)
     }
 
-    /// Called when the loop starts the exchange.
     func begin(in turn: CurlTurn, of loop: CurlLoop) {
         self.turn = turn
         if request.body.isStreamed { self.loop = loop }
@@ -117,7 +115,6 @@ final class CurlExchange: @unchecked Sendable {
         return host?.isMultiplexed == true ? .max : 2
     }
 
-    /// Receives one header line; `false` ends the exchange.
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         perform { exchange throws(TransportError) in
             exchange.marks.receiveLine()
@@ -145,7 +142,6 @@ final class CurlExchange: @unchecked Sendable {
         return isSuccess ? isDecoded : nil
     }
 
-    /// Fills `buffer` with the next bytes of the request's body.
     func readBody(into buffer: UnsafeMutableRawBufferPointer) -> CurlBodyRead {
         var count: Int?
         let isDone = perform { exchange throws(TransportError) in
@@ -154,14 +150,12 @@ final class CurlExchange: @unchecked Sendable {
         return isDone ? count.map(CurlBodyRead.bytes) ?? .pending : .failed
     }
 
-    /// Resumes the upload, on any thread.
     private var resumption: @Sendable () -> Void {
         { [weak self, loop] in
             if let self { loop?.resumeUpload(of: self) }
         }
     }
 
-    /// Moves to the first byte of the request's body; `false` ends the exchange.
     func rewindBody() -> Bool {
         upload.rewind(isRepeatable: request.method.isIdempotent)
     }
@@ -198,16 +192,13 @@ final class CurlExchange: @unchecked Sendable {
         failure = failure ?? error
     }
 
-    /// Whether the exchange ends with an error.
     var hasFailed: Bool { failure != nil }
 
-    /// Called when a deadline has passed at `now`.
     func expire(at now: MonotonicClock.Instant) {
         guard !hasEarlyAnswer else { return succeed() }
         if let error = deadlines.error(at: now) { fail(error) }
     }
 
-    /// Called when libcurl reports success.
     func succeed() {
         _ = perform { exchange throws(TransportError) in try exchange.answer.end() }
     }
@@ -233,7 +224,6 @@ final class CurlExchange: @unchecked Sendable {
         }
     }
 
-    /// Completes the answer's file, or closes it.
     private func saveFile() {
         do throws(TransportError) {
             if let failure { throw failure }

@@ -6,7 +6,6 @@ import Foundation
 /// Used only on the loop's thread.
 final class CurlHandle {
     let easy: CurlEasy
-    /// The current exchange.
     private(set) var exchange: CurlExchange?
     private let errorText: UnsafeMutablePointer<CChar>
     private let connection: UnsafeMutablePointer<CurlConnecting>
@@ -55,7 +54,6 @@ final class CurlHandle {
         connection.deallocate()
     }
 
-    /// Whether every connection leads to a Unix socket.
     var usesUnixSocket: Bool { settings.configuration.unixSocketPath != nil }
 
     /// Prepares the transfer of `exchange`.
@@ -152,7 +150,6 @@ final class CurlHandle {
         easy.set(.postFields, to: nil)
     }
 
-    /// Whether the transfer looks up a name.
     var isLookingUp: Bool { connection.pointee.step == CurlConnecting.lookup }
 
     /// Whether a connection to the server is ready, through the tunnel of a proxy server if any.
@@ -161,7 +158,6 @@ final class CurlHandle {
         return exchange?.attempts ?? 0 > 0 && connection.pointee.step == 0
     }
 
-    /// The steps to connect of the current transfer.
     var connecting: CurlConnecting { connection.pointee }
 
     /// The round-trip time, in nanoseconds, of a connection that is open but not ready; `nil` if there is none.
@@ -244,7 +240,6 @@ extension TransportConfiguration.Proxy {
 }
 
 extension TransportError.Kind {
-    /// Returns the kind of failure after `attempts` attempts to send the request.
     fileprivate func afterAttempts(_ attempts: Int) -> TransportError.Kind {
         switch self {
         case .connectionLost where attempts == 0: .cannotConnect

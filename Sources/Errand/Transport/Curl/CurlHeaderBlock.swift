@@ -25,13 +25,11 @@ struct CurlHeaderBlock {
     /// The bytes of the last status line and its header lines, with the empty line at their end.
     private(set) var headBytes = 0
 
-    /// Whether the final answer's block is complete.
     var isComplete: Bool { part == .trailers }
 
     /// Whether the last complete block has the status 101, after which another protocol follows.
     var isSwitchingProtocols: Bool { part == .statusLine && status == 101 }
 
-    /// Whether the status line names HTTP/2.
     var isHTTP2: Bool { bytes.starts(with: "HTTP/2".utf8) }
 
     /// Appends one line, including its end of line.
@@ -133,7 +131,6 @@ struct CurlHeaderBlock {
     }
 }
 
-/// The bytes that separate the parts of a header block.
 private enum Byte {
     static let lineFeed = UInt8(ascii: "\n")
     static let carriageReturn = UInt8(ascii: "\r")

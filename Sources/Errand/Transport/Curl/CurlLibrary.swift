@@ -5,7 +5,6 @@ import CurlRuntime
 ///
 /// Only this type, ``CurlEasy``, ``CurlMulti`` and ``ContentDecoder`` use the C declarations.
 enum CurlLibrary {
-    /// The reason why libcurl cannot be used; `nil` when it can.
     static let unavailableReason: String? = curlrt_unavailable().map { String(cString: $0) }
 
     /// The version as text, such as `7.88.1`.
@@ -45,7 +44,6 @@ enum CurlLibrary {
         curlrt_block_sigpipe()
     }
 
-    /// Returns libcurl's message for a result code.
     static func errorText(for code: Int32) -> String {
         String(cString: curlrt_error_text(code))
     }

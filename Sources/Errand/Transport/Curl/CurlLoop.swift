@@ -21,7 +21,6 @@ final class CurlLoop: @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     private let multi: CurlMulti
     private let settings: CurlSettings
-    /// The hosts by origin.
     private var hosts: [String: CurlHost] = [:]
     private var idle: [CurlHandle] = []
     private var running: [CurlExchange] = []
@@ -49,7 +48,6 @@ final class CurlLoop: @unchecked Sendable {
 
     // MARK: Any thread
 
-    /// Starts an exchange.
     func submit(_ exchange: CurlExchange) {
         post { $0.submitted.append(exchange) }
     }
@@ -59,12 +57,10 @@ final class CurlLoop: @unchecked Sendable {
         post { $0.cancelled.append(exchange) }
     }
 
-    /// Continues an upload that has paused.
     func resumeUpload(of exchange: CurlExchange) {
         post { $0.readable.append(exchange) }
     }
 
-    /// Ends the thread.
     func stop() {
         post { $0.isStopping = true }
     }

@@ -16,12 +16,10 @@ struct CurlMulti {
         curlrt_multi_free(pointer)
     }
 
-    /// Sets a number.
     func set(_ option: CurlMultiOption, to value: Int) {
         _ = curlrt_multi_set_number(pointer, option.rawValue, value)
     }
 
-    /// Starts a transfer; `false` when it cannot.
     func add(_ easy: CurlEasy) -> Bool {
         curlrt_multi_add(pointer, easy.pointer) == 0
     }
@@ -31,7 +29,6 @@ struct CurlMulti {
         _ = curlrt_multi_remove(pointer, easy.pointer)
     }
 
-    /// Transfers every byte that can be transferred without waiting.
     func perform() {
         _ = curlrt_multi_perform(pointer)
     }

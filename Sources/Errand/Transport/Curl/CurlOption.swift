@@ -95,7 +95,6 @@ extension CurlOption where Value == CurlPrereqFunction {
     static var prereqFunction: Self { Self("PREREQFUNCTION", 20312) }
 }
 
-/// Values of options in libcurl's ABI.
 enum CurlValue {
     /// `CURLPROTO_HTTP | CURLPROTO_HTTPS`.
     static let protocolsHTTPAndHTTPS = 1 | 2
@@ -131,15 +130,11 @@ struct CurlConnecting {
 
     /// The last step; 0 before the first one, and when a connection is ready.
     var step: UInt8 = 0
-    /// The start of the last name lookup.
     var lookupBegan: MonotonicClock.Instant = 0
-    /// The first socket.
     var socketOpened: MonotonicClock.Instant = 0
     /// The start of the last TLS handshake, where ``CurlEasy/observeHandshakes(_:)`` reports it.
     var handshakeBegan: MonotonicClock.Instant = 0
-    /// The last socket; -1 before the first one.
     private(set) var descriptor: Int32 = -1
-    /// The C set of ``CurlSockets``; `nil` for none.
     var sockets: OpaquePointer?
     private var countedTurn: UInt64 = 0
     private var calls: Int64 = 0

@@ -7,7 +7,6 @@ struct CurlSettings: Sendable {
     let caBundle: CurlCABundle
     let pinnedKeys: PinnedKeys
 
-    /// Takes the default configuration.
     init() {
         configuration = TransportConfiguration()
         configuration.proxy = configuration.proxy.read()

@@ -7,10 +7,8 @@ import CurlRuntime
 /// others on any thread.
 // The C functions lock what both threads use.
 final class CurlSockets: @unchecked Sendable {
-    /// The C set.
     let pointer: OpaquePointer
 
-    /// Creates an empty set; `nil` when there is no memory.
     init?() {
         guard let pointer = curlrt_sockets_make() else { return nil }
         self.pointer = pointer
@@ -18,7 +16,6 @@ final class CurlSockets: @unchecked Sendable {
 
     deinit { curlrt_sockets_free(pointer) }
 
-    /// Counts a turn of the loop.
     func beginTurn() { curlrt_sockets_begin_turn(pointer) }
 
     /// Adds a socket, as libcurl does when it opens one.

@@ -4,7 +4,6 @@ import Foundation
 /// The instants and counts of one exchange that libcurl does not report at its end.
 struct CurlMarks {
     let clock = ExchangeClock()
-    /// When the transfer was given to libcurl.
     var transferBegan: MonotonicClock.Instant = 0
     /// When the last request with a body in parts began.
     private(set) var requestBegan: MonotonicClock.Instant?
@@ -13,13 +12,11 @@ struct CurlMarks {
     /// ``CurlInfo/requestSize`` when the last request began: the bytes of those before, and of requests to a proxy server.
     private(set) var earlierRequestBytes = 0
 
-    /// Called before the request is sent on a connection.
     mutating func beginRequest(of exchange: CurlExchange) {
         if exchange.upload.isIncomplete { requestBegan = MonotonicClock.now }
         if let handle = exchange.handle { earlierRequestBytes = handle.easy.number(.requestSize) }
     }
 
-    /// Called when a header line has been received.
     mutating func receiveLine() {
         if requestBegan != nil, firstByteAt == nil { firstByteAt = MonotonicClock.now }
     }
@@ -48,10 +45,8 @@ struct CurlTimings: ~Copyable {
 
     private var easy: CurlEasy { handle.easy }
 
-    /// Whether the request was sent on a connection.
     private var isConnected: Bool { exchange.attempts > 0 || exchange.answer.hasBegun }
 
-    /// Reads the timings.
     consuming func timings() -> ExchangeTimings {
         var timings = exchange.marks.clock.timings(until: now)
         guard isConnected else {
@@ -164,7 +159,6 @@ extension CurlTimings {
         return head > line ? head : nil
     }
 
-    /// The protocol by its ALPN identifier.
     private var protocolName: String? {
         switch version {
         case CurlValue.httpVersion1_0: "http/1.0"

@@ -156,20 +156,17 @@ private let readAbort = 0x1000_0000
 /// Pauses the transfer as the result of a read callback (`CURL_READFUNC_PAUSE`).
 private let readPause = 0x1000_0001
 
-/// Receives one header line.
 private let headerFunction: CurlTransferFunction = { bytes, size, count, context in
     let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
     return exchange(context)?.receive(headerLine: line) == true ? line.count : writeError
 }
 
-/// Receives a part of the answer's body.
 private let writeFunction: CurlTransferFunction = { bytes, size, count, context in
     let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
     guard let isDecoded = exchange(context)?.receive(body: part) else { return writeError }
     return isDecoded ? part.count : writePause
 }
 
-/// Reads a part of the request's body.
 private let readFunction: CurlTransferFunction = { bytes, size, count, context in
     let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
     return switch exchange(context)?.readBody(into: buffer) {
@@ -185,7 +182,6 @@ private let seekFunction: CurlSeekFunction = { context, offset, origin in
     return exchange(context)?.rewindBody() == true ? 0 : 1
 }
 
-/// Called before the request is sent on a connection.
 private let prereqFunction: CurlPrereqFunction = { context, _, _, _, _ in
     CurlHandle.at(context)?.beginAttempt() == true ? 0 : 1
 }
@@ -195,7 +191,6 @@ private func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
 }
 
 extension CurlHandle {
-    /// The handle at the address that is the context of its transfer.
     static func at(_ context: UnsafeMutableRawPointer?) -> CurlHandle? {
         guard let context else { return nil }
         return Unmanaged<CurlHandle>.fromOpaque(context).takeUnretainedValue()

@@ -7,9 +7,7 @@ final class CurlTurn {
     /// or a disk may delay it for longer than a timeout.
     private static let longDuration: Int64 = 10_000_000
 
-    /// What the watchdog knows of the loop.
     let activity: CurlActivity
-    /// Distinguishes the turns.
     private(set) var number = 0
     /// When the turn started, for what happens in it.
     private(set) var start = MonotonicClock.now
@@ -22,7 +20,6 @@ final class CurlTurn {
         self.activity = activity
     }
 
-    /// Starts the next turn.
     func begin() {
         activity.beginTurn()
         number += 1
@@ -43,7 +40,6 @@ final class CurlTurn {
         alarm = min(alarm, instant)
     }
 
-    /// Removes the alarm.
     func clearAlarm() {
         alarm = .max
     }

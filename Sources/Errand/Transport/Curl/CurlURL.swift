@@ -3,13 +3,11 @@ import Foundation
 
 /// The URL of a request, divided into what libcurl needs.
 struct CurlURL {
-    /// The URL as text.
     let text: String
     /// The scheme and authority; requests share a connection only when these are equal.
     let origin: String
     /// The path and query for the request line (RFC 9112 section 3.2.1), which is never empty.
     let target: String
-    /// Whether the scheme is `https`; otherwise it is `http`.
     let isSecure: Bool
 
     init(_ url: URL) {

@@ -1,7 +1,6 @@
 #if os(Linux)
 import Foundation
 
-/// The result of reading the body of a request.
 enum CurlBodyRead {
     /// The number of bytes that have been read; 0 at the end.
     case bytes(Int)
@@ -74,7 +73,6 @@ struct CurlUpload: ~Copyable {
         return count
     }
 
-    /// Stops reading the body.
     mutating func stop() {
         reader.stop()
     }

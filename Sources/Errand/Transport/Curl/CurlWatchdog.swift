@@ -41,7 +41,6 @@ final class CurlWatchdog: Sendable {
         }
     }
 
-    /// Returns whether there are loops to watch.
     private func checkLoops() -> Bool {
         let forgotten = loops.withLock(\.self).filter { !$0.check() }
         return loops.take { loops in

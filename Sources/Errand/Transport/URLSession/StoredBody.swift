@@ -67,12 +67,10 @@ struct StoredBody: ~Copyable {
         pieces.append(.file(file))
     }
 
-    /// Returns the name of a temporary file, which does not exist.
     private static func temporaryFile() -> URL {
         FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
     }
 
-    /// Writes the bytes of `body` to a new file.
     mutating func store(_ body: HTTPBody, _ progress: StoringProgress) async throws(TransportError) {
         let url = Self.temporaryFile()
         append(temporary: url)
@@ -107,17 +105,14 @@ final class StoringProgress: Sendable {
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
-    /// Starts the deadlines.
     init(_ deadlines: ExchangeDeadlines) {
         timer = ExchangeTimer(deadlines)
         (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         timer.start { [weak self] in self?.fail($0) }
     }
 
-    /// Stops the deadlines.
     func stop() { timer.stop() }
 
-    /// Restarts the timeout.
     func restartTimeout() { timer.restartTimeout() }
 
     /// Throws when a deadline has passed or the task was cancelled.

@@ -27,7 +27,6 @@ final class TrustRecord: Sendable {
         _ = refusals.take { $0.removeValue(forKey: host) }
     }
 
-    /// Records that the certificate of `host` is refused.
     func refuse(_ host: HostName, for error: TransportError) {
         _ = refusals.take { $0.updateValue(error, forKey: host) }
     }

@@ -23,7 +23,6 @@ extension TransportError {
         }
     }
 
-    /// Whether this is from a task that was cancelled.
     var isURLSessionCancellation: Bool { (underlying as NSError?)?.isURLSessionCancellation ?? false }
 
     /// Returns the kind of an error of `URLSession`, with `readsText` from its text when its code is not specific.
@@ -115,6 +114,5 @@ extension TransportError {
 }
 
 extension NSError {
-    /// Whether this is the error of a task that was cancelled.
     fileprivate var isURLSessionCancellation: Bool { domain == NSURLErrorDomain && code == NSURLErrorCancelled }
 }

@@ -64,7 +64,6 @@ final class URLSessionExchange: Sendable {
         state.withLock { $0.attach(cancelTask) }
     }
 
-    /// Whether the exchange has ended.
     var isEnded: Bool {
         state.withLock { $0.phase == .ended }
     }
@@ -80,17 +79,14 @@ final class URLSessionExchange: Sendable {
         }
     }
 
-    /// Lets the request's body be read again from its first byte.
     func rewindBody() {
         body.withLock { $0?.rewind() }
     }
 
-    /// Ends the reading of the request's body, and closes its file.
     func closeBody() {
         body.withLock { $0 = nil }
     }
 
-    /// Receives the head of the final answer.
     func receive(status: Int, headers: HTTPHeaders) {
         timer.restartTimeout()
         do throws(TransportError) {
@@ -106,7 +102,6 @@ final class URLSessionExchange: Sendable {
         reportEvents()
     }
 
-    /// Receives decoded bytes of the answer's body.
     func receive(_ data: Data) {
         timer.restartTimeout()
         do throws(TransportError) {
@@ -129,7 +124,6 @@ final class URLSessionExchange: Sendable {
         reportEvents()
     }
 
-    /// Whether the exchange has neither received a head nor ended.
     var isWaitingForHead: Bool {
         state.withLock { $0.phase == .waiting }
     }
@@ -139,7 +133,6 @@ final class URLSessionExchange: Sendable {
         state.withLock { $0.isChallengeRefused = true }
     }
 
-    /// Receives what the session has measured.
     func receiveTimings(_ measure: (inout ExchangeTimings) -> Void) {
         var measured = clock.timings()
         measure(&measured)

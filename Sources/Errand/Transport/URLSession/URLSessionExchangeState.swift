@@ -9,7 +9,6 @@ struct URLSessionExchangeState: ~Copyable {
         case waiting, receiving, ended
     }
 
-    /// What is done once, when an exchange has ended.
     struct Ending: Sendable {
         let outcome: Outcome
         let continuation: Continuation?
@@ -32,7 +31,6 @@ struct URLSessionExchangeState: ~Copyable {
     var sentBytes: Int64 = 0
     private var reported: ReportedEvents
 
-    /// Creates the state of an exchange of `request`, which began as `clock` shows.
     init(_ request: HTTPRequest, _ clock: ExchangeClock) {
         self.clock = clock
         reported = ReportedEvents(request)
@@ -140,7 +138,6 @@ struct URLSessionExchangeState: ~Copyable {
 }
 
 extension Result<HTTPResponse, TransportError> {
-    /// This outcome with `timings`.
     fileprivate func withTimings(_ timings: ExchangeTimings) -> Self {
         switch self {
         case .success(var answer):

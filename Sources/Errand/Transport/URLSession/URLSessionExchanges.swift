@@ -18,7 +18,6 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
         self.challenges = challenges
     }
 
-    /// Returns a new session with this delegate.
     func makeSession(_ configuration: URLSessionConfiguration) -> URLSession {
         let operations = OperationQueue()
         operations.underlyingQueue = queues.callbacks

@@ -50,7 +50,6 @@ struct URLSessionPool: Sendable {
         start((others[group] ?? standard).task(with: request, for: exchange))
     }
 
-    /// Releases the sessions when their tasks have ended.
     func invalidate() {
         standard.finishTasksAndInvalidate()
         for session in others.values { session.finishTasksAndInvalidate() }

@@ -2,7 +2,6 @@
 import Foundation
 import FoundationNetworking
 
-/// The sessions of a transport.
 struct URLSessionPool: Sendable {
     private let session: URLSession
     private let delegate: URLSessionExchanges
@@ -27,7 +26,6 @@ struct URLSessionPool: Sendable {
         fresh.finishTasksAndInvalidate()
     }
 
-    /// Releases the sessions when their tasks have ended.
     func invalidate() {
         session.finishTasksAndInvalidate()
     }
