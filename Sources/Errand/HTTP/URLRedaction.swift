@@ -55,13 +55,13 @@ struct URLRedaction {
         guard text.utf8.prefix(while: { !$0.endsPath }).count <= Redactor.urlLimit else {
             return Redactor.hidden(text.utf8)
         }
-        if isPlainPath(text) { return text }
         guard !text.utf8.contains(where: \.isASCIIControl), text.utf8.first != UInt8(ascii: " ") else {
             return Redactor.hidden(text.utf8)
         }
-        let text = withoutCombining(text).prefix { $0 != "?" && $0 != "#" }
-        let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
-        let hasScheme = scheme.first?.isLetter == true && text[scheme.endIndex...].first == ":"
+        let text = Substring(withoutCombining(text).utf8.prefix { !$0.endsPath })
+        let scheme = Substring(text.utf8.prefix { $0.isASCIIAlphanumeric || "+-.".utf8.contains($0) })
+        let isScheme = scheme.utf8.first?.isASCIILetter == true
+        let hasScheme = isScheme && text[scheme.endIndex...].utf8.first == UInt8(ascii: ":")
         let rest = hasScheme ? text[scheme.endIndex...].dropFirst() : text
         let hasAuthority = rest.utf8.prefix(2).count == 2 && rest.utf8.prefix(2).allSatisfy(\.isSlash)
         guard !hasAuthority else {
@@ -74,22 +74,6 @@ struct URLRedaction {
             return Redactor.hidden(text.utf8)
         }
         return segments(text)
-    }
-
-    /// Returns whether a text is a path in which nothing is hidden: a faster test for most paths.
-    private static func isPlainPath(_ text: String) -> Bool {
-        let isPlain = text.utf8.withContiguousStorageIfAvailable { bytes in
-            var former = UInt8(0)
-            for byte in bytes {
-                // Two slashes may be before a host.
-                let isPlain =
-                    byte == UInt8(ascii: "/") ? former != byte : byte.isASCIIAlphanumeric || byte.isPlainPunctuation
-                guard isPlain else { return false }
-                former = byte
-            }
-            return true
-        }
-        return isPlain ?? false
     }
 
     /// Returns host, port and path, or the placeholder when the part before the path is not a host.
@@ -167,14 +151,4 @@ extension UInt8 {
     fileprivate var endsPath: Bool { self == UInt8(ascii: "?") || self == UInt8(ascii: "#") }
 
     fileprivate var isSlash: Bool { self == UInt8(ascii: "/") || self == UInt8(ascii: "\\") }
-
-    /// Whether a path that contains the byte is printed as it is.
-    fileprivate var isPlainPunctuation: Bool {
-        switch self {
-        case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-            UInt8(ascii: ","):
-            true
-        default: false
-        }
-    }
 }
