@@ -118,25 +118,15 @@ enum AddressScope {
     case network
 
     init(_ address: [UInt8]) {
-        switch address.count {
-        case 4: self = Self.scope(ofIPv4: address)
-        case 16: self = Self.scope(ofIPv6: address)
+        switch (address.count, address.first) {
+        case (4, 0), (4, 127): self = .none
+        case (4, _): self = address.starts(with: [169, 254]) ? .selfAssigned : .network
+        case (16, _):
+            let isLinkLocal = address[0] == 0xFE && address[1] & 0xC0 == 0x80
+            let isUnspecifiedOrLoopback = address.dropLast().allSatisfy { $0 == 0 } && address[15] <= 1
+            self = isLinkLocal || isUnspecifiedOrLoopback ? .none : .network
         default: self = .none
         }
-    }
-
-    private static func scope(ofIPv4 address: [UInt8]) -> AddressScope {
-        switch (address[0], address[1]) {
-        case (0, _), (127, _): .none
-        case (169, 254): .selfAssigned
-        default: .network
-        }
-    }
-
-    private static func scope(ofIPv6 address: [UInt8]) -> AddressScope {
-        let isLinkLocal = address[0] == 0xFE && address[1] & 0xC0 == 0x80
-        let isUnspecifiedOrLoopback = address.dropLast().allSatisfy { $0 == 0 } && address[15] <= 1
-        return isLinkLocal || isUnspecifiedOrLoopback ? .none : .network
     }
 }
 

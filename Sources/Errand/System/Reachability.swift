@@ -23,22 +23,18 @@ public final class Reachability: Sendable {
     /// Starts the monitoring, and reports the current status and every change.
     typealias Watch = @Sendable (_ report: @escaping Report) -> Stop?
 
-    private enum Source: Sendable {
-        case idle(Watch)
-        case starting
-        case watched(Stop)
-    }
-
     private struct State {
-        var source: Source
+        /// Starts the monitoring; `nil` once it is called.
+        var watch: Watch?
+        var stop: Stop?
         var status = ReachabilityStatus.unknown
         private var reported = ReachabilityStatus.unknown
         private var isReporting = false
         var observers: [Int: AsyncStream<ReachabilityStatus>.Continuation] = [:]
         var lastObserver = 0
 
-        init(source: Source, status: ReachabilityStatus = .unknown) {
-            self.source = source
+        init(watch: Watch? = nil, status: ReachabilityStatus = .unknown) {
+            self.watch = watch
             (self.status, reported) = (status, status)
         }
 
@@ -59,13 +55,6 @@ public final class Reachability: Sendable {
             reported = status
             return (status, Array(observers.values))
         }
-
-        /// Returns the function that starts the monitoring, for the caller to call; `nil` when it has been called.
-        mutating func beginStarting() -> Watch? {
-            guard case .idle(let watch) = source else { return nil }
-            source = .starting
-            return watch
-        }
     }
 
     /// The reachability of this machine's network, monitored from the first use until the process ends.
@@ -83,17 +72,17 @@ public final class Reachability: Sendable {
     ///   time, and returns a function that stops the monitoring, which is called when this object is released. If it cannot
     ///   monitor, it returns `nil`, and is called again at the next use.
     init(watching watch: @escaping Watch) {
-        state = Mutex(State(source: .idle(watch)))
+        state = Mutex(State(watch: watch))
     }
 
     /// Creates an object whose status changes only with ``report(_:)``.
     package init(status: ReachabilityStatus) {
-        state = Mutex(State(source: .watched {}, status: status))
+        state = Mutex(State(status: status))
     }
 
     deinit {
-        let (source, observers) = state.take { ($0.source, $0.observers.values) }
-        if case .watched(let stop) = source { stop() }
+        let (stop, observers) = state.take { ($0.stop, $0.observers.values) }
+        stop?()
         for observer in observers { observer.finish() }
     }
 
@@ -144,9 +133,12 @@ public final class Reachability: Sendable {
     }
 
     private func start() {
-        guard let watch = state.take({ $0.beginStarting() }) else { return }
+        guard let watch = state.take({ exchange(&$0.watch, with: nil) }) else { return }
         let stop = watch { [weak self] in self?.report($0) }
-        state.take { exchange(&$0.source, with: stop.map(Source.watched) ?? .idle(watch)) }
+        state.withLock { state in
+            state.stop = stop
+            if stop == nil { state.watch = watch }
+        }
     }
 
     private func removeObserver(_ observer: Int) {
