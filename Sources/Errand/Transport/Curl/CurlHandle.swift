@@ -230,12 +230,8 @@ extension TransportConfiguration.Proxy {
         switch self {
         case .none: false
         case .url(let url): url.scheme?.lowercased().hasPrefix("socks") != true
-        case .environment: Self.isSet("http_proxy") || Self.isSet("all_proxy") || Self.isSet("ALL_PROXY")
+        case .environment: Self.isSet("http_proxy", "all_proxy", "ALL_PROXY")
         }
-    }
-
-    private static func isSet(_ variable: String) -> Bool {
-        getenv(variable).map { $0.pointee != 0 } == true
     }
 }
 

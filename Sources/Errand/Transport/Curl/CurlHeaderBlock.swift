@@ -152,12 +152,12 @@ extension Collection<UInt8> {
 extension UnsafeRawBufferPointer {
     /// The bytes before the first `byte`, all of them when there is none.
     fileprivate func before(_ byte: UInt8) -> Self {
-        Self(rebasing: self[..<position(of: byte)])
+        Self(rebasing: prefix { $0 != byte })
     }
 
     /// The bytes after the first `byte`, none when there is none.
     fileprivate func after(_ byte: UInt8) -> Self {
-        Self(rebasing: self[Swift.min(position(of: byte) + 1, count)...])
+        Self(rebasing: drop { $0 != byte }.dropFirst())
     }
 
     /// The bytes before the LF or CRLF at the end.
@@ -168,15 +168,9 @@ extension UnsafeRawBufferPointer {
 
     /// The bytes without spaces, TABs and carriage returns at both ends.
     fileprivate var trimmed: Self {
-        var (start, end) = (startIndex, endIndex)
-        while start < end, self[start].isBlank { start += 1 }
-        while start < end, self[end - 1].isBlank { end -= 1 }
-        return Self(rebasing: self[start..<end])
-    }
-
-    private func position(of byte: UInt8) -> Int {
-        guard let baseAddress, let found = memchr(baseAddress, Int32(byte), count) else { return count }
-        return UnsafeRawPointer(found) - baseAddress
+        var text = drop(while: \.isBlank)
+        while text.last?.isBlank == true { text.removeLast() }
+        return Self(rebasing: text)
     }
 }
 #endif

@@ -30,9 +30,12 @@ extension TransportConfiguration.Proxy {
     /// Returns `none` for an environment without a proxy server, which libcurl would search for before each request.
     fileprivate func read() -> Self {
         guard case .environment = self else { return self }
-        let variables = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        let isSet = variables.contains { getenv($0).map { $0.pointee != 0 } == true }
-        return isSet ? self : .none
+        return Self.isSet("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY") ? self : .none
+    }
+
+    /// Returns whether one of these environment variables has a value.
+    static func isSet(_ variables: String...) -> Bool {
+        variables.contains { getenv($0).map { $0.pointee != 0 } == true }
     }
 }
 #endif

@@ -81,7 +81,13 @@ public final class URLSessionTransport: HTTPTransport {
         guard request.body.isStoredForURLSession else {
             return try await send(request, progress: progress, clock: clock)
         }
-        return try await sendStored(request, progress: progress, clock: clock)
+        let body = try await StoredBody.make(of: request)
+        defer { withExtendedLifetime(body) {} }
+        var request = request
+        // The deadline is that of both steps.
+        request.deadline = request.deadline.map { $0 - clock.timings().total }
+        request.body = HTTPBody(body.pieces)
+        return try await send(request, progress: progress, clock: clock)
     }
 
     private func send(
@@ -99,21 +105,6 @@ public final class URLSessionTransport: HTTPTransport {
         } onCancel: {
             exchange.fail(TransportError(.cancelled, "the task was cancelled"))
         }.get()
-    }
-
-    /// Sends a request of whose body a part is first stored in temporary files.
-    private func sendStored(
-        _ request: HTTPRequest,
-        progress: TransferProgress.Handler?,
-        clock: ExchangeClock
-    ) async throws(TransportError) -> HTTPResponse {
-        let body = try await StoredBody.make(of: request)
-        defer { withExtendedLifetime(body) {} }
-        var request = request
-        // The deadline is that of both steps.
-        request.deadline = request.deadline.map { $0 - clock.timings().total }
-        request.body = HTTPBody(body.pieces)
-        return try await send(request, progress: progress, clock: clock)
     }
 
     private func start(_ request: URLRequest, for exchange: URLSessionExchange) {
