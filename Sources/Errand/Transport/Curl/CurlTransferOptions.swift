@@ -13,12 +13,10 @@ extension CurlEasy {
 
     /// Sets the context argument of those functions, an unretained ``CurlHandle``.
     func setCallbackContext(_ context: UnsafeRawPointer) {
-        set(.private, to: context)
-        set(.headerData, to: context)
-        set(.writeData, to: context)
-        set(.readData, to: context)
-        set(.seekData, to: context)
-        set(.prereqData, to: context)
+        let options: [CurlOption<UnsafeRawPointer>] = [
+            .private, .headerData, .writeData, .readData, .seekData, .prereqData,
+        ]
+        for option in options { set(option, to: context) }
     }
 
     /// Sets what is the same for every exchange of a transport.
@@ -39,7 +37,7 @@ extension CurlEasy {
         let connectTimeout = configuration.connectTimeout.clampedNanoseconds / 1_000_000
         try setRequired(.connectTimeoutMS, to: Int(min(max(1, connectTimeout), Int64(Int32.max))))
         try apply(configuration.proxy)
-        try setRequired(.unixSocketPath, to: configuration.unixSocketPath)
+        if let path = configuration.unixSocketPath { try setRequired(.unixSocketPath, to: path) }
         try applyTLS(of: configuration)
         try applyAuthorities(settings)
     }
@@ -78,8 +76,7 @@ extension CurlEasy {
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects them.
     func setPinnedPublicKeys(_ pins: [String]) throws(TransportError) {
-        let text = pins.isEmpty ? nil : pins.joined(separator: ";")
-        guard set(.pinnedPublicKey, to: text) else { throw rejection(of: CurlOption.pinnedPublicKey.name) }
+        try setRequired(.pinnedPublicKey, to: pins.isEmpty ? nil : pins.joined(separator: ";"))
     }
 
     /// Sets the identity that is sent to a server that requests one; `nil` for none.
@@ -88,18 +85,14 @@ extension CurlEasy {
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` when this libcurl rejects it.
     func setClientIdentity(_ identity: ClientIdentity?) throws(TransportError) {
-        let values: [(CurlOption<String>, String?)] = [
-            (.sslCert, identity?.certificate.path), (.sslCertType, identity?.isPKCS12 == true ? "P12" : "PEM"),
-            (.sslKey, identity?.privateKey?.path), (.keyPasswd, identity?.password),
-        ]
-        for (option, value) in values {
-            guard set(option, to: value) else { throw rejection(of: option.name) }
-        }
+        try setRequired(.sslCert, to: identity?.certificate.path)
+        try setRequired(.sslCertType, to: identity?.isPKCS12 == true ? "P12" : "PEM")
+        try setRequired(.sslKey, to: identity?.privateKey?.path)
+        try setRequired(.keyPasswd, to: identity?.password)
     }
 
     /// Sets text without which a request could be sent to another server, or to an unverified one.
     private func setRequired(_ option: CurlOption<String>, to value: String?) throws(TransportError) {
-        guard let value else { return }
         guard set(option, to: value) else { throw rejection(of: option.name) }
     }
 
