@@ -31,8 +31,10 @@ final class CurlActivity: Sendable {
         sockets.beginTurn()
         // In the order of `stopWatching(at:)`, so that one of both threads sees what the other one has done.
         state.store((state.load(ordering: .relaxed) | 1) + 2, ordering: .sequentiallyConsistent)
-        guard !isWatched.load(ordering: .sequentiallyConsistent) else { return }
-        watchAgain()
+        guard !isWatched.load(ordering: .sequentiallyConsistent),
+            !isWatched.exchange(true, ordering: .sequentiallyConsistent)
+        else { return }
+        CurlWatchdog.shared.watch(self)
     }
 
     /// Called for each call from libcurl.
@@ -46,11 +48,6 @@ final class CurlActivity: Sendable {
 
     /// How many sockets the watchdog has shut down.
     var cutSockets: Int { cuts.load(ordering: .acquiring) }
-
-    @inline(never) private func watchAgain() {
-        if isWatched.exchange(true, ordering: .sequentiallyConsistent) { return }
-        CurlWatchdog.shared.watch(self)
-    }
 
     // MARK: The watchdog's thread
 

@@ -119,13 +119,10 @@ final class CurlExchange: @unchecked Sendable {
         perform { exchange throws(TransportError) in
             exchange.marks.receiveLine()
             try exchange.answer.receive(headerLine: line)
-            if exchange.reported.awaitsHead, exchange.answer.hasHead { exchange.reportHead() }
+            guard exchange.reported.awaitsHead, exchange.answer.hasHead else { return }
+            exchange.reportSent()
+            if exchange.reported.addHead() { exchange.request.observer?(exchange.answer.head()) }
         }
-    }
-
-    @inline(never) private func reportHead() {
-        reportSent()
-        if reported.addHead() { request.observer?(answer.head()) }
     }
 
     /// Receives bytes of the answer's body; `nil` ends the exchange.

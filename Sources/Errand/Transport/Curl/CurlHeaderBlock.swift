@@ -9,9 +9,6 @@ struct CurlHeaderBlock {
         case trailers
     }
 
-    /// The bytes for which memory is reserved: the lines of most answers.
-    private static let usualBytes = 512
-
     private var bytes: [UInt8] = []
     /// The status code, 0 before a status line and when it does not have one of three digits.
     private(set) var status = 0
@@ -51,7 +48,6 @@ struct CurlHeaderBlock {
 
     private mutating func begin(_ statusLine: UnsafeRawBufferPointer) {
         bytes.removeAll(keepingCapacity: true)
-        bytes.reserveCapacity(Self.usualBytes)
         bytes.append(contentsOf: statusLine)
         status = Self.status(in: statusLine)
         lastField = nil
@@ -90,7 +86,6 @@ struct CurlHeaderBlock {
     /// Returns the lines in their order, duplicates included, without those whose name is not a token (RFC 9110 section 5.1).
     func headers() -> HTTPHeaders {
         var fields: [HTTPField] = []
-        fields.reserveCapacity(16)
         forEachField { name, value in
             let name = name.trimmed
             guard !name.isEmpty, name.allSatisfy(\.isToken) else { return }
