@@ -107,11 +107,6 @@ struct MultipartRedaction {
 }
 
 extension HTTPBody.Piece {
-    fileprivate var data: Data? {
-        guard case .data(let data) = self else { return nil }
-        return data
-    }
-
     fileprivate var placeholder: String {
         switch self {
         case .data(let data): Redactor.hidden(data)

@@ -74,6 +74,12 @@ extension HTTPBody.Stream: RedactedDescription {
 }
 
 extension HTTPBody.Piece {
+    /// The bytes of a piece in memory; `nil` for any other.
+    var data: Data? {
+        guard case .data(let data) = self else { return nil }
+        return data
+    }
+
     var isStream: Bool {
         guard case .stream = self else { return false }
         return true

@@ -5,7 +5,7 @@ import Foundation
 extension HTTPBody {
     /// Whether a part is stored in a temporary file before it is sent: a file could change while it is sent, and a session reads
     /// several pieces only from one file.
-    var isStoredForURLSession: Bool { pieces.contains { !$0.isData } }
+    var isStoredForURLSession: Bool { pieces.contains { $0.data == nil } }
 }
 
 extension URLSession {
@@ -14,23 +14,9 @@ extension URLSession {
         guard exchange.bodyBytes > 0 else { return dataTask(with: request) }
         let pieces = exchange.request.body.pieces
         if case .file(let file) = pieces.first { return uploadTask(with: request, fromFile: file) }
-        return uploadTask(with: request, from: pieces.joinedData)
-    }
-}
-
-extension HTTPBody.Piece {
-    fileprivate var isData: Bool {
-        if case .data = self { true } else { false }
-    }
-}
-
-extension [HTTPBody.Piece] {
-    /// The bytes of the pieces in memory, which are not copied when there is one.
-    fileprivate var joinedData: Data {
-        let parts = compactMap { piece in
-            if case .data(let data) = piece { data } else { nil }
-        }
-        return parts.count == 1 ? parts[0] : Data(parts.joined())
+        let parts = pieces.compactMap(\.data)
+        // A single part is not copied.
+        return uploadTask(with: request, from: parts.count == 1 ? parts[0] : Data(parts.joined()))
     }
 }
 #endif
