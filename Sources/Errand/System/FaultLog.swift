@@ -15,13 +15,9 @@ enum FaultLog {
     ///   - path: The path of the load, without values of parameters.
     static func reportRelease(of type: AnyClass, path: String) {
         guard reported.withLock({ $0.insert(ObjectIdentifier(type)).inserted }) else { return }
-        report(
+        let text =
             "\(type) was released while it loaded \(path): the load is cancelled, and its delegate is not notified. "
-                + "Keep the request in a property or await value(); before discarding it, call cancelAllRequests()."
-        )
-    }
-
-    private static func report(_ text: String) {
+            + "Keep the request in a property or await value(); before discarding it, call cancelAllRequests()."
         #if canImport(os)
         SystemLog.writeFault(text)
         #endif
