@@ -39,8 +39,10 @@ private struct LinkParser {
         while true {
             skip { $0.isSpaceOrTab || $0 == UInt8(ascii: ",") }
             guard !rest.isEmpty else { return nil }
-            if take("<"), let target = take(until: ">") {
-                return HTTPLink(reference: HTTPField("Link", bytes: target), parameters: parameters())
+            if take("<"), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
+                let reference = HTTPField("Link", bytes: rest[..<end].trimmingBlanks)
+                rest = rest[(end + 1)...]
+                return HTTPLink(reference: reference, parameters: parameters())
             }
             // Commas in the quotes of a malformed value separate no links.
             _ = parameters()
@@ -86,15 +88,6 @@ private struct LinkParser {
         guard rest.first == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
-    }
-
-    private mutating func take(until character: Unicode.Scalar) -> ArraySlice<UInt8>? {
-        guard let end = rest.firstIndex(of: UInt8(ascii: character)) else {
-            rest = []
-            return nil
-        }
-        defer { rest = rest[(end + 1)...] }
-        return rest[..<end].trimmingBlanks
     }
 
     private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
