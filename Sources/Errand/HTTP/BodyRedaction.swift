@@ -48,11 +48,6 @@ struct MultipartRedaction {
     let redactor: Redactor
     let boundary: String
 
-    /// Returns the printable form; `nil` if the body is malformed.
-    func text(of body: Data) -> String? {
-        text(of: body, contents: [:])
-    }
-
     /// Returns the printable form of a body whose files and streams are contents of parts; `nil` if the body is malformed.
     func text(of body: HTTPBody) -> String? {
         let mark = "errand-\(UUID().uuidString)"
@@ -69,7 +64,8 @@ struct MultipartRedaction {
         return text(of: whole, contents: contents)
     }
 
-    private func text(of body: Data, contents: [Data: String]) -> String? {
+    /// Returns the printable form; `nil` if the body is malformed.
+    func text(of body: Data, contents: [Data: String] = [:]) -> String? {
         let delimiter = Data("\r\n--\(boundary)".utf8)
         // RFC 2046 section 5.1.1; the time of a search may grow with the length.
         guard 1...70 ~= boundary.utf8.count else { return nil }

@@ -5,7 +5,7 @@ import Foundation
 struct CurlAnswer: ~Copyable {
     private let request: HTTPRequest
     private let progress: TransferProgress.Handler?
-    private var block = CurlHeaderBlock()
+    private(set) var block = CurlHeaderBlock()
     private var layout = BodyLayout()
     private var decoder: BodyDecoder?
     /// The bytes that ``decoder`` has read of those that libcurl passes again.
@@ -28,10 +28,6 @@ struct CurlAnswer: ~Copyable {
 
     /// Whether a line of the answer, or of a 1xx answer before it, has been received.
     var hasBegun: Bool { block.receivedBytes > 0 }
-
-    var hasHead: Bool { block.isComplete }
-
-    var headBytes: Int { block.headBytes }
 
     func head() -> TransportEvent { .head(status: block.status, headers: block.headers()) }
 

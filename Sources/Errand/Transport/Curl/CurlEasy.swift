@@ -14,18 +14,12 @@ struct CurlEasy: Equatable {
         self.pointer = pointer
     }
 
-    func free() {
-        curlrt_easy_free(pointer)
-    }
+    func free() { curlrt_easy_free(pointer) }
 
     /// The value of ``CurlOption/private``.
-    var privatePointer: UnsafeMutableRawPointer? {
-        curlrt_easy_private(pointer)
-    }
+    var privatePointer: UnsafeMutableRawPointer? { curlrt_easy_private(pointer) }
 
-    func number(_ info: CurlInfo) -> Int {
-        curlrt_easy_number(pointer, info.number)
-    }
+    func number(_ info: CurlInfo) -> Int { curlrt_easy_number(pointer, info.number) }
 
     /// Returns a size, an identifier or a time that libcurl reports for the transfer; `nil` when it does not know it.
     func size(_ info: CurlSizeInfo) -> Int64? {
@@ -34,9 +28,7 @@ struct CurlEasy: Equatable {
     }
 
     /// Returns text that libcurl reports for the transfer; empty when there is none.
-    func text(_ info: CurlInfo) -> String {
-        curlrt_easy_text(pointer, info.number).map { String(cString: $0) } ?? ""
-    }
+    func text(_ info: CurlInfo) -> String { curlrt_easy_text(pointer, info.number).map { String(cString: $0) } ?? "" }
 
     /// Sets a number.
     ///
@@ -46,9 +38,7 @@ struct CurlEasy: Equatable {
         curlrt_easy_set_number(pointer, option.number, value) == 0
     }
 
-    func set(_ option: CurlOption<Int64>, to value: Int64) {
-        _ = curlrt_easy_set_size(pointer, option.number, value)
-    }
+    func set(_ option: CurlOption<Int64>, to value: Int64) { _ = curlrt_easy_set_size(pointer, option.number, value) }
 
     /// Sets text, which libcurl copies, or removes it.
     ///
@@ -80,9 +70,7 @@ struct CurlEasy: Equatable {
     }
 
     /// Continues a transfer that a write callback has paused, and calls that before it returns.
-    func resume() -> CurlCode {
-        CurlCode(rawValue: curlrt_easy_resume(pointer))
-    }
+    func resume() -> CurlCode { CurlCode(rawValue: curlrt_easy_resume(pointer)) }
 
     /// Changes `connecting` whenever the transfer starts a name lookup or opens a socket, and makes its sockets close-on-exec.
     func observeConnecting(_ connecting: UnsafeMutablePointer<CurlConnecting>) {

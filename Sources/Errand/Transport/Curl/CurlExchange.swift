@@ -119,7 +119,7 @@ final class CurlExchange: @unchecked Sendable {
         perform { exchange throws(TransportError) in
             exchange.marks.receiveLine()
             try exchange.answer.receive(headerLine: line)
-            guard exchange.reported.awaitsHead, exchange.answer.hasHead else { return }
+            guard exchange.reported.awaitsHead, exchange.answer.block.isComplete else { return }
             exchange.reportSent()
             if exchange.reported.addHead() { exchange.request.observer?(exchange.answer.head()) }
         }

@@ -26,9 +26,7 @@ enum CurlLibrary {
     static let supportsHTTP3 = versionNumber >= 0x07_5800 && curlrt_features() & 1 << 25 != 0
 
     /// Returns libcurl's number of an option; -1 when it has no option of that name.
-    static func optionNumber(named name: String) -> Int32 {
-        curlrt_option_number(name)
-    }
+    static func optionNumber(named name: String) -> Int32 { curlrt_option_number(name) }
 
     /// Calls `body`, which uses libcurl.
     ///
@@ -40,12 +38,8 @@ enum CurlLibrary {
     }
 
     /// Blocks SIGPIPE on the calling thread, which would end the process at a write to a closed connection.
-    static func blockSIGPIPE() {
-        curlrt_block_sigpipe()
-    }
+    static func blockSIGPIPE() { curlrt_block_sigpipe() }
 
-    static func errorText(for code: Int32) -> String {
-        String(cString: curlrt_error_text(code))
-    }
+    static func errorText(for code: Int32) -> String { String(cString: curlrt_error_text(code)) }
 }
 #endif

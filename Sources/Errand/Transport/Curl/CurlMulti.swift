@@ -12,36 +12,24 @@ struct CurlMulti {
     }
 
     /// Frees the set, which must be empty, and closes its connections.
-    func free() {
-        curlrt_multi_free(pointer)
-    }
+    func free() { curlrt_multi_free(pointer) }
 
     func set(_ option: CurlMultiOption, to value: Int) {
         _ = curlrt_multi_set_number(pointer, option.rawValue, value)
     }
 
-    func add(_ easy: CurlEasy) -> Bool {
-        curlrt_multi_add(pointer, easy.pointer) == 0
-    }
+    func add(_ easy: CurlEasy) -> Bool { curlrt_multi_add(pointer, easy.pointer) == 0 }
 
     /// Ends a transfer; one that is not finished closes its connection or resets its stream.
-    func remove(_ easy: CurlEasy) {
-        _ = curlrt_multi_remove(pointer, easy.pointer)
-    }
+    func remove(_ easy: CurlEasy) { _ = curlrt_multi_remove(pointer, easy.pointer) }
 
-    func perform() {
-        _ = curlrt_multi_perform(pointer)
-    }
+    func perform() { _ = curlrt_multi_perform(pointer) }
 
     /// Waits for a byte, one of libcurl's timers, `milliseconds` or ``wake()``.
-    func wait(milliseconds: Int32) {
-        _ = curlrt_multi_wait(pointer, milliseconds)
-    }
+    func wait(milliseconds: Int32) { _ = curlrt_multi_wait(pointer, milliseconds) }
 
     /// Ends ``wait(milliseconds:)``; called on any thread.
-    func wake() {
-        _ = curlrt_multi_wake(pointer)
-    }
+    func wake() { _ = curlrt_multi_wake(pointer) }
 
     /// Removes the next finished transfer, and returns it with its result.
     func nextFinished() -> (easy: CurlEasy, code: CurlCode)? {

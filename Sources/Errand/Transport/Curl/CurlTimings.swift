@@ -144,8 +144,8 @@ extension CurlTimings {
         timings.sentBodyBytes = exchange.upload.totalBytes.map { min(sent, $0) } ?? exchange.upload.sentBytes
         if !isBinary { timings.sentHeaderBytes = sentHeaderBytes(withBody: sent) }
         guard exchange.answer.hasBegun else { return }
-        if !isBinary { timings.receivedHeaderBytes = Int64(exchange.answer.headBytes) }
-        guard exchange.answer.hasHead else { return }
+        if !isBinary { timings.receivedHeaderBytes = Int64(exchange.answer.block.headBytes) }
+        guard exchange.answer.block.isComplete else { return }
         timings.receivedBodyBytes = exchange.answer.receivedBytes
         timings.decodedBodyBytes = exchange.answer.decodedBytes
     }
