@@ -14,7 +14,7 @@ public struct ExchangeTimings: Sendable {
     public var startedAt: Date
     /// The time in the queue of the proxy, before ``startedAt``; no part of ``total``.
     ///
-    /// Only of the first try of a load with monitors.
+    /// Only of the first try of a load, 0 if it did not queue.
     public var queue: Duration?
     /// The name lookup.
     public var nameLookup: Duration?

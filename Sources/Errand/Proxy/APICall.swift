@@ -9,8 +9,6 @@ final class APICall<Value: Sendable>: Sendable {
     let serializer: ResponseSerializer<Value>
     let options: LoadOptions
     let progress: TransferProgress.Handler?
-    /// Signals the turn from which the deadline runs; `nil` without a deadline.
-    let turn: TurnSignal?
 
     init(
         id: RequestID,
@@ -19,8 +17,7 @@ final class APICall<Value: Sendable>: Sendable {
         draft: RequestDraft,
         serializer: ResponseSerializer<Value>,
         options: LoadOptions,
-        progress: TransferProgress.Handler?,
-        turn: TurnSignal? = nil
+        progress: TransferProgress.Handler?
     ) {
         self.id = id
         self.service = service
@@ -31,12 +28,11 @@ final class APICall<Value: Sendable>: Sendable {
         options.coalescesIdentical = options.coalescesIdentical && Self.isShareable(draft, as: options.loginRole)
         self.options = options
         self.progress = progress
-        self.turn = (options.deadline ?? service.deadline) == nil ? nil : turn ?? TurnSignal()
     }
 
     /// Returns the call with another draft, to send that within the same load.
     ///
-    /// Its deadline is what is left of this call's. It shares no exchange, which may have been sent before the reason to send
+    /// It shares no exchange, which may have been sent before the reason to send
     /// it again.
     func sending(_ draft: RequestDraft) -> APICall {
         var options = options
@@ -48,8 +44,7 @@ final class APICall<Value: Sendable>: Sendable {
             draft: draft,
             serializer: serializer,
             options: options,
-            progress: progress,
-            turn: turn
+            progress: progress
         )
     }
 
@@ -57,12 +52,6 @@ final class APICall<Value: Sendable>: Sendable {
 
     /// Delivers the events of the load; `nil` without monitors.
     var trace: LoadTrace? { options.trace }
-
-    /// Signals that the load has its turn.
-    @inline(never) func begin() {
-        turn?.open()
-        trace?.didStart()
-    }
 
     /// Reports that the load has a new login.
     @inline(never) func didRenewLogin() { trace?.emit(.renewed(.login)) }

@@ -2,102 +2,210 @@ import Foundation
 
 /// One request on the wire, with its redirects and their cookies.
 ///
-/// A class, because each asynchronous function would reserve memory for several copies of a structure.
-final class Exchange: Sendable {
+/// A class whose steps are not inlined, because an asynchronous function reserves memory for each copy of a structure and for
+/// what is inlined.
+final class Exchange {
+    private let first: HTTPRequest
     /// The load that it is for; `nil` when several loads share it.
     private let id: RequestID?
-    private let cookies: CookieJar
-    /// The host in whose lane it has queued; `nil` for a login request.
-    private let host: String?
+    private let session: CookieSession
     private let context: LoadContext
     /// Emits its events; `nil` without monitors.
     private let trace: ExchangeTrace?
+    private let start: Duration
+    private var current: HTTPRequest
+    private var redirects: [URL] = []
+    /// The `Cookie` header of the current request, as it was sent.
+    private var sentCookie: String?
+    /// The requests that were redirected.
+    private var visits: Set<Visit> = []
+    /// Whether the connection of the first request carries many; `nil` before its response.
+    private(set) var isMultiplexed: Bool?
 
-    init(
-        id: RequestID?,
-        cookies: CookieJar,
-        host: String?,
-        context: LoadContext,
-        trace: ExchangeTrace?
-    ) {
+    init(_ request: HTTPRequest, id: RequestID?, cookies: CookieJar, context: LoadContext, trace: ExchangeTrace?) {
+        first = request
+        current = request
         self.id = id
-        self.cookies = cookies
-        self.host = host
+        session = CookieSession(cookies, clock: context.clock)
         self.context = context
         self.trace = trace
+        start = context.clock.uptime
     }
 
-    /// Sends a request, follows its redirects with the cookies for each of them, and returns the answer.
+    /// Sends the request, follows its redirects with the cookies for each of them, and returns the response.
     ///
-    /// An answer for a file is staged beside its target until the load ends, so that neither a refusal nor a cancelled
-    /// load replaces an older file.
-    /// Besides the body of a 2xx, that of one of `statuses` is stored there, except of a 304, which has none.
+    /// A body for a file is staged beside its target until the load ends, so that neither a refusal nor a cancelled load
+    /// replaces an older file. Besides the body of a 2xx, that of one of `statuses` is stored there, except of a 304, which has
+    /// none.
     func send(
-        _ request: HTTPRequest,
         storing statuses: Set<Int> = [],
         progress: TransferProgress.Handler?
     ) async throws(APIError) -> APIResponse {
-        guard case .file(let target) = request.destination else { return try await answer(to: request, progress) }
-        return try await answer(to: request, in: target, storing: statuses, progress)
+        do throws(TransportError) {
+            guard case .file(let target) = first.destination else { return try await response(progress) }
+            let file = try stage(target)
+            return try store(try await response(progress), in: file, accepting: statuses)
+        } catch {
+            throw failure(error)
+        }
     }
 
-    @inline(never) private func answer(
-        to request: HTTPRequest,
-        in target: URL,
-        storing statuses: Set<Int>,
-        _ progress: TransferProgress.Handler?
-    ) async throws(APIError) -> APIResponse {
-        let file = try stage(target)
-        var request = request
-        request.destination = .file(file.url)
-        let response = try await answer(to: request, progress)
+    private func response(_ progress: TransferProgress.Handler?) async throws(TransportError) -> APIResponse {
+        while true {
+            let response = try await context.transport.send(nextRequest(), progress: progress)
+            if let last = try receive(response) { return last }
+        }
+    }
+
+    /// Returns the current request as it is sent.
+    @inline(never) func nextRequest() throws(TransportError) -> HTTPRequest {
+        try current.validate()
+        try checkCancellation()
+        var request = current
+        if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: context.clock.date) {
+            request.headers.append(cookie)
+        }
+        sentCookie = request.headers["Cookie"]
+        guard let trace else { return request }
+        request = trace.requestMade(request)
+        // A monitor may have cancelled the load.
+        try checkCancellation()
+        return request
+    }
+
+    private func checkCancellation() throws(TransportError) {
+        guard !Task.isCancelled else { throw TransportError(.cancelled, "cancelled before it was sent") }
+    }
+
+    /// Stores the cookies of a response, and returns it unless it is a redirect, whose request is the current one then.
+    @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
+        session.store(from: response.headers, url: current.url, at: context.clock.date)
+        if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
+        let elapsed = context.clock.uptime - start
+        guard let next = try next(after: response, elapsed) else {
+            let last = APIResponse(response, url: current.url, redirects: redirects, duration: elapsed)
+            trace?.ended(with: .success(last))
+            return last
+        }
+        redirects.append(current.url)
+        current = next
+        trace?.redirected(response)
+        return nil
+    }
+
+    /// Returns the request that a response redirects to; `nil` if it is the last response.
+    ///
+    /// - Throws: Why the redirect is not followed, with the timings of the response.
+    private func next(after response: HTTPResponse, _ elapsed: Duration) throws(TransportError) -> HTTPRequest? {
+        do throws(TransportError) {
+            guard let next = try current.redirected(by: response) else { return nil }
+            let limit = first.redirectPolicy.limit
+            guard redirects.count < limit else { throw TransportError(.badResponse, "more than \(limit) redirects") }
+            try recordVisit(before: next)
+            return try next.within(first.deadline, after: elapsed)
+        } catch {
+            var failure = error
+            failure.timings = response.timings
+            throw failure
+        }
+    }
+
+    /// Records the current request, and refuses the next one if it was sent before.
+    private func recordVisit(before next: HTTPRequest) throws(TransportError) {
+        visits.insert(Visit(current, cookie: sentCookie))
+        let cookie = next.headers["Cookie"] ?? session.field(for: next.url, at: context.clock.date)?.value
+        guard visits.contains(Visit(next, cookie: cookie)) else { return }
+        throw TransportError(.badResponse, "a redirect leads back to a URL that was requested before")
+    }
+
+    /// Returns an error of the current request as that of the exchange.
+    @inline(never) private func failure(_ error: TransportError) -> APIError {
+        let failure = APIError(explained(redirects.isEmpty ? error : error.afterRedirect))
+        trace?.ended(with: .failure(failure))
+        return failure
+    }
+
+    /// Returns `noNetwork` for a name without an address while the network is known to be unreachable, which explains it;
+    /// otherwise the name may be wrong.
+    private func explained(_ error: TransportError) -> TransportError {
+        guard error.kind == .hostNotFound, context.reachability.status == .unreachable else { return error }
+        return error.withKind(.noNetwork, reason: error.reason)
+    }
+
+    // MARK: Files
+
+    /// Makes a file that ends with the load, for the transport to write.
+    @inline(never) private func stage(_ target: URL) throws(TransportError) -> StagedFile {
+        guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
+        let file = try StagedFile(for: target)
+        // In the table before it is on the disk, so that a cancel in between prevents it.
+        guard context.loads.setFile(file, of: id), try file.make() else {
+            throw TransportError(.cancelled, "cancelled before it was sent")
+        }
+        current.destination = .file(file.url)
+        return file
+    }
+
+    /// Returns the response with its file, which is written if the transport has not.
+    @inline(never) private func store(
+        _ response: APIResponse,
+        in file: StagedFile,
+        accepting statuses: Set<Int>
+    ) throws(TransportError) -> APIResponse {
         let (isStored, isAccepted) = (response.file == file.url, statuses.contains(response.status))
-        // An answer that never has content is to empty no older file (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6 and 15.4.5).
-        let hasContent = request.method != .head && ![204, 205, 304].contains(response.status)
-        if hasContent, isStored { return response.withContent(file: file.location) }
-        if hasContent, isAccepted { return try store(response, in: file) }
+        // A response that never has content is to empty no older file (RFC 9110 sections 9.3.2, 15.3.5, 15.3.6 and 15.4.5).
+        let hasContent = first.method != .head && ![204, 205, 304].contains(response.status)
+        if hasContent, isStored || isAccepted {
+            if !isStored { try file.write(response.body) }
+            return response.withContent(file: file.location)
+        }
         if let id { context.loads.discardFile(of: id) }
         if isStored { return response.withContent() }
-        return isAccepted && response.status == 304 ? response.unmodified(target) : response
+        return isAccepted && response.status == 304 ? response.unmodified(file.target) : response
     }
+}
 
-    private func store(_ response: APIResponse, in file: StagedFile) throws(APIError) -> APIResponse {
-        do throws(TransportError) {
-            try file.write(response.body)
-            return response.withContent(file: file.location)
-        } catch {
-            throw APIError(error)
+/// A request of a chain, whose body is that of the first one, or empty.
+private struct Visit: Hashable {
+    private let origin: Origin?
+    private let path: String
+    private let query: String?
+    private let method: HTTPMethod
+    private let hasBody: Bool
+    /// The cookies of a request that only reads: a login page sets one, and redirects to the page that has led to it.
+    ///
+    /// A request that may change something is not sent twice for a cookie.
+    private let cookie: String?
+
+    init(_ request: HTTPRequest, cookie: String?) {
+        let path = request.url.path(percentEncoded: true)
+        (origin, self.path) = (Origin(request.url), path.isEmpty ? "/" : path)
+        (query, method, hasBody) = (request.url.query(percentEncoded: true), request.method, !request.body.isEmpty)
+        self.cookie = [.get, .head, .options].contains(method) ? cookie : nil
+    }
+}
+
+extension TransportError {
+    /// This error when a server has had the request before, so that it is no longer true that nothing was sent.
+    fileprivate var afterRedirect: TransportError {
+        let reason = "after a redirect: \(reason)"
+        return switch kind {
+        case .noNetwork, .hostNotFound, .cannotConnect: withKind(.connectionLost, reason: reason)
+        // Of a file that has changed since it was sent first, or of what the server has named.
+        case .invalidRequest: withKind(underlying is SystemError ? .storage : .badResponse, reason: reason)
+        default: self
         }
     }
+}
 
-    private func answer(
-        to request: HTTPRequest,
-        _ progress: TransferProgress.Handler?
-    ) async throws(APIError) -> APIResponse {
-        var chain = RedirectChain(request, cookies: cookies, host: host, context: context, trace: trace)
-        do throws(TransportError) {
-            while true {
-                let response = try await context.transport.send(chain.request(), progress: progress)
-                if let answer = try chain.receive(response) { return answer }
-            }
-        } catch {
-            throw chain.failure(error)
-        }
-    }
-
-    /// Makes a file that ends with the load.
-    private func stage(_ target: URL) throws(APIError) -> StagedFile {
-        do throws(TransportError) {
-            guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
-            let file = try StagedFile(for: target)
-            // In the table before it is on the disk, so that a cancel in between prevents it.
-            guard context.loads.setFile(file, of: id), try file.make() else {
-                throw TransportError(.cancelled, "cancelled before it was sent")
-            }
-            return file
-        } catch {
-            throw APIError(error)
-        }
+extension HTTPRequest {
+    /// This redirected request, with what is left of the deadline of the exchange.
+    fileprivate func within(_ deadline: Duration?, after elapsed: Duration) throws(TransportError) -> HTTPRequest {
+        guard let deadline else { return self }
+        guard deadline > elapsed else { throw TransportError(.timeout, "the deadline passed between two redirects") }
+        var request = self
+        request.deadline = deadline - elapsed
+        return request
     }
 }
 

@@ -42,14 +42,16 @@ final class LoadContext: Sendable {
     ) {
         // Those of this load, not of the one whose end admits it.
         let (priority, scope) = (Task.currentPriority, ReloginScope.current)
-        let begin: @Sendable () -> Void = { [self] in
+        let begin: @Sendable (Duration) -> Void = { [self] queueTime in
             ReloginScope.run(in: scope) {
-                let task = Task(priority: priority) { await work(QueueSlot(queue, number: id.queueNumber, lane: lane)) }
+                let task = Task(priority: priority) {
+                    await work(QueueSlot(queue, number: id.queueNumber, lane: lane, queueTime: queueTime))
+                }
                 if !loads.setTask(task, of: id) { task.cancel() }
             }
         }
         guard let lane, !queue.enter(QueuePlace(number: id.queueNumber, lane: lane), start: begin) else {
-            return begin()
+            return begin(.zero)
         }
         // A load that was cancelled meanwhile may have left the queue before it entered it.
         if !loads.setWaiting(in: lane, of: id) { queue.withdraw([(id.queueNumber, lane)]) }
@@ -87,8 +89,6 @@ extension LoadContext {
     ) {
         start(call.id, in: call.lane, trace: call.trace) { [self] slot in
             let result = await result(of: call, slot)
-            // After a deadline, code of the app may still have the load.
-            slot.withdraw()
             delivery.deliver(isOneOfMany: loads.count >= Self.manyLoads) { ended(result) }
         }
     }
@@ -96,18 +96,30 @@ extension LoadContext {
     /// Returns the outcome of a load that has its first place in the queue.
     func result<Value>(of call: APICall<Value>, _ slot: QueueSlot) async -> Result<APIAnswer<Value>, APIError> {
         // A load that may share an exchange has its turn with that.
-        if !call.isCoalescing { call.begin() }
+        if !call.isCoalescing { begin(call) }
         do throws(APIError) {
-            return .success(
-                try await withDeadline(call.deadline, after: call.turn) {
-                    () async throws(APIError) in
-                    let runner = LoadRunner(call, in: self, slot: slot)
-                    return try await runner.run()
-                }
-            )
+            return .success(try await LoadRunner(call, in: self, slot: slot).run())
         } catch {
             return .failure(error)
         }
+    }
+
+    /// Begins the turn of a load, from which its deadline runs.
+    @inline(never) func begin<Value>(_ call: APICall<Value>) {
+        call.trace?.didStart()
+        if let deadline = call.deadline { startTimer(of: call.id, for: deadline) }
+    }
+
+    /// Ends a load when its deadline has passed, unless it has a timer.
+    func startTimer(of id: RequestID, for deadline: Duration) {
+        let timer = Task { [weak self, clock] in
+            if deadline > .zero, (try? await clock.sleep(for: deadline)) == nil { return }
+            guard let self, let load = loads[id] else { return }
+            load.deadlineDidPass()
+            // Code of the app may not return when its task is cancelled.
+            queue.withdraw([(id.queueNumber, load.lane)])
+        }
+        if !loads.setTimer(timer, of: id) { timer.cancel() }
     }
 }
 

@@ -26,7 +26,7 @@ final class LoadRecovery<Value: Sendable> {
             return try await waitToSendAgain(as: requested.retry, after: error)
         }
         if error.type == .loginExpired, call.renewsLogin, isAnswerOfService(error), mayReplay(after: error) {
-            return try await renewLogin(after: login, slot.loginPlace, error)
+            return try await renewLogin(after: login, slot, error)
         }
         slot.release()
         let policy = call.retryPolicy
@@ -58,7 +58,7 @@ final class LoadRecovery<Value: Sendable> {
     /// have expired while the load queued.
     private func renewLogin(
         after login: SentLogin,
-        _ place: (any LoginPlace)?,
+        _ place: any LoginPlace,
         _ refusal: APIError
     ) async throws(APIError) {
         let session = call.service.login

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Carries one load from its place in the queue to its answer, off the main actor.
 ///
@@ -7,21 +8,30 @@ final class LoadRunner<Value: Sendable> {
     private let call: APICall<Value>
     private let context: LoadContext
     private var slot: QueueSlot
+    private var place = Place.held
+    /// The time from the beginning of the load to its first turn.
+    private var queueTime: Duration?
     /// The number of tries.
     private var tries = 0
     /// The context of the current send for adapters; boxed, because most loads have none.
     private var send: Boxed<AdapterContext>?
     private lazy var recovery = LoadRecovery(call, in: context)
 
+    /// What is known of the place in the queue, so that it is neither taken nor left twice.
+    private enum Place {
+        case held, left, unknown
+    }
+
     init(_ call: APICall<Value>, in context: LoadContext, slot: QueueSlot) {
         self.call = call
         self.context = context
         self.slot = slot
+        queueTime = slot.queueTime
     }
 
     /// Sends the load, and sends it again after a relogin or where a retry may help.
     func run() async throws(APIError) -> APIAnswer<Value> {
-        defer { slot.release() }
+        defer { leavePlace() }
         // The service's closures are not called for a load that was cancelled before its turn.
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
         call.service.retryBudget.countRequest(at: context.clock.uptime)
@@ -35,6 +45,7 @@ final class LoadRunner<Value: Sendable> {
                 if call.renewsLogin { call.service.login.didSucceed(with: login) }
                 return answer
             } catch {
+                place = .unknown
                 try await recovery.recover(from: failure(error), in: login, slot)
                 beginTry()
             }
@@ -50,12 +61,12 @@ final class LoadRunner<Value: Sendable> {
 
     @inline(never) private func numbered(_ response: APIResponse) -> APIResponse {
         if let trace = call.trace { return trace.numbered(response) }
-        return tries == 1 ? response : response.numbered(attempt: tries)
+        return response.numbered(attempt: tries, queueTime: queueTime)
     }
 
     private func numbered(_ error: APIError) -> APIError {
         if let trace = call.trace { return trace.numbered(error) }
-        return tries == 1 ? error : error.numbered(attempt: tries)
+        return error.numbered(attempt: tries, queueTime: queueTime)
     }
 
     /// Returns the error of a send as that of the load, whose file is discarded.
@@ -70,15 +81,27 @@ final class LoadRunner<Value: Sendable> {
     /// its place in the queue, and returns to it before those that have begun later.
     private func turn() async throws(APIError) -> SentLogin {
         while true {
-            try await slot.acquire()
+            if place != .held { try await takePlace() }
             let login = call.service.login
             guard call.renewsLogin else { return login.current }
             if tries == 1, let refusal = login.refusal(of: call.id) { throw refusal }
             if let current = login.current(by: context.clock) { return current }
             call.willWaitForLogin()
-            let newest = try await login.ready(call.id, slot.loginPlace, for: call.service, clock: context.clock)
+            place = .unknown
+            let newest = try await login.ready(call.id, slot, for: call.service, clock: context.clock)
             call.trace?.didWaitForLogin(of: newest)
         }
+    }
+
+    private func takePlace() async throws(APIError) {
+        place = .unknown
+        try await slot.acquire()
+        place = .held
+    }
+
+    private func leavePlace() {
+        if place != .left { slot.release() }
+        place = .left
     }
 
     // MARK: One attempt
@@ -88,17 +111,23 @@ final class LoadRunner<Value: Sendable> {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         let request = try await request(in: login.generation)
         guard !call.renewsLogin || call.service.login.isCurrent(login) else { return nil }
-        let response =
+        let (response, isMultiplexed) =
             if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
                 try await exchange(request)
             }
-        return numbered(received(response, in: login))
+        return numbered(received(response, isMultiplexed, in: login))
     }
 
     /// Releases the place in the queue, once what the answer means for the next request is known.
-    @inline(never) private func received(_ response: APIResponse, in login: SentLogin) -> APIResponse {
+    @inline(never) private func received(
+        _ response: APIResponse,
+        _ isMultiplexed: Bool?,
+        in login: SentLogin
+    ) -> APIResponse {
         if response.status == 429 { recovery.pauseHost(after: response) }
-        if mayBeRefusal(response, of: login) { slot.didReceive() } else { slot.release() }
+        let keepsPlace = mayBeRefusal(response, of: login)
+        slot.didReceive(isMultiplexed: isMultiplexed, keepsPlace: keepsPlace)
+        if !keepsPlace { place = .left }
         return response
     }
 
@@ -118,30 +147,43 @@ final class LoadRunner<Value: Sendable> {
     @inline(never) private func sharedResponse(
         to request: HTTPRequest,
         in generation: Int
-    ) async throws(APIError) -> APIResponse {
+    ) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+        let wait = QueueWait()
+        defer { if tries == 1 { queueTime = wait.duration } }
+        let didQueue = { @Sendable [trace = call.trace] in
+            wait.didQueue()
+            trace?.didQueue()
+        }
+        let begin = { @Sendable [context, call] in
+            wait.end()
+            context.begin(call)
+        }
         if request.isShareable {
-            return try await context.shared.response(
+            let response = try await context.shared.response(
                 to: request,
                 of: call,
                 in: generation,
                 context,
-                progress: progress
+                progress: progress,
+                didQueue: didQueue,
+                begin: begin
             )
+            return (response, nil)
         }
         slot = QueueSlot(context.queue, number: call.id.queueNumber, lane: call.exchangeLane)
-        if !slot.acquireAtOnce() { call.trace?.didQueue() }
-        try await slot.acquire()
-        call.begin()
+        if !slot.acquireAtOnce() { didQueue() }
+        try await takePlace()
+        begin()
         return try await exchange(request)
     }
 
-    private func exchange(_ request: HTTPRequest) async throws(APIError) -> APIResponse {
-        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
+    private func exchange(_ request: HTTPRequest) async throws(APIError) -> (APIResponse, isMultiplexed: Bool?) {
+        // A cancel has ended the admission.
         try slot.send()
-        let exchange = makeExchange()
+        let exchange = makeExchange(request)
         // Other serializers read such an answer in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
-        return try await exchange.send(request, storing: stored, progress: progress)
+        return (try await exchange.send(storing: stored, progress: progress), exchange.isMultiplexed)
     }
 
     /// Receives the progress of this try.
@@ -154,14 +196,8 @@ final class LoadRunner<Value: Sendable> {
         }
     }
 
-    @inline(never) private func makeExchange() -> Exchange {
-        Exchange(
-            id: call.id,
-            cookies: call.cookies,
-            host: slot.host,
-            context: context,
-            trace: call.trace?.makeExchangeTrace()
-        )
+    @inline(never) private func makeExchange(_ request: HTTPRequest) -> Exchange {
+        Exchange(request, id: call.id, cookies: call.cookies, context: context, trace: call.trace?.makeExchangeTrace())
     }
 
     /// Returns what is sent for the load, except for its cookies.
@@ -246,6 +282,25 @@ final class LoadRunner<Value: Sendable> {
         } catch {
             throw error.explained(byAdapted: data)
         }
+    }
+}
+
+/// The time in the queue of a load that has its turn with an exchange which it may share.
+private final class QueueWait: Sendable {
+    private let times = Mutex<(start: Duration?, end: Duration?)>((nil, nil))
+
+    /// The time from the first ``didQueue()`` to the first ``end()``, 0 without the former; `nil` before the end.
+    var duration: Duration? {
+        let (start, end) = times.withLock { $0 }
+        return end.map { $0 - (start ?? $0) }
+    }
+
+    func didQueue() {
+        times.withLock { if $0.start == nil, $0.end == nil { $0.start = SystemClock.uptime } }
+    }
+
+    func end() {
+        times.withLock { $0.end = $0.end ?? SystemClock.uptime }
     }
 }
 

@@ -35,22 +35,23 @@ final class LoadTable: Sendable {
 
     /// Removes a load for its ending; `nil` when it has ended.
     func claim(_ id: RequestID) -> ActiveLoad? {
-        loads.take { $0.removeValue(forKey: id) }
+        let load = loads.take { $0.removeValue(forKey: id) }
+        load?.timer?.cancel()
+        return load
     }
 
     /// Removes those of `ids` that satisfy `condition`, and returns them oldest first.
     func claim(_ ids: [RequestID], where condition: (ActiveLoad) -> Bool = { _ in true }) -> [ActiveLoad] {
-        loads.take { loads in
+        let claimed = loads.take { loads in
             ids.compactMap { id in loads[id].map(condition) == true ? loads.removeValue(forKey: id) : nil }
-        }.sorted { $0.id < $1.id }
+        }
+        for load in claimed { load.timer?.cancel() }
+        return claimed.sorted { $0.id < $1.id }
     }
 
     /// Removes all loads that satisfy `condition`, and returns them oldest first.
     func claimAll(where condition: (ActiveLoad) -> Bool = { _ in true }) -> [ActiveLoad] {
-        loads.take { loads in
-            let ids = loads.values.filter(condition).map(\.id)
-            return ids.compactMap { loads.removeValue(forKey: $0) }
-        }.sorted { $0.id < $1.id }
+        claim(loads.withLock { $0.values.filter(condition).map(\.id) }, where: condition)
     }
 
     /// Records the task that carries a load, which no longer waits in the queue.
@@ -74,6 +75,20 @@ final class LoadTable: Sendable {
             return true
         }
     }
+
+    /// Records the timer of a load's deadline, which its ending stops.
+    ///
+    /// - Returns: Whether the load is active and has had none.
+    func setTimer(_ timer: Task<Void, Never>, of id: RequestID) -> Bool {
+        loads.withLock { loads in
+            guard loads[id] != nil, loads[id]?.timer == nil else { return false }
+            loads[id]?.timer = timer
+            return true
+        }
+    }
+
+    /// Returns a load; `nil` when it has ended.
+    subscript(id: RequestID) -> ActiveLoad? { loads.withLock { $0[id] } }
 
     /// Records the file of a download, which ends with the load, and removes that of an answer that is received again.
     ///
@@ -181,13 +196,15 @@ struct ActiveLoad {
     fileprivate(set) var hasBeenSentAgain = false
     /// How often it has been sent; counted only where there are adapters.
     fileprivate(set) var sends: Int32 = 0
-    /// Delivers the ending of a cancelled load; its argument is whether its request object was released by mistake.
-    private let cancelled: @Sendable (Bool) -> Void
+    /// Delivers the ending of a load that does not end by its work.
+    private let interrupted: @Sendable (Interruption) -> Void
     /// How many want it: the delegate, closure or caller that has begun it, and those that have joined it.
     fileprivate(set) var claimants: Int32 = 1
     /// Where it has waited in the queue; `nil` if it was admitted at once.
     fileprivate(set) var lane: QueueLane?
     fileprivate(set) var task: Task<Void, Never>?
+    /// Waits for the deadline; `nil` without one.
+    fileprivate(set) var timer: Task<Void, Never>?
     /// The file of a download.
     fileprivate(set) var file: StagedFile?
 
@@ -198,7 +215,7 @@ struct ActiveLoad {
         endsWithOwner: Bool = true,
         login: LoginSession? = nil,
         loginRole: LoginRole,
-        cancelled: @escaping @Sendable (_ isMistake: Bool) -> Void
+        interrupted: @escaping @Sendable (Interruption) -> Void
     ) {
         self.id = id
         self.method = method
@@ -206,7 +223,7 @@ struct ActiveLoad {
         self.endsWithOwner = endsWithOwner
         self.login = login
         self.loginRole = loginRole
-        self.cancelled = cancelled
+        self.interrupted = interrupted
     }
 
     /// What an app may inspect.
@@ -217,13 +234,31 @@ struct ActiveLoad {
     /// - Parameter isMistake: Whether its request object was released while its delegate exists.
     func cancel(isMistake: Bool) {
         task?.cancel()
-        guard let file else { return cancelled(isMistake) }
+        guard let file else { return interrupted(.cancelled(isMistake: isMistake)) }
         // On another thread, because the disk may be slow, and before the ending, when nothing may be left.
-        DispatchQueue(label: "errand.file").async { [cancelled] in
+        DispatchQueue(label: "errand.file").async { [interrupted] in
             file.remove()
-            cancelled(isMistake)
+            interrupted(.cancelled(isMistake: isMistake))
         }
     }
+
+    /// Delivers the ending of a load whose deadline has passed, which claims it like any other, and stops its work.
+    func deadlineDidPass() {
+        interrupted(.timedOut)
+        // Not before: the work would deliver that it was cancelled.
+        task?.cancel()
+    }
+}
+
+/// Why a load ends before its work does.
+enum Interruption {
+    /// It was cancelled; `isMistake` is whether its request object was released while its delegate exists.
+    case cancelled(isMistake: Bool)
+    /// Its deadline has passed.
+    case timedOut
+
+    /// The error of a deadline.
+    static var timeout: APIError { APIError(TransportError(.timeout, "the deadline of the load passed")) }
 }
 
 /// One load that has begun and not ended, for inspection.

@@ -62,8 +62,11 @@ struct PlainCall: Sendable {
         }
         let role = self.role
         context.loads.insert(
-            ActiveLoad(id: id, method: request.method, path: path, login: service?.login, loginRole: role) { _ in
-                ended(.failure(APIError(.cancelled)))
+            ActiveLoad(id: id, method: method, path: path, login: service?.login, loginRole: role) {
+                switch $0 {
+                case .cancelled: ended(.failure(APIError(.cancelled)))
+                case .timedOut: end(with: .failure(Interruption.timeout), ended)
+                }
             }
         )
         trace?.begin()
@@ -74,29 +77,33 @@ struct PlainCall: Sendable {
             let call = AdmittedCall(cookies: cookies, slot: slot, progress: progress.map(whileActive), trace: trace)
             let result =
                 if let service { await result(of: call, from: service, as: role) } else { await result(of: call) }
-            slot.withdraw()
-            guard let load = context.loads.claim(id) else { return }
-            ended(load.file?.end(with: result) ?? result)
+            end(with: result, ended)
         }
     }
 
+    private func end(
+        with result: Result<APIResponse, APIError>,
+        _ ended: @Sendable (Result<APIResponse, APIError>) -> Void
+    ) {
+        guard let load = context.loads.claim(id) else { return }
+        ended(load.file?.end(with: result) ?? result)
+    }
+
     private func result(of call: AdmittedCall) async -> Result<APIResponse, APIError> {
+        let slot = call.slot
+        defer { slot.release() }
+        if let deadline = request.deadline { context.startTimer(of: id, for: deadline) }
         do throws(APIError) {
-            let deadline = request.deadline
+            guard context.loads.contains(id) else { throw APIError(.cancelled) }
+            try slot.send()
+            let exchange = makeExchange(for: call)
+            let answer = try await exchange.send(progress: call.progress)
+            slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false)
             return .success(
-                try await context.withDeadline(deadline) { () async throws(APIError) in
-                    let slot = call.slot
-                    defer { slot.release() }
-                    try await slot.acquire()
-                    guard context.loads.contains(id) else { throw APIError(.cancelled) }
-                    try slot.send()
-                    let exchange = makeExchange(for: call)
-                    let answer = try await exchange.send(request, progress: call.progress)
-                    return call.trace?.numbered(answer) ?? answer
-                }
+                call.trace?.numbered(answer) ?? answer.numbered(attempt: 1, queueTime: slot.queueTime)
             )
         } catch {
-            return .failure(call.trace?.numbered(error) ?? error)
+            return .failure(call.trace?.numbered(error) ?? error.numbered(attempt: 1, queueTime: slot.queueTime))
         }
     }
 
@@ -104,9 +111,9 @@ struct PlainCall: Sendable {
         call.trace?.didStart()
         call.trace?.beginTry()
         return Exchange(
+            request,
             id: id,
             cookies: call.cookies,
-            host: call.slot.host,
             context: context,
             trace: call.trace?.makeExchangeTrace()
         )
@@ -118,16 +125,6 @@ struct PlainCall: Sendable {
         from service: APIService,
         as role: LoginRole
     ) async -> Result<APIResponse, APIError> {
-        // Done when the call is in the table, where a logout ends it.
-        var deadline = request.deadline
-        if service.reloginHandler != nil, !role.isLoginRequest {
-            do throws(APIError) {
-                deadline = try await restOfDeadline(after: { await service.login.readRenewalDate(for: service) })
-            } catch {
-                admitted.slot.release()
-                return .failure(admitted.trace?.numbered(error) ?? error)
-            }
-        }
         let preparation = Preparation()
         let call = APICall(
             id: id,
@@ -139,23 +136,19 @@ struct PlainCall: Sendable {
                 priority: .normal,
                 loginRole: role,
                 coalescesIdentical: false,
-                extras: LoadOptions.Extras(deadline: deadline, trace: admitted.trace)
+                extras: LoadOptions.Extras(deadline: request.deadline, trace: admitted.trace)
             ),
             progress: admitted.progress
         )
+        context.begin(call)
+        // Done when the call is in the table, where a logout ends it.
+        if call.renewsLogin { await service.login.readRenewalDate(for: service) }
         return await context.result(of: call, admitted.slot).map(\.value).flatMapError { error in
             guard error.type == .http, let response = error.response, !preparation.isUnfinished else {
                 return .failure(error)
             }
             return .success(response)
         }
-    }
-
-    /// Waits for `work`, which may wait for the main actor, and returns what is left of the deadline.
-    private func restOfDeadline(after work: @escaping @Sendable () async -> Void) async throws(APIError) -> Duration? {
-        let start = context.clock.uptime
-        try await context.withDeadline(request.deadline) { await work() }
-        return request.deadline.map { $0 - (context.clock.uptime - start) }
     }
 
     private func whileActive(_ report: @escaping TransferProgress.Handler) -> TransferProgress.Handler {

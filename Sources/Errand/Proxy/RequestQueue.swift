@@ -13,13 +13,13 @@ final class RequestQueue: Sendable {
     /// The number of requests that wait.
     var waitingCount: Int { state.withLock(\.waitingCount) }
 
-    /// Admits a request at once, or calls `start` when it is admitted.
+    /// Admits a request at once, or calls `start` with the time that it has waited when it is admitted.
     ///
     /// - Returns: Whether it is admitted, and `start` is not called.
-    func enter(_ place: QueuePlace, start: @escaping @Sendable () -> Void) -> Bool {
+    func enter(_ place: QueuePlace, start: @escaping @Sendable (Duration) -> Void) -> Bool {
         state.withLock { state in
             if state.admit(place) { return true }
-            state.insert(.start(start), at: place)
+            state.insert(.start(start, since: SystemClock.uptime), at: place)
             return false
         }
     }
@@ -58,10 +58,10 @@ final class RequestQueue: Sendable {
         proceed(waiters)
     }
 
-    /// Records whether the transport has a request, which keeps its admission then, also after a cancel.
+    /// Records that the transport has a request, which keeps its admission then, also after a cancel.
     ///
     /// - Returns: Whether it is admitted; ``withdraw(_:)`` may have ended its admission.
-    func setSent(_ isSent: Bool, at place: QueuePlace) -> Bool { state.withLock { $0.setSent(isSent, at: place) } }
+    func setSent(at place: QueuePlace) -> Bool { state.withLock { $0.setSent(true, at: place) } }
 
     /// Ends the admission of a request, or its wait, and admits those for which there is room then.
     func leave(_ place: QueuePlace) {
@@ -88,10 +88,18 @@ final class RequestQueue: Sendable {
         proceed(waiters)
     }
 
-    /// Records whether a host multiplexes its connections, and admits what that allows.
-    func record(isMultiplexed: Bool, of host: String) {
+    /// Records that the transport has returned the response of a request, and admits what that allows.
+    ///
+    /// - Parameters:
+    ///   - place: Where the request has waited.
+    ///   - isMultiplexed: Whether the host multiplexes its connections; `nil` if that is not known.
+    ///   - keepsPlace: Whether the request keeps its admission, which a cancel may end then.
+    func didReceive(at place: QueuePlace, isMultiplexed: Bool?, keepsPlace: Bool) {
         let waiters = state.take { state in
-            state.record(isMultiplexed: isMultiplexed, of: host) ? state.admitWaiters() : []
+            let host = place.lane.host
+            var hasRoom = isMultiplexed.map { state.record(isMultiplexed: $0, of: host) } ?? false
+            if keepsPlace { _ = state.setSent(false, at: place) } else if state.leave(place) { hasRoom = true }
+            return hasRoom ? state.admitWaiters() : []
         }
         proceed(waiters)
     }
@@ -172,16 +180,19 @@ extension RequestID {
 }
 
 /// A load's admission to the transport, which it holds or has to wait for.
-struct QueueSlot: Sendable {
+///
+/// A class, because each asynchronous function of a load would have a copy of a structure.
+final class QueueSlot: Sendable {
     private let queue: RequestQueue
     /// Where it waits; `nil` is always admitted.
     private let place: QueuePlace?
 
-    /// The host in whose lane it waits.
-    var host: String? { place?.lane.host }
+    /// How long its load has waited for the first admission; `nil` where that is not known.
+    let queueTime: Duration?
 
-    init(_ queue: RequestQueue, number: UInt64, lane: QueueLane?) {
+    init(_ queue: RequestQueue, number: UInt64, lane: QueueLane?, queueTime: Duration? = nil) {
         self.queue = queue
+        self.queueTime = queueTime
         place = lane.map { QueuePlace(number: number, lane: $0) }
     }
 
@@ -198,20 +209,17 @@ struct QueueSlot: Sendable {
     /// - Returns: Whether it is held.
     func acquireAtOnce() -> Bool { place.map(queue.admitAtOnce) ?? true }
 
-    /// The place of a load that waits for a login; `nil` without a lane.
-    var loginPlace: (any LoginPlace)? { place == nil ? nil : self }
-
     /// Records that the transport has the request, which holds the admission until ``release()``, also after a cancel.
     ///
     /// - Throws: `cancelled` when a cancel has ended the admission.
     func send() throws(APIError) {
-        guard let place, !queue.setSent(true, at: place) else { return }
+        guard let place, !queue.setSent(at: place) else { return }
         throw APIError(.cancelled)
     }
 
-    /// Records that the transport has returned the response, so that a cancel ends the admission.
-    func didReceive() {
-        if let place { _ = queue.setSent(false, at: place) }
+    /// Records that the transport has returned the response, and ends the admission unless the load keeps it.
+    func didReceive(isMultiplexed: Bool?, keepsPlace: Bool) {
+        if let place { queue.didReceive(at: place, isMultiplexed: isMultiplexed, keepsPlace: keepsPlace) }
     }
 
     /// Ends the admission, if it is held, and the wait for it.

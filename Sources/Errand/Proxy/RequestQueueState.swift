@@ -5,7 +5,7 @@ struct RequestQueueState {
     /// What happens when a waiting request is admitted.
     enum Waiter: Sendable {
         /// Starts a load, which has no task before: most waiters are of this kind, which costs little memory.
-        case start(@Sendable () -> Void)
+        case start(@Sendable (_ queueTime: Duration) -> Void, since: Duration)
         /// Resumes a task.
         case resume(CheckedContinuation<Bool, Never>)
         /// Nothing: the task finds the admission.
@@ -13,7 +13,7 @@ struct RequestQueueState {
 
         func proceed() {
             switch self {
-            case .start(let start): start()
+            case .start(let start, let uptime): start(SystemClock.uptime - uptime)
             case .resume(let continuation): continuation.resume(returning: true)
             case .reserved: break
             }

@@ -44,14 +44,22 @@ struct SharedExchange {
         let waiter: Waiter
         let progress: TransferProgress.Handler?
         let trace: LoadTrace?
+        /// Signals that the load waits in the queue.
+        let didQueue: @Sendable () -> Void
         /// Signals that the load has its turn.
         let begin: @Sendable () -> Void
 
-        init<Value>(of call: APICall<Value>, progress: TransferProgress.Handler?, waiter: Waiter) {
+        init<Value>(
+            of call: APICall<Value>,
+            progress: TransferProgress.Handler?,
+            waiter: Waiter,
+            didQueue: @escaping @Sendable () -> Void,
+            begin: @escaping @Sendable () -> Void
+        ) {
             (id, trace) = (call.id, call.trace)
             self.progress = progress
             self.waiter = waiter
-            begin = call.begin
+            (self.didQueue, self.begin) = (didQueue, begin)
         }
     }
 

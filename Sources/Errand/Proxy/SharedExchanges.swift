@@ -16,22 +16,27 @@ final class SharedExchanges: Sendable {
         of call: APICall<Value>,
         in generation: Int,
         _ context: LoadContext,
-        progress: TransferProgress.Handler? = nil
+        progress: TransferProgress.Handler? = nil,
+        didQueue: @escaping @Sendable () -> Void = {},
+        begin: @escaping @Sendable () -> Void = {}
     ) async throws(APIError) -> APIResponse {
         let key = SharedExchange.Key(request, of: call, in: generation)
         let id = call.id
         let outcome = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
-            if let trace = join(key, as: SharedExchange.Member(of: call, progress: progress, waiter: waiter)) {
-                let exchange = Exchange(
-                    id: nil,
-                    cookies: call.cookies,
-                    host: call.exchangeLane?.host,
-                    context: context,
-                    trace: trace
-                )
+            let member = SharedExchange.Member(
+                of: call,
+                progress: progress,
+                waiter: waiter,
+                didQueue: didQueue,
+                begin: begin
+            )
+            if let trace = join(key, as: member) {
                 let slot = QueueSlot(context.queue, number: id.sharedQueueNumber, lane: call.exchangeLane)
-                begin(key, number: id, slot: slot) { progress throws(APIError) in
-                    try await exchange.send(request, progress: progress)
+                start(key, number: id, slot: slot) { progress throws(APIError) in
+                    let exchange = Exchange(request, id: nil, cookies: call.cookies, context: context, trace: trace)
+                    let response = try await exchange.send(progress: progress)
+                    slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false)
+                    return response
                 } isActive: {
                     context.loads.containsAny(of: $0)
                 }
@@ -43,7 +48,7 @@ final class SharedExchanges: Sendable {
         return try outcome.get()
     }
 
-    private func begin(
+    private func start(
         _ key: SharedExchange.Key,
         number: RequestID,
         slot: QueueSlot,
@@ -84,7 +89,7 @@ final class SharedExchanges: Sendable {
         member.trace?.fillReserved(isJoined: !isFirst, isStarted: stage == .admitted, exchange: exchange)
         switch stage {
         case .begun: break
-        case .queued: member.trace?.didQueue()
+        case .queued: member.didQueue()
         case .admitted: member.begin()
         }
         return isFirst ? trace : nil
@@ -97,7 +102,7 @@ final class SharedExchanges: Sendable {
 
     /// Reports that all loads that share an exchange wait, and those that join it until it is admitted.
     private func didQueue(_ key: SharedExchange.Key, number: RequestID) {
-        for member in setStage(.queued, of: key, number: number) { member.trace?.didQueue() }
+        for member in setStage(.queued, of: key, number: number) { member.didQueue() }
     }
 
     /// Signals the turn of all loads that share an exchange, and of those that join it later.

@@ -54,9 +54,13 @@ import Foundation
             endsWithOwner: releasePolicy == .cancel,
             login: login,
             loginRole: loginRole
-        ) { [proxy] isMistake in
-            self.trace?.didCancel(isMistake: isMistake)
-            proxy.deliver { self.inScope { self.wasCancelled() } }
+        ) { [proxy] interruption in
+            switch interruption {
+            case .cancelled(let isMistake):
+                self.trace?.didCancel(isMistake: isMistake)
+                proxy.deliver { self.inScope { self.wasCancelled() } }
+            case .timedOut: proxy.deliver { self.inScope { self.timedOut() } }
+            }
         }
     }
 
@@ -147,6 +151,11 @@ import Foundation
             return
         }
         end(manager, with: .failure(ended(APIError(.cancelled))), response: nil)
+    }
+
+    private func timedOut() {
+        callForPage = nil
+        didFinish(.failure(Interruption.timeout))
     }
 
     private func ended(_ error: APIError) -> APIError { error.ended(method, path: path, messages: messages) }

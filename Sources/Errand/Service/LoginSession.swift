@@ -59,9 +59,12 @@ final class LoginSession: Sendable {
         clock: any APIClock
     ) async throws(APIError) -> Int {
         let now = clock.date
-        place?.holdLane()
-        let newRun = state.withLock { $0.openIfDue(at: now, place) }
-        if newRun == nil { place?.resumeLane() }
+        var newRun: Int?
+        if state.withLock({ $0.isDue(at: now) }) {
+            place?.holdLane()
+            newRun = state.withLock { $0.openIfDue(at: now, place) }
+            if newRun == nil { place?.resumeLane() }
+        }
         try await wait(id, place, isNew: true) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
         return generation
     }
@@ -76,17 +79,19 @@ final class LoginSession: Sendable {
         for service: APIService,
         clock: any APIClock
     ) async throws(APIError) {
-        place?.holdLane()
+        // Most find that a relogin runs, and need not hold the lane.
+        let holder = state.withLock { $0.needsRun(after: generation) } ? place : nil
+        holder?.holdLane()
         let (newRun, outcome) = state.withLock { state -> (Int?, Outcome?) in
             guard !state.isRunning else {
                 if state.generation == generation { state.requireRun() }
                 return (nil, nil)
             }
             // The outcome of a relogin without a response of the server does not apply to a load that did not wait for it.
-            guard state.generation == generation || state.isUndecided else { return (nil, state.outcome) }
-            return (state.open(place), nil)
+            guard state.needsRun(after: generation) else { return (nil, state.outcome) }
+            return (state.open(holder), nil)
         }
-        if newRun == nil { place?.resumeLane() }
+        if newRun == nil { holder?.resumeLane() }
         if let outcome { return try outcome.get() }
         try await wait(id, place) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
     }

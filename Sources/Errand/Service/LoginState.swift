@@ -68,6 +68,9 @@ struct LoginState {
     /// Whether the server has neither granted nor refused the last login.
     var isUndecided: Bool { outcome.error.map { $0.type != .loginExpired } ?? false }
 
+    /// Whether a load that was refused with a login has to begin a relogin.
+    func needsRun(after generation: Int) -> Bool { !isRunning && (self.generation == generation || isUndecided) }
+
     /// Begins a relogin and returns its number; `holder` holds the loads with the same login in the queue until it is closed.
     mutating func open(earlyStart: Date? = nil, _ holder: (any LoginPlace)?) -> Int {
         lastRun += 1
@@ -203,8 +206,13 @@ extension LoginState {
 
     /// Begins a relogin if the renewal date has come and none runs, and returns its number.
     mutating func openIfDue(at date: Date, _ holder: (any LoginPlace)?) -> Int? {
-        guard !isRunning, let dueDate, dueDate <= date else { return nil }
-        return open(earlyStart: date, holder)
+        isDue(at: date) ? open(earlyStart: date, holder) : nil
+    }
+
+    /// Whether the renewal date has come and no relogin runs.
+    func isDue(at date: Date) -> Bool {
+        guard !isRunning, let dueDate else { return false }
+        return dueDate <= date
     }
 
     /// Records that a load of the current generation was refused, so that it fails if the relogin that runs does; the date

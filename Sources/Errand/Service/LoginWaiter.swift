@@ -24,7 +24,7 @@ extension LoginWaiter: Comparable {
 }
 
 /// The place in the queue of a load that waits for a relogin.
-protocol LoginPlace: Sendable {
+protocol LoginPlace: AnyObject, Sendable {
     /// Loads of a higher rank return to the queue first, and those of one rank in the order of their IDs.
     var rank: Int { get }
 

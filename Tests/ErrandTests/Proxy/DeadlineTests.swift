@@ -252,14 +252,14 @@ struct DeadlineTests {
         var request = HTTPRequest(.get, URL("http://shop.test/"))
         request.deadline = .seconds(10)
         let context = LoadContext.sample(clock: clock)
-        var chain = RedirectChain(request, cookies: CookieJar(), host: nil, context: context, trace: nil)
+        let exchange = Exchange(request, id: nil, cookies: CookieJar(), context: context, trace: nil)
         clock.advance(by: .seconds(5))
-        #expect(try chain.receive(redirect)?.status == nil)
-        #expect(try chain.request().deadline == .seconds(5))
+        #expect(try exchange.receive(redirect)?.status == nil)
+        #expect(try exchange.nextRequest().deadline == .seconds(5))
         clock.advance(by: .seconds(5))
         var failure: TransportError?
         let next = HTTPResponse(status: 302, headers: ["Location": "/y"])
-        do throws(TransportError) { _ = try chain.receive(next) } catch { failure = error }
+        do throws(TransportError) { _ = try exchange.receive(next) } catch { failure = error }
         #expect(failure?.kind == .timeout)
     }
 }

@@ -14,17 +14,11 @@ struct ExchangeTests {
         _ script: @escaping ScriptedTransport.Script,
         id: RequestID? = nil,
         cookies: CookieJar = CookieJar()
-    ) -> (exchange: Exchange, transport: ScriptedTransport, loads: LoadTable) {
+    ) -> (exchange: (HTTPRequest) -> Exchange, transport: ScriptedTransport, loads: LoadTable) {
         let transport = ScriptedTransport(script)
         let context = LoadContext.sample(transport)
         if let id { context.loads.insert(.sample(id)) }
-        let exchange = Exchange(
-            id: id,
-            cookies: cookies,
-            host: nil,
-            context: context,
-            trace: nil
-        )
+        let exchange = { Exchange($0, id: id, cookies: cookies, context: context, trace: nil) }
         return (exchange, transport, context.loads)
     }
 
@@ -45,7 +39,7 @@ struct ExchangeTests {
             cookies: cookies
         )
         cookies.store(setCookie: "sid=7; Path=/", from: Self.url)
-        let answer = try await exchange.send(HTTPRequest(.get, Self.url), progress: nil)
+        let answer = try await exchange(HTTPRequest(.get, Self.url)).send(progress: nil)
         #expect(answer.status == 200)
         #expect(answer.url == URL("http://shop.test/next"))
         #expect(answer.redirects == [Self.url])
@@ -58,7 +52,7 @@ struct ExchangeTests {
         }
         var request = HTTPRequest(.get, Self.url)
         request.redirectPolicy = .follow(limit: 3)
-        let error = await #expect(throws: APIError.self) { try await exchange.send(request, progress: nil) }
+        let error = await #expect(throws: APIError.self) { try await exchange(request).send(progress: nil) }
         #expect(error?.type == .transport)
         #expect(transport.requests.count == 4)
     }
@@ -69,7 +63,7 @@ struct ExchangeTests {
         try Data("old".utf8).write(to: target)
         let id = RequestID.next()
         let (exchange, _, loads) = exchange({ _ in HTTPResponse(status: 200, body: Data("new".utf8)) }, id: id)
-        let answer = try await exchange.send(download(to: target), progress: nil)
+        let answer = try await exchange(download(to: target)).send(progress: nil)
         let staged = try #require(answer.file)
         #expect(staged != target && staged.lastPathComponent == "photo.jpg")
         #expect(try Data(contentsOf: staged) == Data("new".utf8))
@@ -85,7 +79,7 @@ struct ExchangeTests {
         let target = folder.url.appending(path: "photo.jpg")
         try Data("old".utf8).write(to: target)
         let (exchange, _, _) = exchange({ _ in .status(status) }, id: .next())
-        #expect(try await exchange.send(download(to: target), progress: nil).status == status)
+        #expect(try await exchange(download(to: target)).send(progress: nil).status == status)
         #expect(try folder.names == ["photo.jpg"])
         #expect(try Data(contentsOf: target) == Data("old".utf8))
     }
@@ -95,10 +89,10 @@ struct ExchangeTests {
         let target = folder.url.appending(path: "photo.jpg")
         try Data("old".utf8).write(to: target)
         let (missing, _, _) = exchange({ _ in HTTPResponse(status: 404, body: Data("none".utf8)) }, id: .next())
-        let stored = try await missing.send(download(to: target), storing: [404], progress: nil)
+        let stored = try await missing(download(to: target)).send(storing: [404], progress: nil)
         #expect(try Data(contentsOf: #require(stored.file)) == Data("none".utf8))
         let (unmodified, _, _) = exchange({ _ in .status(304) }, id: .next())
-        let answer = try await unmodified.send(download(to: target), storing: [304], progress: nil)
+        let answer = try await unmodified(download(to: target)).send(storing: [304], progress: nil)
         #expect(answer.file == target)
         #expect(try Data(contentsOf: target) == Data("old".utf8))
     }
@@ -110,12 +104,12 @@ struct ExchangeTests {
         let (ended, endedTransport, loads) = exchange({ _ in .status(200) }, id: id)
         _ = loads.claim(id)
         let cancelled = await #expect(throws: APIError.self) {
-            try await ended.send(download(to: target), progress: nil)
+            try await ended(download(to: target)).send(progress: nil)
         }
         #expect(cancelled?.type == .cancelled)
         let (shared, sharedTransport, _) = exchange { _ in .status(200) }
         let refused = await #expect(throws: APIError.self) {
-            try await shared.send(download(to: target), progress: nil)
+            try await shared(download(to: target)).send(progress: nil)
         }
         #expect(refused?.type == .invalidRequest)
         #expect(endedTransport.requests.isEmpty && sharedTransport.requests.isEmpty)
@@ -127,7 +121,7 @@ struct ExchangeTests {
         let task = Task { () async -> APIErrorType? in
             while !Task.isCancelled { await Task.yield() }
             do throws(APIError) {
-                _ = try await exchange.send(HTTPRequest(.get, Self.url), progress: nil)
+                _ = try await exchange(HTTPRequest(.get, Self.url)).send(progress: nil)
                 return nil
             } catch {
                 return error.type

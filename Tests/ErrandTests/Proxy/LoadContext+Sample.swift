@@ -33,9 +33,10 @@ extension ActiveLoad {
             method: .get,
             path: "/goods",
             endsWithOwner: endsWithOwner,
-            loginRole: role,
-            cancelled: cancelled
-        )
+            loginRole: role
+        ) { interruption in
+            if case .cancelled(let isMistake) = interruption { cancelled(isMistake) }
+        }
     }
 }
 

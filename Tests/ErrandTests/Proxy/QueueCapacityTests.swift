@@ -74,7 +74,7 @@ struct QueueCapacityTests {
         let admitted = queue.admit(new, times: 5)
         #expect(admitted.count == 2)
         let waiting = (0..<10).map { _ in QueuePlace.next(new) }
-        for place in waiting { queue.insert(.start {}, at: place) }
+        for place in waiting { queue.insert(.start({ _ in }, since: .zero), at: place) }
         let (isMultiplexed, isMultiplexedAgain) = (
             queue.record(isMultiplexed: true, of: "new"), queue.record(isMultiplexed: true, of: "new")
         )
@@ -102,11 +102,10 @@ struct QueueCapacityTests {
         let (old, new) = (QueueLane(host: "old", priority: .normal), QueueLane(host: "new", priority: .normal))
         let (first, other) = (QueuePlace.next(new), QueuePlace.next(old))
         #expect(queue.admitAtOnce(first))
-        queue.record(isMultiplexed: true, of: "new")
-        queue.leave(first)
+        queue.didReceive(at: first, isMultiplexed: true, keepsPlace: false)
         #expect(queue.admitAtOnce(other))
         let started = Mutex(0)
-        for _ in 0..<20 { _ = queue.enter(.next(new)) { started.withLock { $0 += 1 } } }
+        for _ in 0..<20 { _ = queue.enter(.next(new)) { _ in started.withLock { $0 += 1 } } }
         #expect(queue.waitingCount == 20)
         #expect(!queue.admitAtOnce(.next(QueueLane(host: "new", priority: .userInitiated))))
         queue.leave(other)

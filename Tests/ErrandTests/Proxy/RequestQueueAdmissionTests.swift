@@ -21,13 +21,13 @@ struct RequestQueueAdmissionTests {
     @Test func `Each request that leaves admits the first one of the highest priority`() {
         let started = Mutex<[String]>([])
         let first = place()
-        #expect(queue.enter(first) {}, "there is room")
+        #expect(queue.enter(first) { _ in }, "there is room")
         let line: [(String, RequestPriority)] = [
             ("b1", .background), ("n1", .normal), ("u1", .userInitiated), ("n2", .normal), ("u2", .userInitiated),
         ]
         let places = line.map { place($0.1) }
         for (place, (name, _)) in zip(places, line) {
-            #expect(!queue.enter(place) { started.withLock { $0.append(name) } })
+            #expect(!queue.enter(place) { _ in started.withLock { $0.append(name) } })
         }
         #expect(queue.waitingCount == 5)
         for (index, place) in ([first] + [2, 4, 1, 3].map { places[$0] }).enumerated() {
@@ -43,7 +43,7 @@ struct RequestQueueAdmissionTests {
         let (first, places) = (place(), (0..<3).map { _ in place() })
         #expect(queue.admitAtOnce(first))
         for (number, place) in places.enumerated() {
-            #expect(!queue.enter(place) { started.withLock { $0.append(number) } })
+            #expect(!queue.enter(place) { _ in started.withLock { $0.append(number) } })
         }
         queue.leave(places[0])
         queue.leave(places[0])
@@ -61,7 +61,7 @@ struct RequestQueueAdmissionTests {
         let (first, reserved, abandoned, last) = (place(), place(), place(), place())
         #expect(queue.admitAtOnce(first))
         let started = Mutex(false)
-        #expect(!queue.enter(last) { started.withLock { $0 = true } })
+        #expect(!queue.enter(last) { _ in started.withLock { $0 = true } })
         queue.reserve(abandoned)
         queue.reserve(reserved)
         queue.leave(first)
@@ -76,7 +76,7 @@ struct RequestQueueAdmissionTests {
     @Test func `A place that is reserved before its load leaves it is kept`() {
         let (first, next) = (place(), place())
         #expect(queue.admitAtOnce(first))
-        #expect(!queue.enter(next) {})
+        #expect(!queue.enter(next) { _ in })
         queue.reserve(first)
         queue.leaveUnlessReserved(first)
         #expect(queue.waitingCount == 1, "it has its admission")
@@ -90,9 +90,9 @@ struct RequestQueueAdmissionTests {
         queue.hold(first.lane)
         queue.hold(first.lane)
         let started = Mutex<[String]>([])
-        #expect(!queue.enter(place()) { started.withLock { $0.append("normal") } })
+        #expect(!queue.enter(place()) { _ in started.withLock { $0.append("normal") } })
         let urgent = place(.userInitiated)
-        #expect(!queue.enter(urgent) { started.withLock { $0.append("urgent") } })
+        #expect(!queue.enter(urgent) { _ in started.withLock { $0.append("urgent") } })
         queue.leaveUnlessReserved(first)
         queue.reserve(first)
         #expect(queue.admitAtOnce(other))
@@ -109,16 +109,17 @@ struct RequestQueueAdmissionTests {
         let (held, waiting, next, last) = (place(), place(), place(), place())
         let started = Mutex<[String]>([])
         #expect(queue.admitAtOnce(held))
-        #expect(!queue.enter(waiting) { started.withLock { $0.append("waiting") } })
-        #expect(!queue.enter(next) { started.withLock { $0.append("next") } })
-        #expect(!queue.enter(last) { started.withLock { $0.append("last") } })
+        #expect(!queue.enter(waiting) { _ in started.withLock { $0.append("waiting") } })
+        #expect(!queue.enter(next) { _ in started.withLock { $0.append("next") } })
+        #expect(!queue.enter(last) { _ in started.withLock { $0.append("last") } })
         queue.withdraw([(held.number, nil), (waiting.number, waiting.lane)])
         #expect(started.withLock(\.self) == ["next"], "none of them is started in the place of another")
-        #expect(!queue.setSent(true, at: held))
-        #expect(queue.setSent(true, at: next))
+        #expect(!queue.setSent(at: held))
+        #expect(queue.setSent(at: next))
         queue.withdraw([(next.number, nil)])
         #expect(started.withLock(\.self) == ["next"])
-        #expect(queue.setSent(false, at: next), "the transport has returned the response")
+        // The transport has returned the response.
+        queue.didReceive(at: next, isMultiplexed: nil, keepsPlace: true)
         queue.withdraw([(next.number, nil)])
         #expect(started.withLock(\.self) == ["next", "last"])
     }
@@ -141,7 +142,7 @@ struct RequestQueueAdmissionTests {
         queue.pause(paused.lane, for: .seconds(9), by: clock)
         queue.pause(paused.lane, for: .seconds(2), by: clock)
         let started = Mutex(false)
-        #expect(!queue.enter(paused) { started.withLock { $0 = true } })
+        #expect(!queue.enter(paused) { _ in started.withLock { $0 = true } })
         let elsewhere = [place(service: ObjectIdentifier(other)), place(host: "b", service: ObjectIdentifier(service))]
         for place in elsewhere { #expect(queue.admitAtOnce(place)) }
         for place in elsewhere { queue.leave(place) }
@@ -235,7 +236,7 @@ private struct QueueModel {
         let host = "\(Int.random(in: 0..<6, using: &random))"
         let lane = QueueLane(host: host, priority: .allCases.randomElement(using: &random) ?? .normal)
         let entry = Entry(number: last, place: .next(lane))
-        let isAdmitted = queue.enter(entry.place) { [started, last] in started.add(last) }
+        let isAdmitted = queue.enter(entry.place) { [started, last] _ in started.add(last) }
         if isAdmitted != hasRoom(for: entry, besides: running) {
             mistakes.append("\(last) was admitted: \(isAdmitted)")
         }

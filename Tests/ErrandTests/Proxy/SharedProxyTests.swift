@@ -45,7 +45,7 @@ struct SharedProxyTests {
             #expect(APIProxy.shared.context.transport.capacity.connectionsPerHost == 3)
             #expect(APIProxy.shared.context.clock as? ManualClock === clock)
             let lane = QueueLane(host: "a", priority: .normal)
-            let admitted = (0..<3).map { _ in APIProxy.shared.context.queue.enter(.next(lane)) {} }
+            let admitted = (0..<3).map { _ in APIProxy.shared.context.queue.enter(.next(lane)) { _ in } }
             #expect(admitted == [true, true, false])
             let again = #expect(throws: APIProxyConfigurationError.self) {
                 try APIProxy.configureShared(with: configuration)
