@@ -231,13 +231,13 @@ extension CookieJarState {
         return self
     }
 
-    /// The state after a save, where `file` is what ``accepted(_:)`` returned.
-    func merged(with file: CookieFileSnapshot) -> CookieJarState {
+    /// The state after a save at `date`, if that is known, where `file` is what ``accepted(_:)`` returned.
+    func merged(with file: CookieFileSnapshot, at date: Date?) -> CookieJarState {
         var merged = self
         // A file that is unchanged or missing changes nothing: a deleted file does not mean that cookies were removed.
         let isChanged = file.checksum != nil && file.checksum != fileChecksum
         if isChanged || !file.contents.isEmpty { merged.adopt(file) }
-        if let changeDate { merged.store.removeExpired(at: changeDate) }
+        if let date { merged.store.removeExpired(at: date) }
         return merged
     }
 

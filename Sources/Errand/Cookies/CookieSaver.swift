@@ -53,7 +53,7 @@ final class CookieSaver: Sendable {
         do throws(CookieFileError) {
             let file = before.accepted(try reader.read(at: date))
             _ = state.withLock { $0.adopt(file, readAfter: before, at: date) }
-            if file.isDamaged || writer.hasTemporaryFile { queue.sync { _ = save(isRepair: true) } }
+            if file.isDamaged || writer.hasTemporaryFile { queue.sync { _ = save(repairedAt: date) } }
         } catch {
             errorReporter.record([error])
             readLater(after: readInterval)
@@ -67,7 +67,7 @@ final class CookieSaver: Sendable {
     private func readLater(after interval: Duration) {
         queue.asyncAfter(deadline: .now() + interval / .seconds(1)) { [weak self] in
             guard let self else { return }
-            let result = save(isRepair: true)
+            let result = save(repairedAt: .now)
             // Not on this queue, as for a scheduled save.
             DispatchQueue.global(qos: .utility).async { self.errorReporter.report() }
             guard case .failure? = result else { return }
@@ -138,14 +138,14 @@ final class CookieSaver: Sendable {
 extension CookieSaver {
     /// Saves the changes and records the problems.
     ///
-    /// - Parameter isRepair: Whether the file is read, and replaced if it is damaged, also without changes.
+    /// - Parameter repairDate: When the file is read, and replaced if it is damaged, also without changes; `nil` if it is not.
     /// - Returns: The problems that did not prevent the save; `nil` when there was nothing to save.
-    private func save(isRepair: Bool = false) -> Result<[CookieFileError], CookieFileError>? {
-        guard isRepair || state.withLock(\.hasChanges) else { return nil }
+    private func save(repairedAt repairDate: Date? = nil) -> Result<[CookieFileError], CookieFileError>? {
+        guard repairDate != nil || state.withLock(\.hasChanges) else { return nil }
         do throws(CookieFileError) {
             let problems = try lock.withLock { () throws(CookieFileError) in
                 // The changes are read when the lock is held, because a logout during the wait ends some of them.
-                try write(state.withLock { $0.beginSave() })
+                try write(state.withLock { $0.beginSave() }, repairedAt: repairDate)
             }
             errorReporter.record(problems, resolved: [.cannotRead, .cannotWrite, .locked])
             return .success(problems)
@@ -165,11 +165,15 @@ extension CookieSaver {
         writer.remove()
     }
 
-    private func write(_ before: CookieJarState) throws(CookieFileError) -> [CookieFileError] {
+    private func write(
+        _ before: CookieJarState,
+        repairedAt repairDate: Date?
+    ) throws(CookieFileError) -> [CookieFileError] {
         writer.removeTemporaryFile()
         // Not the date at which the jar was opened, because the maximum lifetime of cookies counts from this date.
-        let snapshot = try reader.read(at: before.changeDate ?? .now, unlessChecksum: before.fileChecksum)
-        let merged = before.merged(with: before.accepted(snapshot))
+        let date = before.changeDate ?? repairDate
+        let snapshot = try reader.read(at: date ?? .now, unlessChecksum: before.fileChecksum)
+        let merged = before.merged(with: before.accepted(snapshot), at: date)
         let problems = snapshot.isDamaged ? [try writer.setAside(snapshot)] : []
         let contents = merged.fileContents
         let bytes = CookieFileFormat.encode(contents)

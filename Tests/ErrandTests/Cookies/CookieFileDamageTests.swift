@@ -41,6 +41,13 @@ struct CookieFileDamageTests {
         }
     }
 
+    @Test("A damaged line whose cookie has expired is neither kept nor written", .fault(26))
+    func dropsExpired() throws {
+        let whole = try String(decoding: bytes(of: 20), as: UTF8.self)
+        let damaged = whole.replacing("\t0\tname2\t", with: "\t1\tname2\t")
+        #expect(try !open(damaged.utf8, isDamaged: true).contains { $0.name == "name2" })
+    }
+
     @Test("Random bytes are not loaded", .fault(26))
     func survivesNoise() throws {
         for count in [1, 10, 1_000, 100_000] {

@@ -272,7 +272,7 @@ struct CookieMergeTests {
 
     /// Saves as a jar of another process does.
     private func save(_ state: inout CookieJarState, to file: inout CookieFileSnapshot) {
-        let merged = state.merged(with: state.accepted(file))
+        let merged = state.merged(with: state.accepted(file), at: state.changeDate)
         file = CookieFileSnapshot(contents: merged.fileContents, checksum: (file.checksum ?? 100) + 1)
         state.commit(file, of: state)
     }
