@@ -131,12 +131,16 @@ struct RedactionTests {
         let types = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
         for count in [16 << 10, 64 << 10] {
             let text = String(repeating: unit, count: count / unit.utf8.count)
-            let start = threadTime()
-            for name in names { _ = redactor.value(ofHeader: name, text) }
-            for type in types { _ = redactor.body(Data(text.utf8), contentType: type) }
-            _ = (redactor.name(text), redactor.name(ofHeader: text), redactor.items(of: text).count)
-            _ = redactor.body(Data(text.utf8), contentType: "multipart/form-data; boundary=\"\(text)\"")
-            let perByte = (threadTime() - start) / Double(count)
+            // The least of some, because other work on the machine slows a thread down.
+            let perByte =
+                (0..<3).map { _ in
+                    let start = threadTime()
+                    for name in names { _ = redactor.value(ofHeader: name, text) }
+                    for type in types { _ = redactor.body(Data(text.utf8), contentType: type) }
+                    _ = (redactor.name(text), redactor.name(ofHeader: text), redactor.items(of: text).count)
+                    _ = redactor.body(Data(text.utf8), contentType: "multipart/form-data; boundary=\"\(text)\"")
+                    return (threadTime() - start) / Double(count)
+                }.min() ?? 0
             // Per byte a debug build needs 20 µs with a regular expression for each segment, and 3 µs without.
             #expect(perByte < 12e-6, "\(perByte * 1e6) µs for each of \(count) bytes")
         }
