@@ -42,8 +42,9 @@ final class LoadContext: Sendable {
     ) {
         // Those of this load, not of the one whose end admits it.
         let (priority, scope) = (Task.currentPriority, ReloginScope.current)
-        let begin: @Sendable (Duration) -> Void = { [self] queueTime in
+        let begin: @Sendable (QueueAdmission) -> Void = { [self] admission in
             ReloginScope.run(in: scope) {
+                let (lane, queueTime) = (admission.lane, admission.queueTime)
                 let task = Task(priority: priority) {
                     await work(QueueSlot(queue, number: id.queueNumber, lane: lane, queueTime: queueTime))
                 }
@@ -51,7 +52,7 @@ final class LoadContext: Sendable {
             }
         }
         guard let lane, !queue.enter(QueuePlace(number: id.queueNumber, lane: lane), start: begin) else {
-            return begin(.zero)
+            return begin(QueueAdmission(lane: lane, queueTime: .zero))
         }
         // A load that was cancelled meanwhile may have left the queue before it entered it.
         if !loads.setWaiting(in: lane, of: id) { queue.withdraw([(id.queueNumber, lane)]) }

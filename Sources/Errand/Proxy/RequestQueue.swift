@@ -13,10 +13,10 @@ final class RequestQueue: Sendable {
     /// The number of requests that wait.
     var waitingCount: Int { state.withLock(\.waitingCount) }
 
-    /// Admits a request at once, or calls `start` with the time that it has waited when it is admitted.
+    /// Admits a request at once, or calls `start` when it is admitted.
     ///
     /// - Returns: Whether it is admitted, and `start` is not called.
-    func enter(_ place: QueuePlace, start: @escaping @Sendable (Duration) -> Void) -> Bool {
+    func enter(_ place: QueuePlace, start: @escaping @Sendable (QueueAdmission) -> Void) -> Bool {
         state.withLock { state in
             if state.admit(place) { return true }
             state.insert(.start(start, since: SystemClock.uptime), at: place)
@@ -140,8 +140,8 @@ final class RequestQueue: Sendable {
         proceed(waiters)
     }
 
-    private func proceed(_ waiters: [RequestQueueState.Waiter]) {
-        for waiter in waiters { waiter.proceed() }
+    private func proceed(_ waiters: [(waiter: RequestQueueState.Waiter, lane: QueueLane)]) {
+        for (waiter, lane) in waiters { waiter.proceed(in: lane) }
     }
 }
 
@@ -158,10 +158,20 @@ struct QueueLane: Sendable {
 
     var host: String { key.host }
 
-    init(host: String, service: ObjectIdentifier? = nil, priority: RequestPriority) {
-        key = Key(host: host, service: service)
-        self.priority = priority
+    init(key: Key, priority: RequestPriority) {
+        (self.key, self.priority) = (key, priority)
     }
+
+    init(host: String, service: ObjectIdentifier? = nil, priority: RequestPriority) {
+        self.init(key: Key(host: host, service: service), priority: priority)
+    }
+}
+
+/// The first admission of a load; not captured by what starts it, because hundreds of thousands may wait.
+struct QueueAdmission: Sendable {
+    /// Where it has waited; `nil` for a load that does not queue.
+    let lane: QueueLane?
+    let queueTime: Duration
 }
 
 /// Where a request waits, and its order there.

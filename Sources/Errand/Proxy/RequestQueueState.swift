@@ -5,15 +5,16 @@ struct RequestQueueState {
     /// What happens when a waiting request is admitted.
     enum Waiter: Sendable {
         /// Starts a load, which has no task before: most waiters are of this kind, which costs little memory.
-        case start(@Sendable (_ queueTime: Duration) -> Void, since: Duration)
+        case start(@Sendable (QueueAdmission) -> Void, since: Duration)
         /// Resumes a task.
         case resume(CheckedContinuation<Bool, Never>)
         /// Nothing: the task finds the admission.
         case reserved
 
-        func proceed() {
+        func proceed(in lane: QueueLane) {
             switch self {
-            case .start(let start, let uptime): start(SystemClock.uptime - uptime)
+            case .start(let start, let uptime):
+                start(QueueAdmission(lane: lane, queueTime: SystemClock.uptime - uptime))
             case .resume(let continuation): continuation.resume(returning: true)
             case .reserved: break
             }
@@ -130,18 +131,18 @@ struct RequestQueueState {
     }
 
     /// Admits the first waiter whose host has room.
-    mutating func admitWaiter() -> Waiter? {
+    mutating func admitWaiter() -> (waiter: Waiter, lane: QueueLane)? {
         guard let (key, front) = first(), let index = lines.index(forKey: key) else { return nil }
         guard let waiter = lines.values[index][front.priority].removeFirst() else { return nil }
         if lines.values[index].count == 0 { lines.remove(at: index) }
         if hosts[key.host] == nil { hosts[key.host] = HostAdmissions(isMultiplexed: multiplexed.contains(key.host)) }
         add(front.sequence, of: key.host)
-        return waiter
+        return (waiter, QueueLane(key: key, priority: front.priority))
     }
 
     /// Admits and returns all waiters for which there is room: one connection to a host that multiplexes carries several.
-    mutating func admitWaiters() -> [Waiter] {
-        var waiters: [Waiter] = []
+    mutating func admitWaiters() -> [(waiter: Waiter, lane: QueueLane)] {
+        var waiters: [(waiter: Waiter, lane: QueueLane)] = []
         while let waiter = admitWaiter() { waiters.append(waiter) }
         return waiters
     }
