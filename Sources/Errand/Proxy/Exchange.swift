@@ -10,8 +10,8 @@ final class Exchange {
     private let id: RequestID?
     private let session: CookieSession
     private let context: LoadContext
-    /// Emits its events; `nil` without monitors.
-    private let trace: ExchangeTrace?
+    /// Emits its events; `nil` without monitors, and when the exchange has ended for them.
+    private var trace: ExchangeTrace?
     private let start: Duration
     private var current: HTTPRequest
     private var redirects: [URL] = []
@@ -44,7 +44,9 @@ final class Exchange {
         do throws(TransportError) {
             guard case .file(let target) = first.destination else { return try await response(progress) }
             let file = try stage(target)
-            return try store(try await response(progress), in: file, accepting: statuses)
+            let response = try await response(progress)
+            trace = nil
+            return try store(response, in: file, accepting: statuses)
         } catch {
             throw failure(error)
         }

@@ -94,6 +94,12 @@ extension LoadContext {
         }
     }
 
+    /// Stops the work of a load that is about to end, whose place in the queue is left although code of the app may not return.
+    func stopWork(of load: ActiveLoad) {
+        load.stopWork()
+        queue.withdraw([(load.id.queueNumber, load.lane)])
+    }
+
     /// Returns the outcome of a load that has its first place in the queue.
     func result<Value>(of call: APICall<Value>, _ slot: QueueSlot) async -> Result<APIAnswer<Value>, APIError> {
         // A load that may share an exchange has its turn with that.
@@ -117,8 +123,8 @@ extension LoadContext {
             if deadline > .zero, (try? await clock.sleep(for: deadline)) == nil { return }
             guard let self, let load = loads[id] else { return }
             load.deadlineDidPass()
-            // Code of the app may not return when its task is cancelled.
-            queue.withdraw([(id.queueNumber, load.lane)])
+            // Not before: the work would deliver that it was cancelled.
+            stopWork(of: load)
         }
         if !loads.setTimer(timer, of: id) { timer.cancel() }
     }

@@ -157,12 +157,14 @@ final class LoadTable: Sendable {
 
     /// Counts one less who wants a load, and removes it with the last one for its ending.
     func leave(_ id: RequestID) -> Departure {
-        loads.take { loads in
+        let departure = loads.take { loads -> Departure in
             guard let load = loads[id] else { return .ended }
             loads[id]?.claimants -= 1
             guard load.claimants <= 1, let last = loads.removeValue(forKey: id) else { return .others }
             return .last(last)
         }
+        if case .last(let load) = departure { load.timer?.cancel() }
+        return departure
     }
 
     /// Counts one less who wants a load, which goes on without.
@@ -242,12 +244,11 @@ struct ActiveLoad {
         }
     }
 
-    /// Delivers the ending of a load whose deadline has passed, which claims it like any other, and stops its work.
-    func deadlineDidPass() {
-        interrupted(.timedOut)
-        // Not before: the work would deliver that it was cancelled.
-        task?.cancel()
-    }
+    /// Delivers the ending of a load whose deadline has passed, which claims it like any other.
+    func deadlineDidPass() { interrupted(.timedOut) }
+
+    /// Cancels the task that carries the load.
+    func stopWork() { task?.cancel() }
 }
 
 /// Why a load ends before its work does.

@@ -236,11 +236,6 @@ final class QueueSlot: Sendable {
     func release() {
         if let place { queue.leave(place) }
     }
-
-    /// Ends the admission of a load that has ended, unless the transport has its request.
-    func withdraw() {
-        if let place { queue.withdraw([(place.number, nil)]) }
-    }
 }
 
 extension QueueSlot: LoginPlace {

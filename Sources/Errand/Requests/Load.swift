@@ -155,6 +155,8 @@ import Foundation
 
     private func timedOut() {
         callForPage = nil
+        // The page may have been requested again since the deadline passed.
+        if let load = proxy.context.loads[id] { proxy.context.stopWork(of: load) }
         didFinish(.failure(Interruption.timeout))
     }
 

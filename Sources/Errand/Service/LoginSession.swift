@@ -82,16 +82,19 @@ final class LoginSession: Sendable {
         // Most find that a relogin runs, and need not hold the lane.
         let holder = state.withLock { $0.needsRun(after: generation) } ? place : nil
         holder?.holdLane()
-        let (newRun, outcome) = state.withLock { state -> (Int?, Outcome?) in
+        let (newRun, outcome, isUnheld) = state.withLock { state -> (Int?, Outcome?, Bool) in
             guard !state.isRunning else {
                 if state.generation == generation { state.requireRun() }
-                return (nil, nil)
+                return (nil, nil, false)
             }
             // The outcome of a relogin without a response of the server does not apply to a load that did not wait for it.
-            guard state.needsRun(after: generation) else { return (nil, state.outcome) }
-            return (state.open(holder), nil)
+            guard state.needsRun(after: generation) else { return (nil, state.outcome, false) }
+            guard holder != nil || place == nil else { return (nil, nil, true) }
+            return (state.open(holder), nil, false)
         }
         if newRun == nil { holder?.resumeLane() }
+        // The relogin that ran has just ended.
+        if isUnheld { return try await renew(id, place, after: generation, for: service, clock: clock) }
         if let outcome { return try outcome.get() }
         try await wait(id, place) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
     }
@@ -259,7 +262,11 @@ final class LoginSession: Sendable {
             let (closed, unplaced) = state.take { $0.closePlaced(run) }
             guard !unplaced.isEmpty else { return resume(closed) }
             // While the relogin still keeps others from being sent, so that none is before them.
-            for waiter in unplaced.sorted() { waiter.place?.reserve() }
+            for waiter in unplaced.sorted() {
+                waiter.place?.reserve()
+                // Cancelled meanwhile: its load may have left the place before this.
+                if state.withLock({ $0.waiters[waiter.id] == nil }) { waiter.place?.release() }
+            }
         }
     }
 

@@ -34,6 +34,9 @@ protocol LoginPlace: AnyObject, Sendable {
     /// Takes the place again, or keeps it.
     func reserve()
 
+    /// Leaves the place, whether it is taken or reserved.
+    func release()
+
     /// Keeps the loads with the same login that wait in the queue there until ``resumeLane()``.
     func holdLane()
 

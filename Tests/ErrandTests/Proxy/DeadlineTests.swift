@@ -78,6 +78,22 @@ struct DeadlineTests {
         #expect(screen.events.count == 1)
     }
 
+    @Test(arguments: [false, true]) func `No ending of a load leaves its timer`(isLeft: Bool) async {
+        let never = Latch()
+        let transport = ScriptedTransport { _ in
+            try await never.wait()
+            return .json(goodsJSON([]))
+        }
+        let request = GoodsRequest(proxy: proxy(transport))
+        request.customDeadline = .seconds(10)
+        let caller = Task { await request.outcome() }
+        await clock.waitForSleepers()
+        if isLeft { caller.cancel() } else { never.open() }
+        #expect(await caller.value == (isLeft ? .cancelled : nil))
+        await suspend(while: clock.sleepers > 0)
+        never.open()
+    }
+
     @Test func `A load whose service never returns from adapting ends as a timeout`() async {
         let never = Latch()
         defer { never.open() }
