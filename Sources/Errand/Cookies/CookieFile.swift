@@ -123,6 +123,8 @@ extension stat {
     /// When the file was last written.
     var modified: CookieTimestamp {
         let time = modificationTime
-        return CookieTimestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+        // A file system may have any 64-bit time.
+        let seconds = max(-1 << 40, min(Int64(time.tv_sec), 1 << 40))
+        return CookieTimestamp(microseconds: seconds * 1_000_000 + Int64(time.tv_nsec) / 1_000)
     }
 }

@@ -197,8 +197,12 @@ extension CookieJarState {
         if !file.isDamaged {
             // What is missing in the file was removed by another process.
             let keys = Set(theirs.map(\.key))
-            for cookie in store.cookies where !keys.contains(cookie.key) && changes[cookie.key] == nil {
-                if isLasting(cookie) { store.remove(cookie.key) }
+            for cookie in store.cookies where !keys.contains(cookie.key) {
+                if changes[cookie.key] == nil, isLasting(cookie) {
+                    store.remove(cookie.key)
+                } else {
+                    store.markUnsaved(cookie.key)
+                }
             }
         }
         store.evict()

@@ -90,6 +90,11 @@ extension CookieStore {
         }
     }
 
+    /// Records that the file does not have the cookie any more.
+    mutating func markUnsaved(_ key: Cookie.Key) {
+        _ = index.update(key) { $0.saved = nil }
+    }
+
     mutating func remove(_ key: Cookie.Key) { index.remove(key) }
 
     mutating func removeAll(where isUnwanted: (Cookie) -> Bool) {

@@ -39,7 +39,8 @@ private struct LinkParser {
         while true {
             skip { $0.isSpaceOrTab || $0 == UInt8(ascii: ",") }
             guard !rest.isEmpty else { return nil }
-            if take("<"), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
+            if take("<") {
+                guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
                 let reference = HTTPField("Link", bytes: rest[..<end].trimmingBlanks)
                 rest = rest[(end + 1)...]
                 return HTTPLink(reference: reference, parameters: parameters())
