@@ -37,7 +37,7 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
             guard !Task.isCancelled else { throw APIError(.cancelled) }
             let page = try await list.page(after: newest, params: params)
             newest = page.load
-            return page.items
+            return try page.items.get()
         }
     }
 }
@@ -82,11 +82,12 @@ extension APIManager where Self: PagedManager {
     ) async throws(APIError) -> IteratedPage<Item> {
         if newest == nil { cancelAllRequests() }
         let id = try newest == nil ? begin(params: params, receiver: .caller) : nextLoad(after: newest)
-        guard let id else { return IteratedPage(load: newest, items: nil) }
-        let caller = LoadCaller(of: id, in: proxy.context, ifLeft: PageResult<Item>.failure(APIError(.cancelled)))
+        guard let id else { return IteratedPage(load: newest, items: .success(nil)) }
+        let left = IteratedPage<Item>(load: newest, items: .failure(APIError(.cancelled)))
+        let caller = LoadCaller(of: id, in: proxy.context, ifLeft: left)
         receivePage(of: id, after: newest, for: caller)
         defer { removeWaiters(of: caller) }
-        return try await caller.outcome().get()
+        return await caller.outcome()
     }
 
     /// Begins the load of the page after the newest one, or joins the one that runs; `nil` at the end of the list.
@@ -112,37 +113,36 @@ extension APIManager where Self: PagedManager {
     private func receivePage(
         of id: RequestID,
         after newest: RequestID?,
-        for caller: LoadCaller<PageResult<Item>>
+        for caller: LoadCaller<IteratedPage<Item>>
     ) {
         wait(for: id, as: caller) { [self] result in
             guard caller.isWaiting else { return }
-            if let error = result.error { return caller.end(with: .failure(error)) }
+            if let error = result.error {
+                return caller.end(with: IteratedPage(load: newest, items: .failure(error)))
+            }
             let isAdded = pager?.lastPageLoad == id
             if isAdded, !insertedRows.isEmpty || !appendState.isLoading {
                 let rows = Array(items[insertedRows])
-                let page = IteratedPage(load: id, items: rows.isEmpty && !hasMore ? nil : rows)
-                return caller.end(with: .success(page))
+                return caller.end(with: IteratedPage(load: id, items: .success(rows.isEmpty && !hasMore ? nil : rows)))
             }
             // An edit has made the page out of date, or a row that appeared has requested it, and it is empty.
             let newest = isAdded ? id : newest
             do throws(APIError) {
                 guard let followUp = try nextLoad(after: newest) else {
-                    return caller.end(with: .success(IteratedPage(load: newest, items: nil)))
+                    return caller.end(with: IteratedPage(load: newest, items: .success(nil)))
                 }
                 receivePage(of: followUp, after: newest, for: caller)
                 caller.replace(by: followUp)
             } catch {
-                caller.end(with: .failure(error))
+                caller.end(with: IteratedPage(load: newest, items: .failure(error)))
             }
         }
     }
 }
 
-private typealias PageResult<Item: Sendable> = Result<IteratedPage<Item>, APIError>
-
-/// A page that an iteration returns, and the load that has added it.
+/// A page that an iteration returns, or why there is none, and the newest load that the iteration has reached.
 private struct IteratedPage<Item: Sendable>: Sendable {
     let load: RequestID?
     /// `nil` at the end of the list.
-    let items: [Item]?
+    let items: Result<[Item]?, APIError>
 }

@@ -16,6 +16,16 @@ struct CookieFileTests {
         folder = try TemporaryFolder()
     }
 
+    @Test("A cookie that was no longer in the file is saved again")
+    func savesAgain() throws {
+        let jar = CookieJar(file: folder.file, sessionCookies: .drop)
+        for line in ["k=1; Max-Age=86400", "k=1", "k=1; Max-Age=86400"] {
+            jar.store(setCookie: line, from: url)
+            try jar.flush()
+        }
+        #expect(CookieJar(file: folder.file).cookies.map(\.name) == ["k"])
+    }
+
     @Test("A jar that is opened again has the same cookies")
     func survives() throws {
         let noon = Date(timeIntervalSince1970: 1_800_000_000)
