@@ -252,9 +252,14 @@ extension CookieJarState {
     /// - Parameters:
     ///   - file: What was saved.
     ///   - before: The state of which it was made.
-    mutating func commit(_ file: CookieFileSnapshot, of before: CookieJarState) {
+    ///   - merged: The cookies of `before` and of the file before.
+    mutating func commit(_ file: CookieFileSnapshot, of before: CookieJarState, merged: CookieStore) {
         for (key, change) in before.changes where change.time > cleared {
-            changes[key] = store[key] == before.store[key] ? nil : changes[key] ?? change
+            let isSaved =
+                store[key] == before.store[key] && changes[key].map { $0.isSecure == change.isSecure } != false
+            // A Secure cookie in the file has refused it.
+            if isSaved, merged[key] == nil { store.remove(key) }
+            changes[key] = isSaved ? nil : changes[key] ?? change
         }
         if changes.isEmpty { changeDate = nil }
         isLogoutUnsaved = isLogoutUnsaved && cleared > before.cleared

@@ -179,7 +179,10 @@ extension CookieSaver {
         let bytes = CookieFileFormat.encode(contents)
         let checksum = CookieFileFormat.checksum(bytes)
         if checksum != snapshot.checksum, snapshot.hasFile || !contents.isEmpty { try writer.write(bytes) }
-        state.withLock { $0.commit(CookieFileSnapshot(contents: contents, checksum: checksum), of: before) }
+        state.withLock { state in
+            let file = CookieFileSnapshot(contents: contents, checksum: checksum)
+            state.commit(file, of: before, merged: merged.store)
+        }
         return problems + merged.store.cookies.filter { !CookieFileFormat.canRepresent($0) }.map(notRepresentable)
     }
 

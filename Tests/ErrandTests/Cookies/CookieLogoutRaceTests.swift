@@ -36,10 +36,10 @@ struct CookieLogoutRaceTests {
         var state = state()
         let (before, saved) = (state, try file("sid", checksum: 2))
         state.clear(upTo: CookieTimestamp(.now))
-        state.commit(saved, of: before)
+        state.commit(saved, of: before, merged: before.store)
         #expect(state.store.cookies.isEmpty)
         #expect(state.fileChecksum == 2)
-        state.commit(try file("new", checksum: 4), of: state)
+        state.commit(try file("new", checksum: 4), of: state, merged: state.store)
         #expect(state.store.cookies.map(\.name) == ["new"])
     }
 
@@ -48,7 +48,7 @@ struct CookieLogoutRaceTests {
         _ = state.insert(try cookie("sid"), isFromSecureOrigin: true, sentIn: nil, at: .now)
         let before = state
         _ = state.clear(at: .now)
-        state.commit(try file("sid", checksum: 2), of: before)
+        state.commit(try file("sid", checksum: 2), of: before, merged: before.store)
         #expect(state.changes.isEmpty)
         #expect(state.isLogoutUnsaved)
     }

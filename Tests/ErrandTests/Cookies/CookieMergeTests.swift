@@ -73,7 +73,7 @@ struct CookieMergeTests {
         try set("a", to: "2", in: &state)
         try set("b", to: nil, in: &state)
         try set("c", to: "1", in: &state)
-        state.commit(CookieFileSnapshot(contents: before.fileContents, checksum: 1), of: before)
+        state.commit(CookieFileSnapshot(contents: before.fileContents, checksum: 1), of: before, merged: before.store)
         #expect(Set(state.changes.keys.map { String(decoding: $0.name, as: UTF8.self) }) == ["a", "b", "c"])
         save(&state, to: &file)
         #expect(pairs(of: file) == ["a=2", "c=1"])
@@ -82,7 +82,7 @@ struct CookieMergeTests {
         let other = state
         try set("a", to: "2", in: &state)
         #expect(!state.hasChanges)
-        state.commit(CookieFileSnapshot(contents: other.fileContents, checksum: 2), of: other)
+        state.commit(CookieFileSnapshot(contents: other.fileContents, checksum: 2), of: other, merged: other.store)
         #expect(state.hasChanges)
         save(&state, to: &file)
         #expect(pairs(of: file) == ["a=2", "c=1"])
@@ -254,27 +254,58 @@ struct CookieMergeTests {
         }
     }
 
+    @Test func `A removal by a secure response during the save of an insecure one is saved`() throws {
+        var (mine, theirs, file) = (state(), state(), CookieFileSnapshot())
+        try set("sid", to: "1; Secure", in: &theirs)
+        save(&theirs, to: &file)
+        try set("sid", to: nil, in: &mine, isSecure: false)
+        let before = mine.beginSave()
+        let merged = before.merged(with: before.accepted(file), at: before.changeDate)
+        try set("sid", to: nil, in: &mine)
+        file = CookieFileSnapshot(contents: merged.fileContents, checksum: 200)
+        #expect(pairs(of: file) == ["sid=1"])
+        mine.commit(file, of: before, merged: merged.store)
+        save(&mine, to: &file)
+        #expect(pairs(of: file).isEmpty && mine.store.isEmpty)
+    }
+
+    @Test func `An insecure session cookie that a Secure one in the file refuses is not kept`() throws {
+        var (mine, theirs, file) = (state(.drop), state(), CookieFileSnapshot())
+        try set("sid", to: "1; Secure; Path=/; Max-Age=86400", in: &theirs)
+        save(&theirs, to: &file)
+        try set("sid", to: "x", in: &mine, isSecure: false)
+        save(&mine, to: &file)
+        #expect(mine.store.cookies.map(\.value) == ["1"])
+    }
+
     // MARK: States
 
-    private func state() -> CookieJarState {
-        CookieJarState(CookieStore(capacity: 10, suffixes: PublicSuffixList()), hasFile: true)
+    private func state(_ sessionCookies: CookieJar.SessionCookies = .keep) -> CookieJarState {
+        let store = CookieStore(capacity: 10, suffixes: PublicSuffixList())
+        return CookieJarState(store, hasFile: true, sessionCookies: sessionCookies)
     }
 
     /// Sets or removes a cookie as a response does.
-    private func set(_ name: String, to value: String?, in state: inout CookieJarState, at date: Date? = nil) throws {
+    private func set(
+        _ name: String,
+        to value: String?,
+        in state: inout CookieJarState,
+        isSecure: Bool = true,
+        at date: Date? = nil
+    ) throws {
         let date = date ?? start
         let line = value.map { "\(name)=\($0)" } ?? "\(name)=; Max-Age=0"
         let header = try SetCookieHeader(parsing: Array(line.utf8))
         let place = try #require(CookieURL(url, trustsLoopback: false))
         let cookie = try Cookie(header, from: place, suffixes: PublicSuffixList(), at: date)
-        _ = state.insert(cookie, isFromSecureOrigin: true, sentIn: nil, at: date)
+        _ = state.insert(cookie, isFromSecureOrigin: isSecure, sentIn: nil, at: date)
     }
 
     /// Saves as a jar of another process does.
     private func save(_ state: inout CookieJarState, to file: inout CookieFileSnapshot) {
         let merged = state.merged(with: state.accepted(file), at: state.changeDate)
         file = CookieFileSnapshot(contents: merged.fileContents, checksum: (file.checksum ?? 100) + 1)
-        state.commit(file, of: state)
+        state.commit(file, of: state, merged: merged.store)
     }
 
     private func pairs(of file: CookieFileSnapshot) -> Set<String> {
