@@ -273,7 +273,7 @@ struct CookieMergeTests {
         var (mine, theirs, file) = (state(.drop), state(), CookieFileSnapshot())
         try set("sid", to: "1; Secure; Path=/; Max-Age=86400", in: &theirs)
         save(&theirs, to: &file)
-        try set("sid", to: "x", in: &mine, isSecure: false)
+        try set("sid", to: "x; Path=/cart", in: &mine, isSecure: false)
         save(&mine, to: &file)
         #expect(mine.store.cookies.map(\.value) == ["1"])
     }
