@@ -79,24 +79,18 @@ final class LoginSession: Sendable {
         for service: APIService,
         clock: any APIClock
     ) async throws(APIError) {
-        // Most find that a relogin runs, and need not hold the lane.
-        let holder = state.withLock { $0.needsRun(after: generation) } ? place : nil
-        holder?.holdLane()
-        let (newRun, outcome, isUnheld) = state.withLock { state -> (Int?, Outcome?, Bool) in
-            guard !state.isRunning else {
-                if state.generation == generation { state.requireRun() }
-                return (nil, nil, false)
-            }
-            // The outcome of a relogin without a response of the server does not apply to a load that did not wait for it.
-            guard state.needsRun(after: generation) else { return (nil, state.outcome, false) }
-            guard holder != nil || place == nil else { return (nil, nil, true) }
-            return (state.open(holder), nil, false)
+        var step = state.withLock { $0.step(after: generation, for: place, isHeld: false) }
+        if case .open = step {
+            place?.holdLane()
+            step = state.withLock { $0.step(after: generation, for: place, isHeld: true) }
+            if case .opened = step {} else { place?.resumeLane() }
         }
-        if newRun == nil { holder?.resumeLane() }
-        // The relogin that ran has just ended.
-        if isUnheld { return try await renew(id, place, after: generation, for: service, clock: clock) }
-        if let outcome { return try outcome.get() }
-        try await wait(id, place) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
+        switch step {
+        case .ended(let outcome): try outcome.get()
+        case .opened(let run):
+            try await wait(id, place) { start(run, of: service, clock: clock) }.get()
+        case .open, .wait: try await wait(id, place) {}.get()
+        }
     }
 
     /// Returns whether a load that was refused with a login needs a relogin: not if there is a newer login, or if another load

@@ -68,8 +68,28 @@ struct LoginState {
     /// Whether the server has neither granted nor refused the last login.
     var isUndecided: Bool { outcome.error.map { $0.type != .loginExpired } ?? false }
 
-    /// Whether a load that was refused with a login has to begin a relogin.
-    func needsRun(after generation: Int) -> Bool { !isRunning && (self.generation == generation || isUndecided) }
+    /// What a load does that was refused with a login of some generation.
+    enum Step {
+        /// Wait for the relogin that runs.
+        case wait
+        /// Nothing: a relogin since then has ended like this.
+        case ended(LoginSession.Outcome)
+        /// Hold its lane, and open a relogin.
+        case open
+        /// Wait for the relogin that it has opened.
+        case opened(Int)
+    }
+
+    /// Returns the step of a refused load, which opens a relogin only if that is necessary and the lane of its place is held.
+    mutating func step(after generation: Int, for place: (any LoginPlace)?, isHeld: Bool) -> Step {
+        guard !isRunning else {
+            if self.generation == generation { requireRun() }
+            return .wait
+        }
+        // The outcome of a relogin without a response of the server does not apply to a load that did not wait for it.
+        guard self.generation == generation || isUndecided else { return .ended(outcome) }
+        return isHeld ? .opened(open(place)) : .open
+    }
 
     /// Begins a relogin and returns its number; `holder` holds the loads with the same login in the queue until it is closed.
     mutating func open(earlyStart: Date? = nil, _ holder: (any LoginPlace)?) -> Int {
