@@ -27,12 +27,6 @@ public struct ServerCode: Sendable, Hashable {
         value = .bool(flag)
     }
 
-    /// The number; `nil` for any other code.
-    public var number: Int? {
-        guard case .number(let number) = value else { return nil }
-        return number
-    }
-
     /// The code as text, whichever kind it is.
     public var text: String {
         switch value {
