@@ -139,9 +139,3 @@ struct LoadOptions: Sendable {
     var trace: LoadTrace? { extras?.wrappedValue.trace }
     var acceptedStatuses: Set<Int> { extras?.wrappedValue.acceptedStatuses ?? [] }
 }
-
-/// A decoded answer and the raw one.
-struct APIAnswer<Value: Sendable>: Sendable {
-    let value: Value
-    let response: APIResponse
-}

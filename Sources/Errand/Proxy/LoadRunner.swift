@@ -41,7 +41,7 @@ final class LoadRunner<Value: Sendable> {
             do throws(APIError) {
                 guard let response = try await response(in: login) else { continue }
                 let isAdapted = call.service.adapters.adaptsAnswers
-                let answer = isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
+                let answer = isAdapted ? try await adaptedAnswer(in: response) : try reader.answer(in: response)
                 if call.renewsLogin { call.service.login.didSucceed(with: login) }
                 return answer
             } catch {
@@ -219,24 +219,6 @@ final class LoadRunner<Value: Sendable> {
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 
-    @inline(never) private func answer(in response: APIResponse) throws(APIError) -> APIAnswer<Value> {
-        var response = try checked(response)
-        let statuses = call.options.acceptedStatuses
-        let value = try call.serializer.value(of: &response, from: call.service, accepting: statuses)
-        return APIAnswer(value: value, response: response)
-    }
-
-    /// Returns an answer with the code and message of its file.
-    ///
-    /// - Throws: The failure in the file.
-    private func checked(_ response: APIResponse) throws(APIError) -> APIResponse {
-        guard var refusal = response.shortJSON ?? response.refusalWithoutFile else { return response }
-        let statuses = call.options.acceptedStatuses
-        if let failure = call.serializer.failure(of: refusal, from: call.service, accepting: statuses) { throw failure }
-        try call.service.checkEnvelope(of: &refusal)
-        return response.withStatement(of: refusal)
-    }
-
     // MARK: Adapters
 
     private func adaptedRequest(
@@ -252,36 +234,15 @@ final class LoadRunner<Value: Sendable> {
     }
 
     private func adaptedAnswer(in response: APIResponse) async throws(APIError) -> APIAnswer<Value> {
-        guard let send = send?.wrappedValue else { return try answer(in: response) }
+        guard let send = send?.wrappedValue else { return try reader.answer(in: response) }
         let response = try await call.service.adapted(response, in: send)
         guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        return call.service.adapters.data.isEmpty ? try answer(in: response) : try await answer(in: response, send)
+        guard !call.service.adapters.data.isEmpty else { return try reader.answer(in: response) }
+        return try await reader.answer(in: response, adaptedIn: send)
     }
 
-    /// Returns the value of an answer whose data are adapted before they are decoded.
-    private func answer(
-        in response: APIResponse,
-        _ send: AdapterContext
-    ) async throws(APIError) -> APIAnswer<Value> {
-        var response = try checked(response)
-        let (service, statuses) = (call.service, call.options.acceptedStatuses)
-        guard let part = try call.serializer.decodedData(of: response, from: service, accepting: statuses) else {
-            return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)
-        }
-        let data = try await service.adapted(part.data, of: response, in: send)
-        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        guard data != part.data else {
-            return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)
-        }
-        guard let body = part.body(with: data) else {
-            throw APIError(.decoding, response: response).explained(byAdapted: data)
-        }
-        response.body = body
-        do throws(APIError) {
-            return APIAnswer(value: try call.serializer.value(of: &response, from: service), response: response)
-        } catch {
-            throw error.explained(byAdapted: data)
-        }
+    private var reader: ResponseReader<Value> {
+        ResponseReader(serializer: call.serializer, service: call.service, statuses: call.options.acceptedStatuses)
     }
 }
 

@@ -138,25 +138,3 @@ extension APIError {
         return withResponse(response.withoutFile)
     }
 }
-
-extension APIResponse {
-    /// The size of the largest envelope that is looked for in a file.
-    private static let longestEnvelope = 1 << 20
-
-    /// This answer with its body in memory, if its file is short and JSON or an object of another `Content-Type`, which may be an
-    /// envelope with a failure.
-    var shortJSON: APIResponse? {
-        // The file of a 304 is that of an earlier answer.
-        guard let file, status != 304, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
-            size <= Self.longestEnvelope, let body = try? Data(contentsOf: file)
-        else { return nil }
-        let response = withContent(body: body)
-        return isJSON || response.beginsLikeObject ? response : nil
-    }
-
-    /// This answer without its file, if its status is not 2xx and it has one.
-    var refusalWithoutFile: APIResponse? { file == nil || isSuccess ? nil : withoutFile }
-
-    /// This answer without its file.
-    var withoutFile: APIResponse { file == nil ? self : withContent(body: body) }
-}

@@ -102,6 +102,9 @@ public struct APIResponse: Sendable {
         return response
     }
 
+    /// This answer without its file.
+    var withoutFile: APIResponse { file == nil ? self : withContent(body: body) }
+
     /// This answer with the location of the same file in `other`, from which an adapter has made it.
     func withFile(of other: APIResponse) -> APIResponse {
         guard let file, file == other.file, fileLocation !== other.fileLocation else { return self }
