@@ -1,5 +1,6 @@
 import ErrandTesting
 import Foundation
+import Synchronization
 import Testing
 import TestSupport
 
@@ -66,6 +67,50 @@ struct LoginSessionTests {
         #expect(await refused.value == nil)
         for load in new { #expect(await load.value == 1) }
         #expect(account.logins == 1)
+    }
+
+    /// A place in no queue, which records what happens to it.
+    private final class Place: LoginPlace {
+        private let state = Mutex<(calls: [String], whenReserved: @Sendable () -> Void)>(([], {}))
+        let rank = 0
+
+        var calls: [String] { state.withLock { $0.calls } }
+
+        func setWhenReserved(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.whenReserved = action } }
+
+        private func record(_ call: String) { state.withLock { $0.calls.append(call) } }
+
+        func leaveForLogin() { record("leave") }
+
+        func reserve() {
+            record("reserve")
+            state.withLock { $0.whenReserved }()
+        }
+
+        func release() { record("release") }
+
+        func holdLane() { record("hold") }
+
+        func resumeLane() { record("resume") }
+    }
+
+    @Test func `A place that is reserved for a load which is cancelled meanwhile is left again`() async {
+        account.gate = Latch()
+        let place = Place()
+        let load = Task { [session, service] in
+            do throws(APIError) {
+                try await session.renew(.next(), place, after: 0, for: service, clock: SystemClock())
+                return nil as APIErrorType?
+            } catch {
+                return error.type
+            }
+        }
+        place.setWhenReserved { load.cancel() }
+        await suspend(while: session.waiterCount < 1)
+        account.gate?.open()
+        #expect(await load.value == .cancelled)
+        await suspend(while: place.calls.last != "resume")
+        #expect(place.calls == ["hold", "leave", "reserve", "release", "resume"])
     }
 
     @Test func `A renewal date that has come starts one relogin before the load is sent`() async {
