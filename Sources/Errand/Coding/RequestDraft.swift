@@ -22,8 +22,8 @@ struct RequestDraft: Sendable {
     indirect enum Replacement {
         /// A URL from the server, for path and query.
         case link(Link)
-        /// The request of a plain call, for everything.
-        case request(HTTPRequest)
+        /// The request of a plain call, for everything; a service completes it unless it is complete.
+        case request(HTTPRequest, isComplete: Bool)
     }
 
     var method: HTTPMethod
@@ -56,7 +56,9 @@ struct RequestDraft: Sendable {
 
     /// Returns the request for `service`.
     func request(for service: APIService, with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
-        if case .request(let request) = replacement { return try request.completed(for: service, with: common) }
+        if case .request(let request, let isComplete) = replacement {
+            return isComplete ? request : try request.completed(for: service, with: common)
+        }
         var params = MergedParams(
             common: common.params,
             specific: params,
@@ -109,8 +111,9 @@ struct RequestDraft: Sendable {
 
 extension RequestDraft {
     /// Creates the draft of a plain call.
-    init(_ request: HTTPRequest) {
-        self.init(method: request.method, path: request.url.path(percentEncoded: true), replacement: .request(request))
+    init(_ request: HTTPRequest, isComplete: Bool) {
+        self.init(method: request.method, path: request.url.path(percentEncoded: true))
+        replacement = .request(request, isComplete: isComplete)
         idempotencyKey = request.headers["Idempotency-Key"]
     }
 }

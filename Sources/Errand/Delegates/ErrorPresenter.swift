@@ -25,8 +25,8 @@ extension APIProxy {
     ///
     /// Not retained.
     @MainActor public var errorPresenter: (any ErrorPresenter)? {
-        get { context.errorPresenter as? any ErrorPresenter }
-        set { context.errorPresenter = newValue }
+        get { presenter as? any ErrorPresenter }
+        set { presenter = newValue }
     }
 }
 

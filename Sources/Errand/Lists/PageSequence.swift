@@ -84,7 +84,7 @@ extension APIManager where Self: PagedManager {
         let id = try newest == nil ? begin(params: params, receiver: .caller) : nextLoad(after: newest)
         guard let id else { return IteratedPage(load: newest, items: .success(nil)) }
         let left = IteratedPage<Item>(load: newest, items: .failure(APIError(.cancelled)))
-        let caller = LoadCaller(of: id, in: proxy.context, ifLeft: left)
+        let caller = LoadCaller(of: id, in: proxy, ifLeft: left)
         receivePage(of: id, after: newest, for: caller)
         defer { removeWaiters(of: caller) }
         return await caller.outcome()

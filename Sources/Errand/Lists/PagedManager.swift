@@ -170,7 +170,7 @@ extension APIManager {
     ) -> RequestID? {
         switch pager?.decision(for: part) ?? .begin(part) {
         case .skip: nil
-        case .join(let id) where proxy.context.loads.join(id): join(id, receiver: receiver)
+        case .join(let id) where proxy.loads.join(id): join(id, receiver: receiver)
         // Its last caller has left it meanwhile.
         case .join: load(part, indicator: indicator, message: message, receiver: receiver)
         case .begin(let part):

@@ -96,7 +96,11 @@ final class APICall<Value: Sendable>: Sendable {
 
     /// Where its exchange queues; that of a login request does not, since the queued loads may wait for it.
     var exchangeLane: QueueLane? {
-        loginRole.isLoginRequest ? nil : service.queueLane(options.priority)
+        guard !loginRole.isLoginRequest else { return nil }
+        if case .request(let request, isComplete: true) = draft.replacement {
+            return QueueLane(host: request.url.queueHost, priority: options.priority)
+        }
+        return service.queueLane(options.priority)
     }
 }
 

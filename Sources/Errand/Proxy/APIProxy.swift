@@ -41,7 +41,16 @@ public final class APIProxy: Sendable {
 
     /// The state of the network path; requests are sent whatever it is.
     public let reachability: Reachability
-    let context: LoadContext
+    let loads = LoadTable()
+    let queue: RequestQueue
+    let sharedExchanges = SharedExchanges()
+    let delivery = MainDelivery()
+    let transport: any HTTPTransport
+    let clock: any APIClock
+    let endingPublisher = EndingPublisher()
+    let monitorList: MonitorList
+    /// The ``errorPresenter``, whose type is of a higher layer.
+    @MainActor weak var presenter: AnyObject?
     private let state: Mutex<State>
 
     /// Creates a proxy, for tests or for a part of an app that shares nothing with the rest.
@@ -65,18 +74,13 @@ public final class APIProxy: Sendable {
     ) {
         state = Mutex(State(service: service, cookies: cookies))
         let transport = transport ?? SystemTransport()
-        context = LoadContext(
-            queue: RequestQueue(limits: queueLimits, capacity: transport.capacity),
-            transport: transport,
-            reachability: reachability,
-            clock: clock,
-            monitors: MonitorList(monitors)
-        )
-        self.reachability = reachability
+        (self.transport, self.reachability, self.clock) = (transport, reachability, clock)
+        queue = RequestQueue(limits: queueLimits, capacity: transport.capacity)
+        monitorList = MonitorList(monitors)
         cookies.attach(to: self)
     }
 
-    deinit { context.endings.finish() }
+    deinit { endingPublisher.finish() }
 
     /// The service of requests that name none; without one, the default, their loads fail with `invalidRequest`.
     ///
@@ -91,17 +95,17 @@ public final class APIProxy: Sendable {
     ///
     /// Retained. Each load has the monitors that are set when it begins.
     public var monitors: [any APIMonitor] {
-        get { context.monitors.all }
-        set { context.monitors.all = newValue }
+        get { monitorList.all }
+        set { monitorList.all = newValue }
     }
 
     /// The loads that have begun and not ended, oldest first.
-    public var activeRequests: [ActiveRequest] { context.loads.activeRequests }
+    public var activeRequests: [ActiveRequest] { loads.activeRequests }
 
     /// The endings of the loads of this proxy, plain calls included, from now on.
     ///
     /// Any number of readers may exist, each of which receives every ending; without one, this costs nothing.
-    public var endings: EndedRequests { EndedRequests(of: context.endings) }
+    public var endings: EndedRequests { EndedRequests(of: endingPublisher) }
 
     // MARK: Cancelling
 
@@ -115,20 +119,20 @@ public final class APIProxy: Sendable {
     /// - Returns: Whether this call has ended the load.
     @discardableResult
     public func cancelRequest(_ id: RequestID) -> Bool {
-        guard let load = context.loads.claim(id) else { return false }
-        context.cancel([load])
+        guard let load = loads.claim(id) else { return false }
+        cancel([load])
         return true
     }
 
     /// Cancels these loads, as ``cancelRequest(_:)`` does.
     public func cancelRequests(_ ids: some Sequence<RequestID>) {
         // A sequence may run code of the app, which must not happen under a lock.
-        context.cancel(context.loads.claim(Array(ids)))
+        cancel(loads.claim(Array(ids)))
     }
 
     /// Cancels every load of this proxy, as ``cancelRequest(_:)`` does.
     public func cancelAllRequests() {
-        context.cancel(context.loads.claimAll())
+        cancel(loads.claimAll())
     }
 
     // MARK: Plain calls
@@ -149,7 +153,7 @@ public final class APIProxy: Sendable {
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
     ) async throws(APIError) -> APIResponse {
-        try await PlainCall(request, service: nil, proxy: self).answer(progress: progress)
+        try await PlainCall(request, service: nil, proxy: self).response(progress: progress)
     }
 
     /// Sends a plain request as one of a service: with its headers, its login and its retries.
@@ -177,7 +181,7 @@ public final class APIProxy: Sendable {
         to service: APIService,
         progress: TransferProgress.Handler? = nil
     ) async throws(APIError) -> APIResponse {
-        try await PlainCall(request, service: service, proxy: self).answer(progress: progress)
+        try await PlainCall(request, service: service, proxy: self).response(progress: progress)
     }
 
     // MARK: Sessions and cookies
@@ -274,9 +278,9 @@ extension APIProxy: CookieJarOwner {
     private func endSession(of service: APIService?) {
         guard let login = APIService.forNewLoad(service, or: defaultService)?.login else { return }
         // Before the new session: it would let those through that wait for a login, with the old one's credentials.
-        context.cancel(context.loads.claimAll { $0.login === login })
+        cancel(loads.claimAll { $0.login === login })
         login.startNewSession()
         // Those that have begun meanwhile.
-        context.cancel(context.loads.claimAll { $0.login === login })
+        cancel(loads.claimAll { $0.login === login })
     }
 }

@@ -9,7 +9,7 @@ final class Exchange {
     /// The load that it is for; `nil` when several loads share it.
     private let id: RequestID?
     private let session: CookieSession
-    private let context: LoadContext
+    private let proxy: APIProxy
     /// Emits its events; `nil` without monitors, and when the exchange has ended for them.
     private var trace: ExchangeTrace?
     private let start: Duration
@@ -22,14 +22,14 @@ final class Exchange {
     /// Whether the connection of the first request carries many; `nil` before its response.
     private(set) var isMultiplexed: Bool?
 
-    init(_ request: HTTPRequest, id: RequestID?, cookies: CookieJar, context: LoadContext, trace: ExchangeTrace?) {
+    init(_ request: HTTPRequest, id: RequestID?, cookies: CookieJar, proxy: APIProxy, trace: ExchangeTrace?) {
         first = request
         current = request
         self.id = id
-        session = CookieSession(cookies, clock: context.clock)
-        self.context = context
+        session = CookieSession(cookies, clock: proxy.clock)
+        self.proxy = proxy
         self.trace = trace
-        start = context.clock.uptime
+        start = proxy.clock.uptime
     }
 
     /// Sends the request, follows its redirects with the cookies for each of them, and returns the response.
@@ -54,7 +54,7 @@ final class Exchange {
 
     private func response(_ progress: TransferProgress.Handler?) async throws(TransportError) -> APIResponse {
         while true {
-            let response = try await context.transport.send(nextRequest(), progress: progress)
+            let response = try await proxy.transport.send(nextRequest(), progress: progress)
             if let last = try receive(response) { return last }
         }
     }
@@ -64,7 +64,7 @@ final class Exchange {
         try current.validate()
         try checkCancellation()
         var request = current
-        if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: context.clock.date) {
+        if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: proxy.clock.date) {
             request.headers.append(cookie)
         }
         sentCookie = request.headers["Cookie"]
@@ -81,9 +81,9 @@ final class Exchange {
 
     /// Stores the cookies of a response, and returns it unless it is a redirect, whose request is the current one then.
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
-        session.store(from: response.headers, url: current.url, at: context.clock.date)
+        session.store(from: response.headers, url: current.url, at: proxy.clock.date)
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
-        let elapsed = context.clock.uptime - start
+        let elapsed = proxy.clock.uptime - start
         guard let next = try next(after: response, elapsed) else {
             let last = APIResponse(response, url: current.url, redirects: redirects, duration: elapsed)
             trace?.ended(with: .success(last))
@@ -115,7 +115,7 @@ final class Exchange {
     /// Records the current request, and refuses the next one if it was sent before.
     private func recordVisit(before next: HTTPRequest) throws(TransportError) {
         visits.insert(Visit(current, cookie: sentCookie))
-        let cookie = next.headers["Cookie"] ?? session.field(for: next.url, at: context.clock.date)?.value
+        let cookie = next.headers["Cookie"] ?? session.field(for: next.url, at: proxy.clock.date)?.value
         guard visits.contains(Visit(next, cookie: cookie)) else { return }
         throw TransportError(.badResponse, "a redirect leads back to a URL that was requested before")
     }
@@ -130,7 +130,7 @@ final class Exchange {
     /// Returns `noNetwork` for a name without an address while the network is known to be unreachable, which explains it;
     /// otherwise the name may be wrong.
     private func explained(_ error: TransportError) -> TransportError {
-        guard error.kind == .hostNotFound, context.reachability.status == .unreachable else { return error }
+        guard error.kind == .hostNotFound, proxy.reachability.status == .unreachable else { return error }
         return error.withKind(.noNetwork, reason: error.reason)
     }
 
@@ -141,7 +141,7 @@ final class Exchange {
         guard let id else { throw TransportError(.invalidRequest, "loads that write a file share no exchange") }
         let file = try StagedFile(for: target)
         // In the table before it is on the disk, so that a cancel in between prevents it.
-        guard context.loads.setFile(file, of: id), try file.make() else {
+        guard proxy.loads.setFile(file, of: id), try file.make() else {
             throw TransportError(.cancelled, "cancelled before it was sent")
         }
         current.destination = .file(file.url)
@@ -161,7 +161,7 @@ final class Exchange {
             if !isStored { try file.write(response.body) }
             return response.withContent(file: file.location)
         }
-        if let id { context.loads.discardFile(of: id) }
+        if let id { proxy.loads.discardFile(of: id) }
         if isStored { return response.withContent() }
         return isAccepted && response.status == 304 ? response.unmodified(file.target) : response
     }

@@ -3,13 +3,13 @@ import Foundation
 /// Decides after a failed send whether one load is sent again, and waits until it is: for a relogin, the network or a delay.
 final class LoadRecovery<Value: Sendable> {
     private let call: APICall<Value>
-    private let context: LoadContext
+    private let proxy: APIProxy
     /// How many relogins the load has needed.
     private var neededLogins = 0
     private var retryCount = 0
 
-    init(_ call: APICall<Value>, in context: LoadContext) {
-        (self.call, self.context) = (call, context)
+    init(_ call: APICall<Value>, in proxy: APIProxy) {
+        (self.call, self.proxy) = (call, proxy)
     }
 
     /// Waits until the load is to be sent again.
@@ -20,7 +20,7 @@ final class LoadRecovery<Value: Sendable> {
     ///   - slot: Its place in the queue, which it leaves, and to which it returns.
     /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
     func recover(from error: APIError, in login: SentLogin, _ slot: QueueSlot) async throws(APIError) {
-        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         if let requested = error.underlying as? RequestedRetry {
             slot.release()
             return try await waitToSendAgain(as: requested.retry, after: error)
@@ -30,7 +30,7 @@ final class LoadRecovery<Value: Sendable> {
         }
         slot.release()
         let policy = call.retryPolicy
-        let isUnreachable = context.reachability.status == .unreachable
+        let isUnreachable = proxy.reachability.status == .unreachable
         // An error with an answer is one of an adapter or of the app: the request was sent.
         if policy.waitsForConnectivity, error.type == .noNetwork, error.response == nil, isUnreachable {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
@@ -67,7 +67,7 @@ final class LoadRecovery<Value: Sendable> {
         if isNeeded { neededLogins += 1 }
         call.willWaitForLogin()
         do {
-            try await session.renew(call.id, place, after: login.generation, for: call.service, clock: context.clock)
+            try await session.renew(call.id, place, after: login.generation, for: call.service, clock: proxy.clock)
         } catch {
             // Each waiter keeps its own answer; what they share is why the relogin failed.
             throw error.type == .loginExpired ? refusal.caused(by: error) : error
@@ -77,7 +77,7 @@ final class LoadRecovery<Value: Sendable> {
 
     /// Waits until the load is to be sent again, as an adapter asks for it.
     private func waitToSendAgain(as retry: AdapterRetry, after error: APIError) async throws(APIError) {
-        guard context.loads.setSentAgain(call.id) else {
+        guard proxy.loads.setSentAgain(call.id) else {
             throw error.caused(by: APIError(error.type, reason: error.reason, underlying: retry))
         }
         call.trace?.willWait(for: .adapter, limit: retry.delay)
@@ -86,14 +86,14 @@ final class LoadRecovery<Value: Sendable> {
 
     private func sleep(for delay: Duration) async throws(APIError) {
         do {
-            try await context.clock.sleep(for: delay)
+            try await proxy.clock.sleep(for: delay)
         } catch {
             throw APIError(.cancelled)
         }
     }
 
     private func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
-        let clock = context.clock
+        let clock = proxy.clock
         let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
         let delay = try retryDelay(after: error, policy, serverDelay)
         // The pause is in the queue, where the load keeps its order.
@@ -104,7 +104,7 @@ final class LoadRecovery<Value: Sendable> {
     /// Pauses all requests of the service to its host when that has too many (RFC 6585 section 4).
     func pauseHost(after response: APIResponse) {
         guard let delay = pause(after: response), let lane = call.exchangeLane else { return }
-        context.queue.pause(lane, for: delay, by: context.clock)
+        proxy.queue.pause(lane, for: delay, by: proxy.clock)
     }
 
     /// How long a response pauses the requests of the service; `nil` for not at all.
@@ -112,7 +112,7 @@ final class LoadRecovery<Value: Sendable> {
         let policy = call.retryPolicy
         guard response.status == 429, policy.pausesHost, call.exchangeLane != nil else { return nil }
         guard isOfService(response) else { return nil }
-        let delay = response.headers.retryAfter(at: context.clock.date, limit: policy.maxRetryAfter)
+        let delay = response.headers.retryAfter(at: proxy.clock.date, limit: policy.maxRetryAfter)
         return delay.flatMap { $0 > .zero ? $0 : nil }
     }
 
@@ -127,7 +127,7 @@ final class LoadRecovery<Value: Sendable> {
         guard retryCount < policy.maxRetries, policy.isRetryable(error) else { throw error }
         let isPostponed = policy.retryAfterAppliesToAllMethods && serverDelay != nil && error.isOfPostponedRequest
         guard call.draft.isRepeatable || isPostponed else { throw error }
-        guard call.service.retryBudget.takeRetry(of: policy, at: context.clock.uptime) else { throw error }
+        guard call.service.retryBudget.takeRetry(of: policy, at: proxy.clock.uptime) else { throw error }
         let delay = max(policy.delay(before: retryCount), serverDelay ?? .zero)
         retryCount += 1
         call.trace?.willWait(for: .retry, limit: delay)
@@ -136,7 +136,7 @@ final class LoadRecovery<Value: Sendable> {
 
     private func waitForNetwork(after error: APIError, limit: Duration) async throws(APIError) {
         call.trace?.willWait(for: .network, limit: limit)
-        let isReachable = await withTaskGroup { [reachability = context.reachability, clock = context.clock] group in
+        let isReachable = await withTaskGroup { [reachability = proxy.reachability, clock = proxy.clock] group in
             group.addTask { await reachability.waitWhileUnreachable() }
             group.addTask {
                 try? await clock.sleep(for: limit)

@@ -6,7 +6,7 @@ import Synchronization
 /// A class, because each asynchronous function would reserve memory for several copies of a structure.
 final class LoadRunner<Value: Sendable> {
     private let call: APICall<Value>
-    private let context: LoadContext
+    private let proxy: APIProxy
     private var slot: QueueSlot
     private var place = Place.held
     /// The time from the beginning of the load to its first turn.
@@ -15,26 +15,35 @@ final class LoadRunner<Value: Sendable> {
     private var tries = 0
     /// The context of the current send for adapters; boxed, because most loads have none.
     private var send: Boxed<AdapterContext>?
-    private lazy var recovery = LoadRecovery(call, in: context)
+    private lazy var recovery = LoadRecovery(call, in: proxy)
 
     /// What is known of the place in the queue, so that it is neither taken nor left twice.
     private enum Place {
         case held, left, unknown
     }
 
-    init(_ call: APICall<Value>, in context: LoadContext, slot: QueueSlot) {
+    init(_ call: APICall<Value>, in proxy: APIProxy, slot: QueueSlot) {
         self.call = call
-        self.context = context
+        self.proxy = proxy
         self.slot = slot
         queueTime = slot.queueTime
     }
 
+    /// Returns the outcome of ``run()``.
+    func result() async -> Result<APIAnswer<Value>, APIError> {
+        do throws(APIError) {
+            return .success(try await run())
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// Sends the load, and sends it again after a relogin or where a retry may help.
-    func run() async throws(APIError) -> APIAnswer<Value> {
+    private func run() async throws(APIError) -> APIAnswer<Value> {
         defer { leavePlace() }
         // The service's closures are not called for a load that was cancelled before its turn.
-        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
-        call.service.retryBudget.countRequest(at: context.clock.uptime)
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        call.service.retryBudget.countRequest(at: proxy.clock.uptime)
         beginTry()
         while true {
             let login = try await turn()
@@ -71,7 +80,7 @@ final class LoadRunner<Value: Sendable> {
 
     /// Returns the error of a send as that of the load, whose file is discarded.
     @inline(never) private func failure(_ error: APIError) -> APIError {
-        context.loads.discardFile(of: call.id)
+        proxy.loads.discardFile(of: call.id)
         return numbered(error).withoutFile
     }
 
@@ -85,10 +94,10 @@ final class LoadRunner<Value: Sendable> {
             let login = call.service.login
             guard call.renewsLogin else { return login.current }
             if tries == 1, let refusal = login.refusal(of: call.id) { throw refusal }
-            if let current = login.current(by: context.clock) { return current }
+            if let current = login.current(by: proxy.clock) { return current }
             call.willWaitForLogin()
             place = .unknown
-            let newest = try await login.ready(call.id, slot, for: call.service, clock: context.clock)
+            let newest = try await login.ready(call.id, slot, for: call.service, clock: proxy.clock)
             call.trace?.didWaitForLogin(of: newest)
         }
     }
@@ -154,23 +163,23 @@ final class LoadRunner<Value: Sendable> {
             wait.didQueue()
             trace?.didQueue()
         }
-        let begin = { @Sendable [context, call] in
+        let begin = { @Sendable [proxy, call] in
             wait.end()
-            context.begin(call)
+            proxy.begin(call)
         }
         if request.isShareable {
-            let response = try await context.shared.response(
+            let response = try await proxy.sharedExchanges.response(
                 to: request,
                 of: call,
                 in: generation,
-                context,
+                proxy,
                 progress: progress,
                 didQueue: didQueue,
                 begin: begin
             )
             return (response, nil)
         }
-        slot = QueueSlot(context.queue, number: call.id.queueNumber, lane: call.exchangeLane)
+        slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: call.exchangeLane)
         if !slot.acquireAtOnce() { didQueue() }
         try await takePlace()
         begin()
@@ -197,7 +206,7 @@ final class LoadRunner<Value: Sendable> {
     }
 
     @inline(never) private func makeExchange(_ request: HTTPRequest) -> Exchange {
-        Exchange(request, id: call.id, cookies: call.cookies, context: context, trace: call.trace?.makeExchangeTrace())
+        Exchange(request, id: call.id, cookies: call.cookies, proxy: proxy, trace: call.trace?.makeExchangeTrace())
     }
 
     /// Returns what is sent for the load, except for its cookies.
@@ -215,7 +224,7 @@ final class LoadRunner<Value: Sendable> {
 
     private func complete(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
         // Checked when the headers have been read: after a logout they may be those of another account.
-        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 
@@ -225,8 +234,8 @@ final class LoadRunner<Value: Sendable> {
         with common: CommonValues,
         in generation: Int
     ) async throws(APIError) -> HTTPRequest {
-        guard let attempt = context.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
-        var send = call.adapterContext(attempt: attempt, in: generation, clock: context.clock)
+        guard let attempt = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
+        var send = call.adapterContext(attempt: attempt, in: generation, clock: proxy.clock)
         let request = try complete(await call.service.request(of: call.draft, with: common, send))
         send.request = request
         self.send = Boxed(wrappedValue: send)
@@ -236,7 +245,7 @@ final class LoadRunner<Value: Sendable> {
     private func adaptedAnswer(in response: APIResponse) async throws(APIError) -> APIAnswer<Value> {
         guard let send = send?.wrappedValue else { return try reader.answer(in: response) }
         let response = try await call.service.adapted(response, in: send)
-        guard context.loads.contains(call.id) else { throw APIError(.cancelled) }
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard !call.service.adapters.data.isEmpty else { return try reader.answer(in: response) }
         return try await reader.answer(in: response, adaptedIn: send)
     }

@@ -15,7 +15,7 @@ final class SharedExchanges: Sendable {
         to request: HTTPRequest,
         of call: APICall<Value>,
         in generation: Int,
-        _ context: LoadContext,
+        _ proxy: APIProxy,
         progress: TransferProgress.Handler? = nil,
         didQueue: @escaping @Sendable () -> Void = {},
         begin: @escaping @Sendable () -> Void = {}
@@ -31,14 +31,14 @@ final class SharedExchanges: Sendable {
                 begin: begin
             )
             if let trace = join(key, as: member) {
-                let slot = QueueSlot(context.queue, number: id.sharedQueueNumber, lane: call.exchangeLane)
+                let slot = QueueSlot(proxy.queue, number: id.sharedQueueNumber, lane: call.exchangeLane)
                 start(key, number: id, slot: slot) { progress throws(APIError) in
-                    let exchange = Exchange(request, id: nil, cookies: call.cookies, context: context, trace: trace)
+                    let exchange = Exchange(request, id: nil, cookies: call.cookies, proxy: proxy, trace: trace)
                     let response = try await exchange.send(progress: progress)
                     slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false)
                     return response
                 } isActive: {
-                    context.loads.containsAny(of: $0)
+                    proxy.loads.containsAny(of: $0)
                 }
             }
             return nil

@@ -169,7 +169,7 @@ extension APIManager {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         let id = begin(params: params, receiver: receiver, progress: progress)
         let cancelled = Result<any Sendable, _>.failure(APIError(.cancelled))
-        let caller = LoadCaller(of: id, in: proxy.context, ifLeft: cancelled)
+        let caller = LoadCaller(of: id, in: proxy, ifLeft: cancelled)
         whenBegun { caller.leave() }
         return try Self.answer(in: await ending(of: id, for: caller)).get()
     }

@@ -88,7 +88,7 @@ public import Observation
 
     deinit {
         let isMistake = weakDelegate != nil
-        let cancelled = proxy.context.cancelLoads(ofReleasedOwner: _loads, isMistake: isMistake)
+        let cancelled = proxy.cancelLoads(ofReleasedOwner: _loads, isMistake: isMistake)
         guard let path = cancelled.first?.path, isMistake else { return }
         FaultLog.reportRelease(of: type(of: self), path: path)
     }

@@ -35,7 +35,7 @@ import Foundation
         indicator: (any LoadingIndicator)?
     ) {
         id = .next()
-        let monitors = manager.proxy.context.monitors
+        let monitors = manager.proxy.monitorList
         trace = monitors.trace(of: id, method: draft.method, path: draft.path, for: service)
         self.manager = manager
         self.params = params
@@ -66,7 +66,7 @@ import Foundation
 
     /// Sends the call and ends the load with its result.
     func run(_ call: APICall<Manager.Response>) {
-        proxy.context.send(call) { result in self.inScope { self.didFinish(result) } }
+        proxy.send(call) { result in self.inScope { self.didFinish(result) } }
     }
 
     /// Ends the load without having sent it; like every ending, later.
@@ -78,7 +78,7 @@ import Foundation
     var progressHandler: TransferProgress.Handler? {
         guard notifiesDelegateOfProgress || progress != nil else { return nil }
         return { [proxy, id] progress in
-            proxy.context.delivery.deliver(progress, of: id) { progress in
+            proxy.delivery.deliver(progress, of: id) { progress in
                 guard proxy.isActive(id) else { return }
                 self.inScope { self.didMake(progress) }
             }
@@ -108,7 +108,7 @@ import Foundation
         outcome = outcome.mapError(ended)
         if let manager { manager.interceptor?.request(manager, willEnd: outcome.ending) }
         // The interceptor, the validator and reformData may have cancelled the load: then that is its ending.
-        guard let load = proxy.context.loads.claim(id) else { return }
+        guard let load = proxy.loads.claim(id) else { return }
         if let file = load.file {
             outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
@@ -156,7 +156,7 @@ import Foundation
     private func timedOut() {
         callForPage = nil
         // The page may have been requested again since the deadline passed.
-        if let load = proxy.context.loads[id] { proxy.context.stopWork(of: load) }
+        if let load = proxy.loads[id] { proxy.stopWork(of: load) }
         didFinish(.failure(Interruption.timeout))
     }
 
@@ -166,7 +166,7 @@ import Foundation
     private func publish(_ ending: APIEnding) {
         // The call refers to this load, by its progress.
         callForPage = nil
-        proxy.context.endings.publish {
+        proxy.endingPublisher.publish {
             EndedRequest(id: id, requestClass: Manager.self, method: method, path: path, ending: ending)
         }
     }
@@ -181,7 +181,7 @@ import Foundation
         if let part = manager.pager?.followUp {
             let followUp = manager.begin(loading: part, params: nil, receiver: receiver.ofFollowUp)
             // The caller has its answer: one that joins the load is the first who wants it.
-            if case .caller = receiver.ofFollowUp { proxy.context.loads.disown(followUp) }
+            if case .caller = receiver.ofFollowUp { proxy.loads.disown(followUp) }
             // Nothing but a closure may retain the request.
             if case .closure = receiver { manager.wait(for: followUp) { _ in } }
         }

@@ -14,13 +14,13 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
     }
 
     private let state: Mutex<State>
-    private let context: LoadContext
+    private let proxy: APIProxy
     // The outcome of a call that leaves a load which others want.
     private let ifLeft: Outcome
 
-    init(of id: RequestID, in context: LoadContext, ifLeft: Outcome) {
+    init(of id: RequestID, in proxy: APIProxy, ifLeft: Outcome) {
         state = Mutex(State(id: id))
-        self.context = context
+        self.proxy = proxy
         self.ifLeft = ifLeft
     }
 
@@ -69,9 +69,9 @@ final class LoadCaller<Outcome: Sendable>: Sendable {
     }
 
     private func leave(_ id: RequestID) {
-        switch context.loads.leave(id) {
+        switch proxy.loads.leave(id) {
         // The ending of the load is that of the call.
-        case .last(let load): context.cancel([load])
+        case .last(let load): proxy.cancel([load])
         case .others: end(with: ifLeft)
         case .ended: break
         }

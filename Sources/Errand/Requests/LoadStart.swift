@@ -19,7 +19,7 @@ extension APIManager {
         let role = LoginRole(of: self, for: service)
         switch policy {
         case .ignoreNew:
-            if let running = loads.last(where: { proxy.context.loads.join($0, as: role) }) {
+            if let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
                 return join(running, receiver: receiver)
             }
         case .cancelPrevious: cancelAllRequests()
@@ -31,7 +31,7 @@ extension APIManager {
         loads.append(load.id)
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
-        proxy.context.loads.insert(load.activeLoad(releasePolicy: releasePolicy, login: service?.login))
+        proxy.loads.insert(load.activeLoad(releasePolicy: releasePolicy, login: service?.login))
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in
             try pager?.loadWillBegin(load.id, of: part, params: params, from: service)

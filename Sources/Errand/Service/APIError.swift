@@ -47,6 +47,8 @@ public struct APIError: Error, Sendable {
         var message: String
         // Whether the message is that of an app, or of the service's messages.
         var isWorded = false
+        // Whether it says no more than the status of the load's own response.
+        var isOfStatus = false
         var reason: String?
         var code: ServerCode?
         // Not the message of an answer that is a success for the server.
@@ -102,6 +104,7 @@ public struct APIError: Error, Sendable {
         self.type = type
         details = Details(
             message: type.message,
+            isOfStatus: type == .http,
             code: failure.code,
             serverMessage: failure.message,
             fieldMessages: failure.fieldMessages,
@@ -145,6 +148,7 @@ extension APIError {
     func ended(_ method: HTTPMethod, path: String, messages: ErrorMessages?) -> APIError {
         var error = self
         (error.details.method, error.details.path) = (method, URLRedaction.path(path))
+        error.details.isOfStatus = false
         return error.worded(by: messages)
     }
 
@@ -187,6 +191,10 @@ extension APIError {
         error.details.underlying = cause
         return error
     }
+
+    /// The response to a load that has failed for its status alone; forgotten at the ending, since an app may throw the error
+    /// in another load.
+    var responseOfStatus: APIResponse? { details.isOfStatus ? response : nil }
 
     /// This error, with what is known of `cause`.
     func caused(by cause: APIError) -> APIError {

@@ -2,5 +2,5 @@
 
 extension APIProxy {
     /// How many loads take part in shared exchanges.
-    var sharedLoadCount: Int { context.shared.memberCount }
+    var sharedLoadCount: Int { sharedExchanges.memberCount }
 }

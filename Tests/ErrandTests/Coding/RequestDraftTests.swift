@@ -58,7 +58,7 @@ struct RequestDraftTests {
         let stray = URL("https://evil.example:8443/o?signature=s3cret")
         var linked = RequestDraft(method: .get, path: "/o")
         linked.replacement = .link(RequestDraft.Link(url: stray, allowedOrigins: []))
-        let plain = RequestDraft(HTTPRequest(.get, stray))
+        let plain = RequestDraft(HTTPRequest(.get, stray), isComplete: false)
         return [RequestDraft(method: .get, path: stray.absoluteString), linked, plain]
     }()
 

@@ -166,7 +166,7 @@ struct PageSequenceTests {
             case .didEnd where endings == 2:
                 followUps = list.loads.count
                 // The main actor is busy until the next load has been answered.
-                spin(while: list.proxy.context.delivery.count == 0)
+                spin(while: list.proxy.delivery.count == 0)
             default: break
             }
         }

@@ -124,7 +124,7 @@ struct MonitorTests {
         proxy.monitors = [monitor]
         let request = request(proxy)
         request.loadData()
-        let work = proxy.context.loads.tasks.first
+        let work = proxy.loads.tasks.first
         checkpoint.release()
         #expect(await screen.ending() == .cancelled)
         await work?.value

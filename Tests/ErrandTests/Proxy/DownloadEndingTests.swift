@@ -74,7 +74,7 @@ struct DownloadEndingTests {
         (request.delegate, request.customProgress) = (screen, true)
         request.loadData(indicator: witness)
         if kind == nil { try await arrived.wait() } else { await suspend(while: screen.progress.isEmpty) }
-        let work = request.proxy.context.loads.tasks.first
+        let work = request.proxy.loads.tasks.first
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancelled)
         #expect(witness.seen == [["cookies.txt": "old"]])

@@ -61,9 +61,9 @@ import Testing
         if instant == .delivering {
             checkpoint.release()
             // Without a yield, because the delivery waits for the main actor.
-            spin(while: proxy.context.delivery.count == 0)
+            spin(while: proxy.delivery.count == 0)
         }
-        work = proxy.context.loads.tasks.first
+        work = proxy.loads.tasks.first
         if !instant.isOnMainActor { cancel(manner) }
         await ending(manner)
         checkpoint.release()

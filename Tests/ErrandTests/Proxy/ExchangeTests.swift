@@ -16,9 +16,9 @@ struct ExchangeTests {
         cookies: CookieJar = CookieJar()
     ) -> (exchange: (HTTPRequest) -> Exchange, transport: ScriptedTransport, loads: LoadTable) {
         let transport = ScriptedTransport(script)
-        let context = LoadContext.sample(transport)
+        let context = APIProxy.sample(transport)
         if let id { context.loads.insert(.sample(id)) }
-        let exchange = { Exchange($0, id: id, cookies: cookies, context: context, trace: nil) }
+        let exchange = { Exchange($0, id: id, cookies: cookies, proxy: context, trace: nil) }
         return (exchange, transport, context.loads)
     }
 

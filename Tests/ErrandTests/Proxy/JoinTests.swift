@@ -144,5 +144,5 @@ struct JoinTests {
 
 extension APIProxy {
     /// The number of shared exchanges.
-    fileprivate var exchangeCount: Int { context.shared.count }
+    fileprivate var exchangeCount: Int { sharedExchanges.count }
 }

@@ -93,7 +93,7 @@ import Testing
             await arrival(1)
             backend.open()
             // Without a suspension, because the delivery waits for the main actor.
-            spin(while: proxy.context.delivery.count == 0)
+            spin(while: proxy.delivery.count == 0)
         case .backingOff, .waitingForNetwork: await clock.waitForSleepers()
         case .renewing: await relogin(waiters: 1)
         case .adaptingParams, .adaptingRequest, .adaptingResponse, .adaptingData: try? await adapterBegan.wait()

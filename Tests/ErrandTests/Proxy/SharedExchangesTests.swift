@@ -12,7 +12,7 @@ struct SharedExchangesTests {
     let gate = Latch()
     let service = APIService.sample()
 
-    private func context(perHost: Int = 64) -> (LoadContext, ScriptedTransport) {
+    private func context(perHost: Int = 64) -> (APIProxy, ScriptedTransport) {
         let transport = ScriptedTransport { [gate] request in
             try await gate.wait()
             guard request.url.path != "/api/lost" else { throw TransportError(.connectionLost, "lost") }
@@ -25,14 +25,14 @@ struct SharedExchangesTests {
     private func load(
         _ call: APICall<String>,
         in generation: Int = 0,
-        _ context: LoadContext
+        _ context: APIProxy
     ) -> Task<Result<APIResponse, APIError>, Never> {
         context.loads.insert(.sample(call.id))
         return Task {
             defer { _ = context.loads.claim(call.id) }
             do throws(APIError) {
                 let request = try call.draft.request(for: call.service)
-                return .success(try await context.shared.response(to: request, of: call, in: generation, context))
+                return .success(try await context.sharedExchanges.response(to: request, of: call, in: generation, context))
             } catch {
                 return .failure(error)
             }
@@ -44,12 +44,12 @@ struct SharedExchangesTests {
         let cookies = CookieJar()
         let calls = (0..<5).map { _ in APICall<String>.shared(service, cookies) }
         let loads = calls.map { load($0, context) }
-        await suspend(while: context.shared.memberCount < 5)
-        #expect(context.shared.count == 1)
+        await suspend(while: context.sharedExchanges.memberCount < 5)
+        #expect(context.sharedExchanges.count == 1)
         gate.open()
         for load in loads { #expect(try await load.value.get().body == Data("answer".utf8)) }
         #expect(transport.requests.count == 1)
-        #expect(context.shared.count == 0)
+        #expect(context.sharedExchanges.count == 0)
         _ = try await load(.shared(service, cookies), context).value.get()
         #expect(transport.requests.count == 2, "an exchange that has ended is not joined")
     }
@@ -61,8 +61,8 @@ struct SharedExchangesTests {
             load(.shared(service, cookies), context), load(.shared(service, cookies, path: "/other"), context),
             load(.shared(service, cookies), in: 1, context), load(.shared(service, CookieJar()), context),
         ]
-        await suspend(while: context.shared.memberCount < 4)
-        #expect(context.shared.count == 4)
+        await suspend(while: context.sharedExchanges.memberCount < 4)
+        #expect(context.sharedExchanges.count == 4)
         gate.open()
         for load in loads { _ = try await load.value.get() }
         #expect(transport.requests.count == 4)
@@ -76,7 +76,7 @@ struct SharedExchangesTests {
             let loads = (0..<3).map { _ in load(.shared(service, cookies, path: "/lost"), context) }
             for load in loads { #expect(await load.value.error?.type == .transport) }
         }
-        #expect(context.shared.count == 0)
+        #expect(context.sharedExchanges.count == 0)
         #expect(context.queue.admitAtOnce(.next(service.queueLane(.normal))))
     }
 
@@ -85,14 +85,14 @@ struct SharedExchangesTests {
         let cookies = CookieJar()
         let calls = (0..<3).map { _ in APICall<String>.shared(service, cookies) }
         let loads = calls.map { load($0, context) }
-        await suspend(while: context.shared.memberCount < 3)
+        await suspend(while: context.sharedExchanges.memberCount < 3)
         await transport.waitForRequests(1)
         loads[0].cancel()
         #expect(await loads[0].value.error?.type == .cancelled)
-        #expect(context.shared.memberCount == 2)
+        #expect(context.sharedExchanges.memberCount == 2)
         for load in loads[1...] { load.cancel() }
         for load in loads[1...] { #expect(await load.value.error?.type == .cancelled) }
-        #expect(context.shared.count == 0)
+        #expect(context.sharedExchanges.count == 0)
         // The gate is closed: the place is free because the exchange has ended.
         await suspend(while: !context.queue.admitAtOnce(.next(service.queueLane(.normal))))
     }
@@ -104,7 +104,7 @@ struct SharedExchangesTests {
         let cookies = CookieJar()
         let calls = (0..<2).map { _ in APICall<String>.shared(service, cookies) }
         let loads = calls.map { load($0, context) }
-        await suspend(while: context.queue.waitingCount < 1 || context.shared.memberCount < 2)
+        await suspend(while: context.queue.waitingCount < 1 || context.sharedExchanges.memberCount < 2)
         for call in calls { _ = context.loads.claim(call.id) }
         context.queue.leave(place)
         for load in loads { #expect(await load.value.error?.type == .cancelled) }
@@ -128,7 +128,7 @@ struct SharedExchangesTests {
         #expect(endings.values.reduce(0, +) == 2_000)
         #expect(Set(endings.keys).isSubset(of: [nil, .cancelled]))
         #expect(endings[nil, default: 0] >= 1_500)
-        await suspend(while: context.shared.count > 0)
+        await suspend(while: context.sharedExchanges.count > 0)
         for _ in 0..<2 { await suspend(while: !context.queue.admitAtOnce(.next(service.queueLane(.normal)))) }
     }
 }

@@ -42,10 +42,10 @@ struct SharedProxyTests {
             configuration.queueLimits = QueueLimits(perHost: 2, total: 2)
             configuration.clock = clock
             try APIProxy.configureShared(with: configuration)
-            #expect(APIProxy.shared.context.transport.capacity.connectionsPerHost == 3)
-            #expect(APIProxy.shared.context.clock as? ManualClock === clock)
+            #expect(APIProxy.shared.transport.capacity.connectionsPerHost == 3)
+            #expect(APIProxy.shared.clock as? ManualClock === clock)
             let lane = QueueLane(host: "a", priority: .normal)
-            let admitted = (0..<3).map { _ in APIProxy.shared.context.queue.enter(.next(lane)) { _ in } }
+            let admitted = (0..<3).map { _ in APIProxy.shared.queue.enter(.next(lane)) { _ in } }
             #expect(admitted == [true, true, false])
             let again = #expect(throws: APIProxyConfigurationError.self) {
                 try APIProxy.configureShared(with: configuration)

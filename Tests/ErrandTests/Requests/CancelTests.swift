@@ -142,7 +142,7 @@ struct CancelTests {
         }
         let id = request.loadData()
         // Without a suspension, because the delivery waits for the main actor.
-        spin(while: proxy.context.delivery.count == 0)
+        spin(while: proxy.delivery.count == 0)
         switch manner {
         case .byID: proxy.cancelRequest(id)
         case .ofRequest: request.cancelAllRequests()

@@ -102,7 +102,7 @@ struct JoinedLoadTests {
             #expect(request.waiters.count == (owner == .delegate ? 0 : 1), "the request is not retained for it")
             gate.open()
             #expect(await ending() == nil)
-            #expect((request.proxy.context.transport as? ScriptedTransport)?.requests.count == 1)
+            #expect((request.proxy.transport as? ScriptedTransport)?.requests.count == 1)
         }
         #expect(screen.events == (owner == .delegate ? [.success, .success] : []))
     }

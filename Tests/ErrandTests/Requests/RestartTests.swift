@@ -45,7 +45,7 @@ struct RestartTests {
         await request.waitUntilIdle()
         #expect(request.response?.first?.id == 1)
         #expect(screen.events == [.success])
-        #expect((request.proxy.context.transport as? ScriptedTransport)?.requests.count == 1)
+        #expect((request.proxy.transport as? ScriptedTransport)?.requests.count == 1)
     }
 
     @Test func `ignoreNew does not wait for a load that has just been cancelled`() async {
@@ -132,9 +132,9 @@ struct RestartTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.customRestartPolicy = .concurrent
         request.loadData()
-        await suspend(while: (proxy.context.transport as? ScriptedTransport)?.requests.count != 1)
+        await suspend(while: (proxy.transport as? ScriptedTransport)?.requests.count != 1)
         request.loadData()
-        await suspend(while: (proxy.context.transport as? ScriptedTransport)?.requests.count != 2)
+        await suspend(while: (proxy.transport as? ScriptedTransport)?.requests.count != 2)
         gates[1].open()
         #expect(await screen.ending() == .success)
         #expect(request.response?.first?.id == 2)

@@ -190,9 +190,9 @@ struct ReloginScopeTests: SessionScene {
             let request = inner(proxy)
             request.loadData()
             // Without a yield, because both deliveries wait for the main actor.
-            spin(while: proxy.context.delivery.count < 1)
+            spin(while: proxy.delivery.count < 1)
             gate.open()
-            spin(while: proxy.context.delivery.count < 2)
+            spin(while: proxy.delivery.count < 2)
             await suspend(while: third.isLoading == false)
         }
         let request = load(proxy)

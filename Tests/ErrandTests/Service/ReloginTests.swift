@@ -179,8 +179,8 @@ struct ReloginTests {
         )
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
-        await suspend(while: proxy.context.loads.tasks.isEmpty)
-        let task = proxy.context.loads.tasks.first
+        await suspend(while: proxy.loads.tasks.isEmpty)
+        let task = proxy.loads.tasks.first
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancelled)
         gate.open()

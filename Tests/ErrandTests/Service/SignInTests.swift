@@ -39,7 +39,7 @@ struct SignInTests {
         let proxy = proxy("mine", gate)
         let slow = request("/slow", proxy)
         slow.loadData()
-        await (proxy.context.transport as? ScriptedTransport)?.waitForRequests()
+        await (proxy.transport as? ScriptedTransport)?.waitForRequests()
         account.fails = true
         let other = request("/goods", proxy)
         other.loadData()

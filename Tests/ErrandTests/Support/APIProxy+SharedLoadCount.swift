@@ -5,6 +5,6 @@ import Synchronization
 extension APIProxy {
     /// How many loads take part in shared exchanges.
     var sharedLoadCount: Int {
-        context.shared.memberCount
+        sharedExchanges.memberCount
     }
 }

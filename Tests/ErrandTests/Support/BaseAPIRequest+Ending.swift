@@ -3,6 +3,6 @@
 extension BaseAPIRequest {
     /// Waits for the ending of a load that this call has not begun.
     func ending(of id: RequestID) async -> Result<any Sendable, APIError> {
-        await ending(of: id, for: LoadCaller(of: id, in: proxy.context, ifLeft: .failure(APIError(.cancelled))))
+        await ending(of: id, for: LoadCaller(of: id, in: proxy, ifLeft: .failure(APIError(.cancelled))))
     }
 }

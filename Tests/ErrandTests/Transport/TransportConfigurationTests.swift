@@ -74,7 +74,7 @@ struct TransportConfigurationTests {
         let server = try FixtureServer.start { _ in .text("ok") }
         let configuration = configuration { ($0.connectionsPerHost, $0.connections) = (2, 3) }
         #expect(await kind.outcome(of: HTTPRequest(to: server), configuration) == .status(200))
-        let capacity = APIProxy(transport: try kind.make(configuration)).context.transport.capacity
+        let capacity = APIProxy(transport: try kind.make(configuration)).transport.capacity
         #expect((capacity.connectionsPerHost, capacity.connections) == (2, 3))
     }
 

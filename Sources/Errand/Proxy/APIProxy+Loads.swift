@@ -1,35 +1,20 @@
-/// What all loads of one proxy use: its collaborators, each with private state.
-///
-/// A class, because every queued load refers to it.
-final class LoadContext: Sendable {
+/// The loads of a proxy: how they begin, and how they end without their work.
+extension APIProxy {
     /// From how many loads on their endings are likely to follow each other.
     private static let manyLoads = 8
 
-    let loads = LoadTable()
-    let queue: RequestQueue
-    let shared = SharedExchanges()
-    let delivery = MainDelivery()
-    let transport: any HTTPTransport
-    let reachability: Reachability
-    let clock: any APIClock
-    let endings = EndingPublisher()
-    let monitors: MonitorList
-    /// The `ErrorPresenter` of the proxy, whose type is of a higher layer.
-    @MainActor weak var errorPresenter: AnyObject?
-
-    init(
-        queue: RequestQueue,
-        transport: any HTTPTransport,
-        reachability: Reachability,
-        clock: any APIClock,
-        monitors: MonitorList
-    ) {
-        self.queue = queue
-        self.transport = transport
-        self.reachability = reachability
-        self.clock = clock
-        self.monitors = monitors
+    /// Whether the load has not ended.
+    func isActive(_ id: RequestID) -> Bool {
+        loads.contains(id)
     }
+
+    /// Runs `delivery` on the main actor, in the order of the calls.
+    package func deliver(_ delivered: @escaping @MainActor @Sendable () -> Void) {
+        delivery.deliver(delivered)
+    }
+
+    /// The number of requests that wait in the queue.
+    package var queuedCount: Int { queue.waitingCount }
 
     /// Begins the work of a load when it is admitted, away from the caller's actor, unless the load was cancelled.
     ///
@@ -80,16 +65,15 @@ final class LoadContext: Sendable {
         cancel(loads, isMistake: isMistake)
         return loads.map(\.summary)
     }
-}
-
-extension LoadContext {
     /// Sends a load that is in the table, and calls `ended` once on the main actor.
     func send<Value>(
         _ call: APICall<Value>,
         ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
     ) {
         start(call.id, in: call.lane, trace: call.trace) { [self] slot in
-            let result = await result(of: call, slot)
+            // A load that may share an exchange has its turn with that.
+            if !call.isCoalescing { begin(call) }
+            let result = await LoadRunner(call, in: self, slot: slot).result()
             delivery.deliver(isOneOfMany: loads.count >= Self.manyLoads) { ended(result) }
         }
     }
@@ -98,17 +82,6 @@ extension LoadContext {
     func stopWork(of load: ActiveLoad) {
         load.stopWork()
         queue.withdraw([(load.id.queueNumber, load.lane)])
-    }
-
-    /// Returns the outcome of a load that has its first place in the queue.
-    func result<Value>(of call: APICall<Value>, _ slot: QueueSlot) async -> Result<APIAnswer<Value>, APIError> {
-        // A load that may share an exchange has its turn with that.
-        if !call.isCoalescing { begin(call) }
-        do throws(APIError) {
-            return .success(try await LoadRunner(call, in: self, slot: slot).run())
-        } catch {
-            return .failure(error)
-        }
     }
 
     /// Begins the turn of a load, from which its deadline runs.
@@ -128,19 +101,4 @@ extension LoadContext {
         }
         if !loads.setTimer(timer, of: id) { timer.cancel() }
     }
-}
-
-extension APIProxy {
-    /// Whether the load has not ended.
-    func isActive(_ id: RequestID) -> Bool {
-        context.loads.contains(id)
-    }
-
-    /// Runs `delivery` on the main actor, in the order of the calls.
-    package func deliver(_ delivery: @escaping @MainActor @Sendable () -> Void) {
-        context.delivery.deliver(delivery)
-    }
-
-    /// The number of requests that wait in the queue.
-    package var queuedCount: Int { context.queue.waitingCount }
 }

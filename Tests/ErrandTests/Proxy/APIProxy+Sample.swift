@@ -3,20 +3,14 @@ import ErrandTesting
 @testable import Errand
 @testable import ErrandTestSupport
 
-extension LoadContext {
-    /// A context without a network, for tests of one collaborator of a proxy.
+extension APIProxy {
+    /// A proxy without a network, for tests of one collaborator of a proxy.
     static func sample(
         _ transport: ScriptedTransport = ScriptedTransport(),
         perHost: Int = 64,
         clock: any APIClock = SystemClock()
-    ) -> LoadContext {
-        LoadContext(
-            queue: RequestQueue(limits: QueueLimits(perHost: perHost), capacity: transport.capacity),
-            transport: transport,
-            reachability: .system,
-            clock: clock,
-            monitors: MonitorList([])
-        )
+    ) -> APIProxy {
+        APIProxy(transport: transport, queueLimits: QueueLimits(perHost: perHost), clock: clock)
     }
 }
 
