@@ -91,7 +91,7 @@ extension PageAPIRequest: Pager {
     var hasPages: Bool { list.loaded.pageCount > 0 }
     var lastPageLoad: RequestID? { list.lastPageLoad }
 
-    func params(of part: ListPart) -> LoadParams { list.params(of: part) }
+    func input(of part: ListPart) -> LoadInput { list.input(of: part) }
 
     func decision(for part: ListPart) -> PageLoadDecision {
         list.decision(for: part, isActive: proxy.isActive)
@@ -108,12 +108,12 @@ extension PageAPIRequest: Pager {
     func loadWillBegin(
         _ id: RequestID,
         of part: ListPart,
-        params: LoadParams,
+        input: LoadInput,
         from service: APIService?
     ) throws(APIError) -> RequestDraft.Addition {
         // A load that one of these hooks begins is newer than this one.
         let (strategy, maxPages) = (strategy, maxPages)
-        let position = list.begin(part, id: id, strategy: strategy, params: params)
+        let position = list.begin(part, id: id, strategy: strategy, input: input)
         observation.recordChange()
         guard maxPages.map({ $0 > 0 }) != false else {
             throw APIError(.invalidRequest, reason: "maxPages must be at least 1")

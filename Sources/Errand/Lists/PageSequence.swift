@@ -11,22 +11,22 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
     public typealias Failure = APIError
 
     let list: List
-    let params: LoadParams
+    let input: LoadInput
 
     /// Creates an iterator; nothing is loaded yet.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(list: list, params: params)
+        Iterator(list: list, input: input)
     }
 
     /// An iteration over the pages.
     public struct Iterator: AsyncIteratorProtocol {
         let list: List
-        let params: LoadParams
+        let input: LoadInput
         // The load of the newest page; `nil` before the first one.
         private var newest: RequestID?
 
-        fileprivate init(list: List, params: LoadParams) {
-            (self.list, self.params) = (list, params)
+        fileprivate init(list: List, input: LoadInput) {
+            (self.list, self.input) = (list, input)
         }
 
         /// Returns the next page's items; `nil` after the last page.
@@ -35,7 +35,7 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
         ///   page before, or is about to: iterate over new ``APIManager/pages`` then.
         public mutating func next() async throws(APIError) -> [List.Item]? {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
-            let page = try await list.page(after: newest, params: params)
+            let page = try await list.page(after: newest, input)
             newest = page.load
             return try page.items.get()
         }
@@ -44,13 +44,15 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
 
 extension APIManager where Self: PagedManager {
     /// The pages one by one, from the first; the delegate is not notified of their loads.
-    public var pages: PageSequence<Self> { PageSequence(list: self, params: .paramSource) }
+    public var pages: PageSequence<Self> { PageSequence(list: self, input: .paramSource) }
 
     /// Returns the pages one by one, as ``pages`` does, with these parameters of the list.
     ///
     /// - Parameter params: The parameters, as of ``APIManager/reload(params:indicator:message:)``.
     /// - Returns: The pages; nothing is loaded yet.
-    public func pages(params: APIParams?) -> PageSequence<Self> { PageSequence(list: self, params: .given(params)) }
+    public func pages(params: APIParams?) -> PageSequence<Self> {
+        PageSequence(list: self, input: LoadInput(params: params))
+    }
 
     /// Loads all pages, one after the other, and returns their items, also those of pages that ``PageAPIRequest/maxPages`` has
     /// dropped meanwhile.
@@ -78,10 +80,10 @@ extension APIManager where Self: PagedManager {
 
     fileprivate func page(
         after newest: RequestID?,
-        params: LoadParams
+        _ input: LoadInput
     ) async throws(APIError) -> IteratedPage<Item> {
         if newest == nil { cancelAllRequests() }
-        let id = try newest == nil ? begin(params: params, receiver: .caller) : nextLoad(after: newest)
+        let id = try newest == nil ? begin(input: input, receiver: .caller) : nextLoad(after: newest)
         guard let id else { return IteratedPage(load: newest, items: .success(nil)) }
         let left = IteratedPage<Item>(load: newest, items: .failure(APIError(.cancelled)))
         let caller = LoadCaller(of: id, in: proxy, ifLeft: left)

@@ -15,8 +15,8 @@ struct PagedList<Item> {
     // How often edits have made the server answer the same part again.
     private var repeatCount = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
-    private(set) var loadedParams = LoadParams.paramSource
-    private(set) var reloadParams = LoadParams.paramSource
+    private(set) var loadedInput = LoadInput.paramSource
+    private(set) var reloadInput = LoadInput.paramSource
     private(set) var refreshesAll = false
     // The pages that a refresh of all pages has received so far.
     private(set) var staged = LoadedPages<Item>()
@@ -31,7 +31,7 @@ struct PagedList<Item> {
         _ requested: ListPart,
         id: RequestID,
         strategy: any PageStrategy,
-        params: LoadParams = .paramSource
+        input: LoadInput = .paramSource
     ) -> PagePosition {
         // The list may have been edited since the follow-up was returned, or another load begun.
         let continued = followUp ?? (staged.pageCount == 0 ? .all : .remaining)
@@ -44,8 +44,8 @@ struct PagedList<Item> {
         if let followUp { setState(of: followUp, to: .idle) }
         followUp = nil
         if part != .remaining { staged = LoadedPages() }
-        pending = PendingPage(id: id, part: part, position: position, params: params)
-        if part == .first { reloadParams = params }
+        pending = PendingPage(id: id, part: part, position: position, input: input)
+        if part == .first { reloadInput = input }
         setState(of: part, to: .loading)
         if part == .first || part == .all { refreshesAll = part == .all }
         if part == .all { staged = LoadedPages(replacing: loaded) }
@@ -94,7 +94,7 @@ struct PagedList<Item> {
         let info = PageInfo(page, at: received.position, in: response)
         defer { info.json.discard() }
         // A page that is added has those of the list already.
-        loadedParams = received.params
+        loadedInput = received.input
         switch received.part {
         case .first: return replace(with: page.items, info: info, rules: rules)
         case .all, .remaining: return stage(page.items, info: info, rules: rules)
@@ -222,8 +222,8 @@ extension PagedList {
     }
 
     /// Returns the parameters of a part: a page that is added to the list has those of the loaded pages.
-    func params(of part: ListPart) -> LoadParams {
-        part == .first || loaded.pageCount == 0 ? reloadParams : loadedParams
+    func input(of part: ListPart) -> LoadInput {
+        part == .first || loaded.pageCount == 0 ? reloadInput : loadedInput
     }
 
     /// The part to load again after a failure: a refresh before the next page, and that before the previous one.
@@ -268,7 +268,7 @@ struct PendingPage {
     let id: RequestID
     var part: ListPart
     var position: PagePosition
-    let params: LoadParams
+    let input: LoadInput
     /// Whether the list has been edited since the page was requested, and its answer may not have the edit.
     var isOutdated = false
 

@@ -27,7 +27,7 @@ extension APIManager where Self: PagedManager {
     /// - Returns: The load's ID.
     @discardableResult
     public func reload() -> RequestID {
-        refresh(.first, params: .paramSource)
+        refresh(.first, input: .paramSource)
     }
 
     /// Loads the first page, as ``reload()`` does, and shows an indicator until the load has ended.
@@ -38,7 +38,7 @@ extension APIManager where Self: PagedManager {
     /// - Returns: The load's ID.
     @discardableResult
     public func reload(indicator: (any LoadingIndicator)?, message: String? = nil) -> RequestID {
-        refresh(.first, params: .paramSource, indicator: indicator, message: message)
+        refresh(.first, input: .paramSource, indicator: indicator, message: message)
     }
 
     /// Loads the first page with these parameters, without calling the param source; it then replaces the list.
@@ -58,7 +58,7 @@ extension APIManager where Self: PagedManager {
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil
     ) -> RequestID {
-        refresh(.first, params: .given(params), indicator: indicator, message: message)
+        refresh(.first, input: LoadInput(params: params), indicator: indicator, message: message)
     }
 
     /// Loads all loaded pages again, one after the other; they replace the list together when the last one has been received.
@@ -71,7 +71,7 @@ extension APIManager where Self: PagedManager {
     /// - Returns: The first load's ID.
     @discardableResult
     public func refreshAll() -> RequestID {
-        refresh(.all, params: nil)
+        refresh(.all, input: nil)
     }
 
     /// Loads the page after the loaded ones; the first page if there is none yet.
@@ -142,22 +142,22 @@ extension APIManager {
     func loadFailedPart() -> RequestID? {
         switch pager?.failedPart {
         case nil: nil
-        case .first: refresh(.first, params: nil)
-        case .all: refresh(.all, params: nil)
+        case .first: refresh(.first, input: nil)
+        case .all: refresh(.all, input: nil)
         case let part?: load(part)
         }
     }
 
-    /// Begins a load of a part that replaces the list; `params` is `nil` for those of the list.
+    /// Begins a load of a part that replaces the list; `input` is `nil` for that of the list.
     func refresh(
         _ part: ListPart,
-        params: LoadParams?,
+        input: LoadInput?,
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil
     ) -> RequestID {
         cancelAllRequests()
         let isFirst = pager?.hasPages != true
-        return begin(loading: isFirst ? .first : part, params: params, indicator: indicator, message: message)
+        return begin(loading: isFirst ? .first : part, input: input, indicator: indicator, message: message)
     }
 
     /// Loads a part that is added to a list, unless it is loading or does not exist.
@@ -174,7 +174,7 @@ extension APIManager {
         // Its last caller has left it meanwhile.
         case .join: load(part, indicator: indicator, message: message, receiver: receiver)
         case .begin(let part):
-            begin(loading: part, params: nil, indicator: indicator, message: message, receiver: receiver)
+            begin(loading: part, input: nil, indicator: indicator, message: message, receiver: receiver)
         }
     }
 }

@@ -77,7 +77,7 @@ extension APIManager {
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil
     ) -> RequestID {
-        begin(params: .given(params), indicator: indicator, message: message)
+        begin(input: LoadInput(params: params), indicator: indicator, message: message)
     }
 
     /// Begins a load, as ``loadData()`` does, and passes its ending to a closure instead of the delegate.
@@ -116,7 +116,7 @@ extension APIManager {
         message: String? = nil,
         completion: @escaping @MainActor (Result<Response, APIError>) -> Void
     ) -> RequestID {
-        let id = begin(params: .given(params), indicator: indicator, message: message, receiver: .closure)
+        let id = begin(input: LoadInput(params: params), indicator: indicator, message: message, receiver: .closure)
         return notify(completion, of: id)
     }
 
@@ -148,26 +148,26 @@ extension APIManager {
         params: APIParams?,
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) async throws(APIError) -> Response {
-        try await value(from: .given(params), progress: progress)
+        try await value(from: LoadInput(params: params), progress: progress)
     }
 }
 
 extension APIManager {
     /// Begins the load that ``BaseAPIRequest/loadAgain()`` describes.
     func beginAgain() -> RequestID {
-        guard pager != nil else { return begin(params: paramsToLoadAgain) }
-        return loadFailedPart() ?? refresh(.first, params: nil)
+        guard pager != nil else { return begin(input: history.inputAgain(after: error) ?? .paramSource) }
+        return loadFailedPart() ?? refresh(.first, input: nil)
     }
 
     /// Loads and returns the answer; calls `whenBegun` with what leaves the load.
     func value(
-        from params: LoadParams,
+        from input: LoadInput,
         receiver: EndingReceiver = .caller,
         progress: (@MainActor (TransferProgress) -> Void)? = nil,
         whenBegun: (_ leave: @escaping @MainActor () -> Void) -> Void = { _ in }
     ) async throws(APIError) -> Response {
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        let id = begin(params: params, receiver: receiver, progress: progress)
+        let id = begin(input: input, receiver: receiver, progress: progress)
         let cancelled = Result<any Sendable, _>.failure(APIError(.cancelled))
         let caller = LoadCaller(of: id, in: proxy, ifLeft: cancelled)
         whenBegun { caller.leave() }

@@ -59,11 +59,7 @@ public import Observation
     var content: (any Sendable)?
     // The loads that have begun and not ended, in that order.
     var loads: [RequestID] = []
-    // The newest loads that have ended, ended with an answer, and succeeded.
-    @ObservationIgnored var newestEnding: RequestID?
-    @ObservationIgnored var newestAnswer: RequestID?
-    @ObservationIgnored var newestSuccess: RequestID?
-    @ObservationIgnored var newestParams: NewestParams?
+    @ObservationIgnored var history = LoadHistory()
     @ObservationIgnored var waiters: [LoadWaiter] = []
     // The receivers of loads whose ending is not for the delegate.
     @ObservationIgnored var receivers: [RequestID: EndingReceiver] = [:]
@@ -223,7 +219,8 @@ extension BaseAPIRequest {
     /// returned; a ``PageListObserver`` is notified of a reload.
     public func reset() {
         cancelAllRequests()
-        (rawResponse, error, progress, content, newestParams) = (nil, nil, nil, nil, nil)
+        (rawResponse, error, progress, content) = (nil, nil, nil, nil)
+        history.removeInput()
         pager?.removeAllPages()
     }
 

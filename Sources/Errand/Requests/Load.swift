@@ -1,45 +1,85 @@
 import Foundation
 
-/// One load of one request, from its ID to its ending.
-@MainActor final class Load<Manager: APIManager> {
-    typealias Answer = APIAnswer<Manager.Response>
+extension APIManager {
+    /// Begins a load: adds it to the proxy's table, calls the hooks, and sends it.
+    ///
+    /// Without `input`, that of the list is sent.
+    func begin(
+        loading part: ListPart = .first,
+        input: LoadInput? = .paramSource,
+        indicator: (any LoadingIndicator)? = nil,
+        message: String? = nil,
+        receiver: EndingReceiver = .delegate,
+        progress: (@MainActor (TransferProgress) -> Void)? = nil
+    ) -> RequestID {
+        // A hook that is read here may begin a load, which is then older than this one.
+        let (policy, service) = (restartPolicy, serviceForNewLoad)
+        let (draft, releasePolicy) = (RequestDraft(method: method, path: path), releasePolicy)
+        let presentsErrors = presentsErrors
+        let role = LoginRole(of: self, for: service)
+        switch policy {
+        case .ignoreNew:
+            if let running = loads.last(where: { proxy.loads.join($0, as: role) }) {
+                return join(running, receiver: receiver)
+            }
+        case .cancelPrevious: cancelAllRequests()
+        case .concurrent: break
+        }
+        let input = input ?? pager?.input(of: part) ?? .paramSource
+        let load = Load(of: self, draft, to: service, role: role, indicator: indicator)
+        (load.progress, load.presentsErrors) = (progress, presentsErrors)
+        loads.append(load.id)
+        if case .delegate = receiver {} else { receivers[load.id] = receiver }
+        // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
+        proxy.loads.insert(load.activeLoad(releasePolicy: releasePolicy, login: service?.login))
+        // Before the hooks below: a load that they begin in a list is newer than this one.
+        let page = Result { () throws(APIError) in
+            try pager?.loadWillBegin(load.id, of: part, input: input, from: service)
+        }
+        load.trace?.begin()
+        if self.progress != nil { self.progress = nil }
+        indicator?.showLoading(message)
+        load.send(draft, input, page, of: self, to: service)
+        return load.id
+    }
+}
 
+/// One load of one request, from its ID to its ending.
+///
+/// It does not retain the request, which may be released before the ending.
+@MainActor final class Load<Manager: APIManager> {
     let id: RequestID
     /// Delivers the events of the load; `nil` without monitors.
     let trace: LoadTrace?
-    let params: LoadParams
+    /// Receives the progress; `nil` for none.
+    var progress: (@MainActor (TransferProgress) -> Void)?
+    var presentsErrors = true
     private let method: HTTPMethod
     private let path: String
     private let messages: ErrorMessages?
+    private let role: LoginRole
     // Loads that its callbacks begin are part of the same relogin.
     private let scope = ReloginScope.current
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
     /// Returns the call that requests the page of a list again within this load; `nil` for a load without a page.
-    var callForPage: ((RequestDraft.Addition) -> APICall<Manager.Response>)?
+    private var callForPage: ((RequestDraft.Addition) -> APICall<Manager.Response>)?
     /// A file that the library has named, and that the app cannot find once the request is released.
-    var temporaryFile: URL?
-    /// Receives the progress; `nil` for none.
-    var progress: (@MainActor (TransferProgress) -> Void)?
-    let loginRole: LoginRole
-    var notifiesDelegateOfProgress = false
-    var presentsErrors = true
+    private var temporaryFile: URL?
+    private var notifiesDelegateOfProgress = false
 
     init(
         of manager: Manager,
-        draft: RequestDraft,
-        params: LoadParams,
-        service: APIService?,
+        _ draft: RequestDraft,
+        to service: APIService?,
         role: LoginRole,
         indicator: (any LoadingIndicator)?
     ) {
         id = .next()
-        let monitors = manager.proxy.monitorList
-        trace = monitors.trace(of: id, method: draft.method, path: draft.path, for: service)
+        trace = manager.proxy.monitorList.trace(of: id, method: draft.method, path: draft.path, for: service)
         self.manager = manager
-        self.params = params
-        loginRole = role
+        self.role = role
         (method, path, messages) = (draft.method, draft.path, service?.errorMessages)
         proxy = manager.proxy
         self.indicator = indicator
@@ -53,7 +93,7 @@ import Foundation
             path: path,
             endsWithOwner: releasePolicy == .cancel,
             login: login,
-            loginRole: loginRole
+            loginRole: role
         ) { [proxy] interruption in
             switch interruption {
             case .cancelled(let isMistake):
@@ -64,18 +104,83 @@ import Foundation
         }
     }
 
-    /// Sends the call and ends the load with its result.
-    func run(_ call: APICall<Manager.Response>) {
+    private func inScope(_ callback: () -> Void) {
+        ReloginScope.run(in: scope, callback)
+    }
+
+    // MARK: Sending
+
+    /// Sends what the hooks return; a load that they refuse ends later, like any other.
+    func send(
+        _ draft: RequestDraft,
+        _ input: LoadInput,
+        _ page: Result<RequestDraft.Addition?, APIError>,
+        of manager: Manager,
+        to service: APIService?
+    ) {
+        do throws(APIError) {
+            guard let call = try call(draft, input, page, of: manager, to: service) else {
+                proxy.cancelRequest(id)
+                return
+            }
+            run(call)
+        } catch {
+            proxy.deliver { self.inScope { self.didFinish(.failure(error)) } }
+        }
+    }
+
+    /// What to send; `nil` when the interceptor refuses, and when the load has been cancelled in a hook.
+    private func call(
+        _ draft: RequestDraft,
+        _ input: LoadInput,
+        _ page: Result<RequestDraft.Addition?, APIError>,
+        of manager: Manager,
+        to service: APIService?
+    ) throws(APIError) -> APICall<Manager.Response>? {
+        var draft = draft
+        draft.params = manager.reformParams(manager.params(from: input, of: id))
+        guard proxy.isActive(id) else { return nil }
+        try manager.readHooks(for: &draft, input, of: id)
+        let serializer = manager.responseSerializer
+        let destination = manager.destination
+        draft.destination = try serializer.destination(for: destination)
+        if draft.destination != destination, case .file(let file) = draft.destination { temporaryFile = file }
+        let (base, addition) = (draft, try page.get())
+        if let addition { draft.add(addition) }
+        guard proxy.isActive(id), manager.interceptor?.request(manager, shouldLoad: draft.params) != false else {
+            return nil
+        }
+        let options = LoadOptions(of: manager, loginRole: role, trace: trace)
+        notifiesDelegateOfProgress = manager.reportsProgress
+        let (prepared, cookies) = try manager.prepared(service, as: role)
+        guard proxy.isActive(id) else { return nil }
+        guard try manager.validator?.request(manager, accepts: draft.params) != false else {
+            throw APIError(.invalidRequest, reason: "the validator refused the parameters")
+        }
+        let call = APICall(
+            id: id,
+            service: prepared,
+            cookies: cookies,
+            draft: draft,
+            serializer: serializer,
+            options: options,
+            progress: progressHandler
+        )
+        guard addition != nil else { return call }
+        callForPage = { addition in
+            var draft = base
+            draft.add(addition)
+            return call.sending(draft)
+        }
+        return call
+    }
+
+    private func run(_ call: APICall<Manager.Response>) {
         proxy.send(call) { result in self.inScope { self.didFinish(result) } }
     }
 
-    /// Ends the load without having sent it; like every ending, later.
-    func fail(_ error: APIError) {
-        proxy.deliver { self.inScope { self.didFinish(.failure(error)) } }
-    }
-
     /// Delivers progress from the transport's thread on the main actor; `nil` when no receiver is there.
-    var progressHandler: TransferProgress.Handler? {
+    private var progressHandler: TransferProgress.Handler? {
         guard notifiesDelegateOfProgress || progress != nil else { return nil }
         return { [proxy, id] progress in
             proxy.delivery.deliver(progress, of: id) { progress in
@@ -83,10 +188,6 @@ import Foundation
                 self.inScope { self.didMake(progress) }
             }
         }
-    }
-
-    private func inScope(_ callback: () -> Void) {
-        ReloginScope.run(in: scope, callback)
     }
 
     private func didMake(_ progress: TransferProgress) {
@@ -97,12 +198,14 @@ import Foundation
         manager.delegate?.managerCallAPI(manager, didMake: progress)
     }
 
-    private func didFinish(_ result: Result<Answer, APIError>) {
+    // MARK: Ending
+
+    private func didFinish(_ result: Result<APIAnswer<Manager.Response>, APIError>) {
         var result = result
         guard proxy.isActive(id), !repeatsPage(insteadOf: &result) else { return }
         var response = (try? result.get().response) ?? result.error?.response
         result = result.mapError(ended)
-        var outcome = manager?.outcome(of: result, for: id) ?? result.map { $0.value as any Sendable }
+        var outcome = manager.map { self.outcome(of: result, for: $0) } ?? result.map { $0.value as any Sendable }
         // The validator or reformData may have edited the list.
         if repeatsPage(insteadOf: &outcome) { return }
         outcome = outcome.mapError(ended)
@@ -113,18 +216,12 @@ import Foundation
             outcome = file.end(with: outcome).mapError(ended)
             if outcome.error != nil { response = response?.withoutFile }
         }
-        if loginRole == .signIn, outcome.error == nil, response?.isSuccess == true { load.login?.didSignIn() }
+        if role == .signIn, outcome.error == nil, response?.isSuccess == true { load.login?.didSignIn() }
         trace?.end(outcome.ending, response: response)
-        publish(outcome.ending)
-        guard let manager else {
-            removeTemporaryFile()
-            indicator?.hideLoading()
-            return
-        }
-        end(manager, with: outcome, response: response)
+        end(with: outcome, response: response)
     }
 
-    /// Requests the page of a list again if edits have made its answer out of date.
+    /// Requests the page of a list again if edits have made its response out of date.
     ///
     /// - Returns: Whether it does; the load has not ended then.
     private func repeatsPage<Value>(insteadOf result: inout Result<Value, APIError>) -> Bool {
@@ -139,18 +236,41 @@ import Foundation
         }
     }
 
-    private func removeTemporaryFile() {
-        if let temporaryFile { unlink(temporaryFile.path) }
+    /// Returns how the load ends; a list ends, instead of failing, if the requested page does not exist.
+    private func outcome(
+        of result: Result<APIAnswer<Manager.Response>, APIError>,
+        for manager: Manager
+    ) -> Result<any Sendable, APIError> {
+        do throws(APIError) {
+            return .success(try value(of: result, for: manager))
+        } catch {
+            return manager.pager?.endsList(with: error, of: id) == true
+                ? .success(EndOfList(error: error)) : .failure(error)
+        }
+    }
+
+    /// Passes a response to the interceptor, the validator and ``APIManager/reformData(_:)``.
+    private func value(
+        of result: Result<APIAnswer<Manager.Response>, APIError>,
+        for manager: Manager
+    ) throws(APIError) -> Manager.Response {
+        if let response = (try? result.get().response) ?? result.error?.response {
+            manager.interceptor?.request(manager, didReceive: response)
+        }
+        let answer = try result.get()
+        do throws(APIError) {
+            if try manager.validator?.request(manager, accepts: answer.value, in: answer.response) == false {
+                throw APIError(.invalidAnswer)
+            }
+        } catch {
+            throw error.withResponse(ifMissing: answer.response)
+        }
+        return manager.reformData(answer.value)
     }
 
     private func wasCancelled() {
         if let manager { manager.interceptor?.request(manager, willEnd: .cancelled) }
-        publish(.cancelled)
-        guard let manager else {
-            indicator?.hideLoading()
-            return
-        }
-        end(manager, with: .failure(ended(APIError(.cancelled))), response: nil)
+        end(with: .failure(ended(APIError(.cancelled))), response: nil)
     }
 
     private func timedOut() {
@@ -162,39 +282,75 @@ import Foundation
 
     private func ended(_ error: APIError) -> APIError { error.ended(method, path: path, messages: messages) }
 
-    /// Passes the ending to the readers of ``APIProxy/endings``.
-    private func publish(_ ending: APIEnding) {
-        // The call refers to this load, by its progress.
-        callForPage = nil
-        proxy.endingPublisher.publish {
-            EndedRequest(id: id, requestClass: Manager.self, method: method, path: path, ending: ending)
-        }
+    private func removeTemporaryFile() {
+        if let temporaryFile { unlink(temporaryFile.path) }
     }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
-    private func end(_ manager: Manager, with outcome: Result<any Sendable, APIError>, response: APIResponse?) {
+    private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?) {
+        // The call refers to this load, by its progress.
+        callForPage = nil
+        proxy.endingPublisher.publish {
+            EndedRequest(id: id, requestClass: Manager.self, method: method, path: path, ending: outcome.ending)
+        }
+        guard let manager else {
+            if outcome.error == nil { removeTemporaryFile() }
+            indicator?.hideLoading()
+            return
+        }
         let notifyObserver = manager.record(outcome, of: id, response: response)
-        let isReceived = manager.newestSuccess == id || manager.waiters.contains { $0.id == id }
-        // A delegate finds only the newest answer.
+        let isReceived = manager.history.newestSuccess == id || manager.waiters.contains { $0.id == id }
+        // A delegate finds only the newest response.
         if outcome.error == nil, !isReceived { removeTemporaryFile() }
         let receiver = manager.takeReceiver(of: id)
-        if let part = manager.pager?.followUp {
-            let followUp = manager.begin(loading: part, params: nil, receiver: receiver.ofFollowUp)
-            // The caller has its answer: one that joins the load is the first who wants it.
-            if case .caller = receiver.ofFollowUp { proxy.loads.disown(followUp) }
-            // Nothing but a closure may retain the request.
-            if case .closure = receiver { manager.wait(for: followUp) { _ in } }
-        }
+        if let part = manager.pager?.followUp { begin(part, after: receiver, of: manager) }
         indicator?.hideLoading()
         notifyObserver?()
         notify(receiver, of: manager, with: outcome)
     }
 
+    /// Begins the load of a list that follows this one.
+    private func begin(_ part: ListPart, after receiver: EndingReceiver, of manager: Manager) {
+        let followUp = manager.begin(loading: part, input: nil, receiver: receiver.ofFollowUp)
+        // The caller has its answer: one that joins the load is the first who wants it.
+        if case .caller = receiver.ofFollowUp { proxy.loads.disown(followUp) }
+        // Nothing but a closure may retain the request.
+        if case .closure = receiver { manager.wait(for: followUp) { _ in } }
+    }
+
     private func notify(_ receiver: EndingReceiver, of manager: Manager, with outcome: Result<any Sendable, APIError>) {
         let (waiters, ending) = (manager.takeWaiters(of: id), outcome.ending)
         if presentsErrors, case .failure(let error) = ending { manager.present(error, to: receiver) }
-        if case .delegate = receiver { manager.notifyDelegate(ending) }
+        if case .delegate = receiver {
+            switch ending {
+            case .success: manager.delegate?.managerCallAPIDidSucceed(manager)
+            case .failure(let error): manager.delegate?.managerCallAPIDidFail(manager, with: error)
+            case .cancelled: manager.delegate?.managerCallAPIDidCancel(manager)
+            }
+        }
         for waiter in waiters { waiter.ended(outcome) }
         manager.interceptor?.request(manager, didEnd: ending)
+    }
+}
+
+extension BaseAPIRequest {
+    /// Records how a load ended, before any delegate is notified.
+    ///
+    /// - Returns: What notifies the observer of a list; `nil` for none.
+    fileprivate func record(
+        _ result: Result<any Sendable, APIError>,
+        of id: RequestID,
+        response: APIResponse?
+    ) -> (() -> Void)? {
+        removeLoad(id)
+        // A cancellation replaces nothing.
+        if result.error?.type != .cancelled {
+            if history.recordEnding(id), error != nil || result.error != nil { error = result.error }
+            if let response, history.recordResponse(id) { rawResponse = response }
+            if case .success(let content) = result, !(content is EndOfList), history.recordSuccess(id) {
+                self.content = content
+            }
+        }
+        return pager?.loadDidEnd(id, with: result, response: response)
     }
 }

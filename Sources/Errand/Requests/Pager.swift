@@ -16,7 +16,7 @@
     func removeAllPages()
 
     /// Returns the parameters of a part of the list, unless the call that loads it specifies others.
-    func params(of part: ListPart) -> LoadParams
+    func input(of part: ListPart) -> LoadInput
 
     /// Returns how to obtain a part of the list now.
     func decision(for part: ListPart) -> PageLoadDecision
@@ -28,7 +28,7 @@
     func loadWillBegin(
         _ id: RequestID,
         of part: ListPart,
-        params: LoadParams,
+        input: LoadInput,
         from service: APIService?
     ) throws(APIError) -> RequestDraft.Addition
 
@@ -66,6 +66,12 @@ enum ListPart {
     case prefetch
     /// The page before the loaded ones.
     case previous
+}
+
+/// The outcome of a load of a page that is not there, because the list ends in front of it.
+struct EndOfList: Sendable {
+    /// That of the server's response.
+    let error: APIError
 }
 
 /// How to obtain a part of a list.

@@ -17,3 +17,10 @@ extension Result where Failure == APIError {
         }
     }
 }
+
+extension Result {
+    var error: Failure? {
+        guard case .failure(let error) = self else { return nil }
+        return error
+    }
+}

@@ -32,7 +32,8 @@ struct SharedExchangesTests {
             defer { _ = context.loads.claim(call.id) }
             do throws(APIError) {
                 let request = try call.draft.request(for: call.service)
-                return .success(try await context.sharedExchanges.response(to: request, of: call, in: generation, context))
+                let exchanges = context.sharedExchanges
+                return .success(try await exchanges.response(to: request, of: call, in: generation, context))
             } catch {
                 return .failure(error)
             }

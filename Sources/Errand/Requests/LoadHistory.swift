@@ -1,0 +1,72 @@
+/// What the caller of a load sends, before the hooks of the request change it.
+struct LoadInput: Sendable {
+    /// That of the param source, which is called once for each load.
+    static let paramSource = LoadInput(isFromSource: true)
+
+    var params: APIParams?
+    var parts: [MultipartForm.Part] = []
+    /// Precedes ``BaseAPIRequest/idempotencyKey``.
+    var idempotencyKey: String?
+    private(set) var isFromSource = false
+}
+
+/// Which loads of a request are the newest, and what ``BaseAPIRequest/loadAgain()`` sends.
+struct LoadHistory {
+    /// The newest loads that have ended, ended with a response, and succeeded.
+    private(set) var newestEnding: RequestID?
+    private(set) var newestResponse: RequestID?
+    private(set) var newestSuccess: RequestID?
+    /// What the newest load that has begun has sent.
+    private var newestInput: (id: RequestID, input: LoadInput)?
+
+    /// Returns what to send again after `error`, with the same key unless that is spent; `nil` if there is no load yet.
+    func inputAgain(after error: APIError?) -> LoadInput? {
+        guard let newestInput else { return nil }
+        var input = newestInput.input
+        if newestEnding == newestInput.id, error?.leavesOutcomeOpen != true { input.idempotencyKey = nil }
+        return input
+    }
+
+    /// Keeps the parameters of a load, unless the param source has begun a newer one.
+    mutating func keep(_ params: APIParams?, of id: RequestID) {
+        if let newestInput, newestInput.id > id { return }
+        newestInput = (id, LoadInput(params: params))
+    }
+
+    /// Keeps what else a load sends.
+    mutating func keep(of id: RequestID, _ change: (inout LoadInput) -> Void) {
+        guard var newest = newestInput, newest.id == id else { return }
+        change(&newest.input)
+        newestInput = newest
+    }
+
+    mutating func removeInput() { newestInput = nil }
+
+    // An older ending never replaces a newer one of its kind.
+
+    /// Records an ending; returns whether it is the newest one.
+    mutating func recordEnding(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestEnding) }
+    mutating func recordResponse(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestResponse) }
+    mutating func recordSuccess(_ id: RequestID) -> Bool { id.replaceIfNewer(&newestSuccess) }
+}
+
+extension RequestID {
+    /// Returns whether this load is newer than `newest`, which it then becomes.
+    fileprivate func replaceIfNewer(_ newest: inout RequestID?) -> Bool {
+        if let newest, newest >= self { return false }
+        newest = self
+        return true
+    }
+}
+
+extension APIError {
+    /// Whether the server may have executed the request, or may still do so: it has neither refused it nor reported success.
+    fileprivate var leavesOutcomeOpen: Bool {
+        switch type {
+        case .server: false
+        // Too slow, another one runs, too early, and too many.
+        case .http: status.map { !(400..<500 ~= $0) || [408, 409, 425, 429].contains($0) } ?? true
+        default: true
+        }
+    }
+}

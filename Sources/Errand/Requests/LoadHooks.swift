@@ -1,0 +1,110 @@
+import Foundation
+
+// What the hooks of a request return for one load, each read once.
+
+extension BaseAPIRequest {
+    /// The service of a load that begins now.
+    var serviceForNewLoad: APIService? {
+        let owner = ReloginScope.loginOwner.flatMap { namesProxy && $0.proxy !== proxy ? nil : $0.service }
+        return APIService.forNewLoad(service, inheriting: owner, or: proxy.defaultService)
+    }
+
+    /// Returns the parameters of a load, and keeps them for ``loadAgain()``.
+    func params(from input: LoadInput, of id: RequestID) -> APIParams? {
+        let params = input.isFromSource ? paramSource?.params(for: self) : input.params
+        history.keep(params, of: id)
+        return params
+    }
+
+    /// Adds to a draft what follows from neither the parameters nor the response.
+    func readHooks(for draft: inout RequestDraft, _ input: LoadInput, of id: RequestID) throws(APIError) {
+        draft.headers = headers
+        draft.serializer = requestSerializer
+        draft.timeout = timeout
+        draft.redirectPolicy = redirectPolicy.map(Boxed.init)
+        draft.idempotencyKey = input.idempotencyKey ?? idempotencyKey
+        if let key = draft.idempotencyKey { history.keep(of: id) { $0.idempotencyKey = key } }
+        draft.form = try form(for: draft, input, of: id)
+    }
+
+    /// The parts of an upload, those of ``appendParts(to:)`` first; `nil` if there are none.
+    private func form(
+        for draft: RequestDraft,
+        _ input: LoadInput,
+        of id: RequestID
+    ) throws(APIError) -> MultipartForm? {
+        let isMultipart = draft.serializer.isMultipart
+        // A boundary costs as much as the rest, and most loads have no parts.
+        var form = isMultipart ? MultipartForm() : MultipartForm(boundary: "")
+        appendParts(to: &form)
+        let count = form.parts.count
+        if input.isFromSource { paramSource?.appendParts(to: &form, for: self) } else { form.parts += input.parts }
+        if form.parts.count > count { history.keep(of: id) { $0.parts = Array(form.parts.dropFirst(count)) } }
+        guard !form.parts.isEmpty else { return isMultipart ? form : nil }
+        guard isMultipart else {
+            throw APIError(.invalidRequest, reason: "there are parts, but the requestSerializer is not .multipart")
+        }
+        guard draft.serializer.allowsBody(of: draft.method) else {
+            throw APIError(.invalidRequest, reason: "there are parts, but \(draft.method) sends no body")
+        }
+        return form
+    }
+
+    /// Returns the service with the changes of this request, and the cookies, which a later change of the account leaves.
+    func prepared(_ service: APIService?, as role: LoginRole) throws(APIError) -> (APIService, CookieJar) {
+        guard var service else {
+            throw APIError(.invalidRequest, reason: "there is no service: set defaultService of the proxy")
+        }
+        let cookies = proxy.jar(for: service)
+        // Before the changes of this request.
+        if !role.isLoginRequest { service.setLoginOwner(sentBy: proxy) }
+        if var envelope {
+            // An error that is not wrapped may have a code of the service.
+            if envelope.isWholeBody, let inherited = service.envelope {
+                envelope.loginExpiredCodes = inherited.loginExpiredCodes
+            }
+            service.envelope = envelope
+        }
+        let adapters = AdapterLists(
+            params: paramAdapters,
+            request: requestAdapters,
+            response: responseAdapters,
+            data: dataAdapters
+        )
+        if !adapters.isEmpty { service.adapters.append(adapters) }
+        guard role.isLoginRequest else {
+            service.login.readRenewalDate(for: service)
+            return (service, cookies)
+        }
+        // A refused sign-in is a wrong password, not an expired login.
+        (service.loginExpiredStatuses, service.isLoginExpired) = ([], nil)
+        service.envelope?.loginExpiredCodes = []
+        service.failureReader = service.failureReader?.ofLoginRequest
+        return (service, cookies)
+    }
+}
+
+extension LoginRole {
+    /// The role of a load of `request` that begins now.
+    @MainActor init(of request: BaseAPIRequest, for service: APIService?) {
+        let isInRelogin = service.map { ReloginScope.covers($0.login) } == true
+        self = isInRelogin ? .partOfRelogin : request.isLoginRequest ? .signIn : .none
+    }
+}
+
+extension LoadOptions {
+    /// Creates the options of a load of `request`.
+    @MainActor init(of request: BaseAPIRequest, loginRole: LoginRole, trace: LoadTrace?) {
+        self.init(
+            priority: request.priority,
+            loginRole: loginRole,
+            coalescesIdentical: request.coalescesIdentical,
+            extras: Extras(
+                retryPolicy: request.retryPolicy,
+                deadline: request.deadline,
+                acceptedStatuses: request.acceptedStatuses,
+                trace: trace
+            )
+        )
+    }
+}
