@@ -54,72 +54,51 @@ final class LoadTable: Sendable {
         claim(loads.withLock { $0.values.filter(condition).map(\.id) }, where: condition)
     }
 
-    /// Records the task that carries a load, which no longer waits in the queue.
-    ///
-    /// - Returns: Whether the load is active.
-    func setTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool {
-        loads.withLock { loads in
-            guard let index = loads.index(forKey: id) else { return false }
-            loads.values[index].task = task
-            return true
-        }
-    }
-
-    /// Records where a load waits.
-    ///
-    /// - Returns: Whether the load is active.
-    func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool {
-        loads.withLock { loads in
-            guard let index = loads.index(forKey: id) else { return false }
-            loads.values[index].lane = lane
-            return true
-        }
-    }
-
-    /// Records the timer of a load's deadline, which its ending stops.
-    ///
-    /// - Returns: Whether the load is active and has had none.
-    func setTimer(_ timer: Task<Void, Never>, of id: RequestID) -> Bool {
-        loads.withLock { loads in
-            guard loads[id] != nil, loads[id]?.timer == nil else { return false }
-            loads[id]?.timer = timer
-            return true
-        }
-    }
-
     /// Returns a load; `nil` when it has ended.
     subscript(id: RequestID) -> ActiveLoad? { loads.withLock { $0[id] } }
 
-    /// Records the file of a download, which ends with the load, and removes that of an answer that is received again.
-    ///
-    /// - Returns: Whether the load is active.
-    func setFile(_ file: StagedFile, of id: RequestID) -> Bool {
-        let (isActive, former) = loads.take { loads in
-            let former = loads[id]?.file
-            loads[id]?.file = file
-            return (loads[id] != nil, former)
+    /// Changes a load, and returns what `change` returns; `nil` when the load has ended.
+    private func update<Result>(_ id: RequestID, _ change: (inout ActiveLoad) -> Result) -> Result? {
+        loads.take { loads in
+            guard let index = loads.index(forKey: id) else { return nil }
+            return change(&loads.values[index])
         }
-        former?.remove()
-        return isActive
+    }
+
+    // Each of these returns whether the load is active.
+
+    /// Records the task that carries a load.
+    func setTask(_ task: Task<Void, Never>, of id: RequestID) -> Bool { update(id) { $0.task = task } != nil }
+
+    /// Records where a load waits.
+    func setWaiting(in lane: QueueLane, of id: RequestID) -> Bool { update(id) { $0.lane = lane } != nil }
+
+    /// Records the timer of a load's deadline, unless it has one.
+    func setTimer(_ timer: Task<Void, Never>, of id: RequestID) -> Bool {
+        update(id) { load in
+            guard load.timer == nil else { return false }
+            load.timer = timer
+            return true
+        } == true
+    }
+
+    /// Records the file of a download, which ends with the load, and removes that of a response that is received again.
+    func setFile(_ file: StagedFile?, of id: RequestID) -> Bool {
+        let former = update(id) { exchange(&$0.file, with: file) }
+        former??.remove()
+        return former != nil
     }
 
     /// Removes what an attempt of a load has written to the disk.
-    func discardFile(of id: RequestID) {
-        let file = loads.take { loads in
-            let file = loads[id]?.file
-            loads[id]?.file = nil
-            return file
-        }
-        file?.remove()
-    }
+    func discardFile(of id: RequestID) { _ = setFile(nil, of: id) }
 
     /// Counts a send of a load with adapters.
     ///
     /// - Returns: Its number, 1 for the first one; `nil` when the load has ended.
     func countSend(of id: RequestID) -> Int? {
-        loads.withLock { loads in
-            loads[id]?.sends &+= 1
-            return loads[id].map { Int($0.sends) }
+        update(id) { load in
+            load.sends &+= 1
+            return Int(load.sends)
         }
     }
 
@@ -127,33 +106,25 @@ final class LoadTable: Sendable {
     ///
     /// - Returns: Whether the load is active and this is the first time.
     func setSentAgain(_ id: RequestID) -> Bool {
-        loads.withLock { loads in
-            guard loads[id]?.hasBeenSentAgain == false else { return false }
-            loads[id]?.hasBeenSentAgain = true
-            return true
-        }
+        update(id) { exchange(&$0.hasBeenSentAgain, with: true) } == false
     }
 
     /// Counts one more who wants a load: a new load of its request would share its ending.
     ///
     /// - Returns: Whether it may: not if `id` has ended, or waits for a login which needs the new load.
     func join(_ id: RequestID, as role: LoginRole) -> Bool {
-        loads.withLock { loads in
-            guard let load = loads[id], load.loginRole.isLoginRequest || !role.isLoginRequest else { return false }
-            loads[id]?.claimants += 1
+        update(id) { load in
+            guard load.loginRole.isLoginRequest || !role.isLoginRequest else { return false }
+            load.claimants += 1
             return true
-        }
+        } == true
     }
 
     /// Counts one more who wants a load.
-    ///
-    /// - Returns: Whether the load is active.
-    func join(_ id: RequestID) -> Bool {
-        loads.withLock { loads in
-            loads[id]?.claimants += 1
-            return loads[id] != nil
-        }
-    }
+    func join(_ id: RequestID) -> Bool { update(id) { $0.claimants += 1 } != nil }
+
+    /// Counts one less who wants a load, which goes on without.
+    func disown(_ id: RequestID) { _ = update(id) { $0.claimants -= 1 } }
 
     /// Counts one less who wants a load, and removes it with the last one for its ending.
     func leave(_ id: RequestID) -> Departure {
@@ -165,11 +136,6 @@ final class LoadTable: Sendable {
         }
         if case .last(let load) = departure { load.timer?.cancel() }
         return departure
-    }
-
-    /// Counts one less who wants a load, which goes on without.
-    func disown(_ id: RequestID) {
-        loads.withLock { $0[id]?.claimants -= 1 }
     }
 
     /// What remains of a load that one of those who want it has left.
