@@ -13,6 +13,12 @@ final class RequestQueue: Sendable {
     /// The number of requests that wait.
     var waitingCount: Int { state.withLock(\.waitingCount) }
 
+    /// Changes the state, and admits those that wait if `change` returns that there may be room.
+    private func update(_ change: (inout sending RequestQueueState) -> Bool) {
+        let waiters = state.take { change(&$0) ? $0.admitWaiters() : [] }
+        for (waiter, lane) in waiters { waiter.proceed(in: lane) }
+    }
+
     /// Admits a request at once, or calls `start` when it is admitted.
     ///
     /// - Returns: Whether it is admitted, and `start` is not called.
@@ -48,15 +54,10 @@ final class RequestQueue: Sendable {
     /// ``admission(to:)`` or ``leave(_:)``.
     ///
     /// An admission that it has already is kept by the next ``leaveUnlessReserved(_:)``.
-    func reserve(_ place: QueuePlace) {
-        state.withLock { $0.reserve(place) }
-    }
+    func reserve(_ place: QueuePlace) { state.withLock { $0.reserve(place) } }
 
     /// Ends the admission of a request, unless its place was reserved since it was admitted.
-    func leaveUnlessReserved(_ place: QueuePlace) {
-        let waiters = state.take { $0.leaveUnlessKept(place) ? $0.admitWaiters() : [] }
-        proceed(waiters)
-    }
+    func leaveUnlessReserved(_ place: QueuePlace) { update { $0.leaveUnlessKept(place) } }
 
     /// Records that the transport has a request, which keeps its admission then, also after a cancel.
     ///
@@ -65,27 +66,28 @@ final class RequestQueue: Sendable {
 
     /// Ends the admission of a request, or its wait, and admits those for which there is room then.
     func leave(_ place: QueuePlace) {
-        let (waiters, removed) = state.take { state in
-            state.leave(place) ? (state.admitWaiters(), nil) : ([], state.remove(place))
+        var removed: RequestQueueState.Waiter?
+        update { state in
+            if state.leave(place) { return true }
+            removed = state.remove(place)
+            return false
         }
         removed?.end()
-        proceed(waiters)
     }
 
     /// Ends the waits and the admissions of loads that have ended, except of those whose requests the transport has.
     ///
     /// None of them is admitted in the place of another.
     func withdraw(_ loads: [(number: UInt64, waitingIn: QueueLane?)]) {
-        let (removed, waiters) = state.take { state in
-            let removed = loads.compactMap { load in
+        var removed: [RequestQueueState.Waiter] = []
+        update { state in
+            removed = loads.compactMap { load in
                 load.waitingIn.flatMap { state.remove(QueuePlace(number: load.number, lane: $0)) }
             }
             // Not with `||`, which would leave the admissions after the first one.
-            let hasRoom = loads.reduce(false) { state.withdraw($1.number) || $0 }
-            return (removed, hasRoom ? state.admitWaiters() : [])
+            return loads.reduce(false) { state.withdraw($1.number) || $0 }
         }
         for waiter in removed { waiter.end() }
-        proceed(waiters)
     }
 
     /// Records that the transport has returned the response of a request, and admits what that allows.
@@ -95,196 +97,307 @@ final class RequestQueue: Sendable {
     ///   - isMultiplexed: Whether the host multiplexes its connections; `nil` if that is not known.
     ///   - keepsPlace: Whether the request keeps its admission, which a cancel may end then.
     func didReceive(at place: QueuePlace, isMultiplexed: Bool?, keepsPlace: Bool) {
-        let waiters = state.take { state in
-            let host = place.lane.host
-            var hasRoom = isMultiplexed.map { state.record(isMultiplexed: $0, of: host) } ?? false
-            if keepsPlace { _ = state.setSent(false, at: place) } else if state.leave(place) { hasRoom = true }
-            return hasRoom ? state.admitWaiters() : []
+        update { state in
+            let hasMoreRoom = isMultiplexed.map { state.record(isMultiplexed: $0, of: place.lane.host) } ?? false
+            guard keepsPlace else { return state.leave(place) || hasMoreRoom }
+            _ = state.setSent(false, at: place)
+            return hasMoreRoom
         }
-        proceed(waiters)
     }
 
     /// Admits no request of a service to a host until `delay` has passed; a pause that ends later stays as it is.
     func pause(_ lane: QueueLane, for delay: Duration, by clock: any APIClock) {
         guard state.withLock({ $0.pause(lane.key, until: clock.uptime + delay) }) else { return }
         Task { [weak self] in
-            while let end = self?.endOfPause(lane.key, at: clock.uptime) {
+            while let rest = self?.restOfPause(lane.key, at: clock.uptime) {
                 // Nothing cancels the task, so a clock that throws has failed.
-                guard (try? await clock.sleep(for: end - clock.uptime)) != nil else { return self?.endPause(lane.key) }
+                guard (try? await clock.sleep(for: rest)) != nil else {
+                    self?.update { $0.pauses.removeValue(forKey: lane.key) != nil }
+                    return
+                }
             }
         }
     }
 
-    /// Admits no request that waits in a lane until ``resume(_:)``, which follows each hold.
-    func hold(_ lane: QueueLane) { state.withLock { $0.hold(lane.key) } }
-
-    /// Ends a hold.
-    func resume(_ lane: QueueLane) {
-        let waiters = state.take { $0.release(lane.key) ? $0.admitWaiters() : [] }
-        proceed(waiters)
+    /// Returns how long a pause lasts yet; ends one that is over.
+    private func restOfPause(_ key: QueueLane.Key, at uptime: Duration) -> Duration? {
+        var rest: Duration?
+        update { state in
+            guard let end = state.pauses[key], end > uptime else { return state.pauses.removeValue(forKey: key) != nil }
+            rest = end - uptime
+            return false
+        }
+        return rest
     }
 
-    /// Returns when the pause ends; `nil` when it has ended, which admits what has waited for that.
-    private func endOfPause(_ key: QueueLane.Key, at uptime: Duration) -> Duration? {
-        guard let end = state.withLock({ $0.endOfPause(key) }) else { return nil }
-        guard end <= uptime else { return end }
-        endPause(key)
+    /// Admits no request that waits in a lane until ``resume(_:)``, which follows each hold.
+    func hold(_ lane: QueueLane) { state.withLock { $0.holds[lane.key, default: 0] += 1 } }
+
+    /// Ends a hold.
+    func resume(_ lane: QueueLane) { update { $0.endHold(of: lane.key) } }
+}
+
+/// The state of a ``RequestQueue``.
+///
+/// Requests wait only while their host or the whole is at its limit, or their lane is paused, so that the order is kept.
+struct RequestQueueState {
+    /// What happens when a waiting request is admitted.
+    enum Waiter: Sendable {
+        /// Starts a load, which has no task before: most waiters are of this kind, which costs little memory.
+        case start(@Sendable (QueueAdmission) -> Void, since: Duration)
+        /// Resumes a task.
+        case resume(CheckedContinuation<Bool, Never>)
+        /// Nothing: the task finds the admission.
+        case reserved
+
+        func proceed(in lane: QueueLane) {
+            switch self {
+            case .start(let start, let uptime):
+                start(QueueAdmission(lane: lane, queueTime: SystemClock.uptime - uptime))
+            case .resume(let continuation): continuation.resume(returning: true)
+            case .reserved: break
+            }
+        }
+
+        /// Ends the wait of a request that is not admitted any more.
+        func end() {
+            if case .resume(let continuation) = self { continuation.resume(returning: false) }
+        }
+    }
+
+    /// A request that is admitted.
+    private struct Admission {
+        let host: String
+        /// Whether the transport has it.
+        var isSent = false
+        /// Whether it is kept when its load leaves to wait for a login that it has already.
+        var isKept = false
+    }
+
+    private let limits: QueueLimits
+    private let capacity: TransportCapacity
+    private var admissions: [UInt64: Admission] = [:]
+    /// The connections of the admitted requests: one for each request, or for each host that multiplexes.
+    private var connections = 0
+    private var hosts: [String: HostAdmissions] = [:]
+    /// The requests that wait.
+    private var lines: [QueueLane.Key: WaitingLine] = [:]
+    /// The lanes that are paused, with the uptime when each pause ends.
+    fileprivate(set) var pauses: [QueueLane.Key: Duration] = [:]
+    /// The lanes whose waiting requests are held while a relogin runs, with the number of holds.
+    fileprivate(set) var holds: [QueueLane.Key: Int] = [:]
+    /// The hosts that multiplex; a bounded number of them.
+    private var multiplexed: Set<String> = []
+
+    init(limits: QueueLimits, capacity: TransportCapacity) {
+        self.limits = QueueLimits(perHost: limits.perHost, total: limits.total)
+        var capacity = capacity
+        capacity.connectionsPerHost = max(1, capacity.connectionsPerHost)
+        capacity.connections = max(1, capacity.connections)
+        capacity.streamsPerConnection = max(1, capacity.streamsPerConnection)
+        self.capacity = capacity
+    }
+
+    /// The number of requests that wait.
+    var waitingCount: Int { lines.values.reduce(0) { $0 + $1.count } }
+
+    /// Admits a request if the limits allow it, or if it is admitted already.
+    mutating func admit(_ place: QueuePlace) -> Bool {
+        guard admissions.isEmpty || admissions[place.number] == nil else { return true }
+        guard pauses.isEmpty || pauses[place.lane.key] == nil else { return false }
+        let host = place.lane.host
+        if let index = hosts.index(forKey: host) {
+            guard hasRoom(for: hosts.values[index]) else { return false }
+        } else {
+            let admitted = HostAdmissions(isMultiplexed: multiplexed.contains(host))
+            guard hasRoom(for: admitted) else { return false }
+            hosts[host] = admitted
+        }
+        add(place.number, of: host)
+        return true
+    }
+
+    /// Adds a request that waits, in the place of its reservation if it has one.
+    mutating func insert(_ waiter: Waiter, at place: QueuePlace) {
+        lines[place.lane.key, default: WaitingLine()][place.lane.priority].insert(waiter, sequence: place.number)
+    }
+
+    /// Removes a request that waits, unless its turn has come.
+    mutating func remove(_ place: QueuePlace) -> Waiter? {
+        guard !lines.isEmpty, let index = lines.index(forKey: place.lane.key) else { return nil }
+        defer { if lines.values[index].count == 0 { lines.remove(at: index) } }
+        return lines.values[index][place.lane.priority].remove(place.number)
+    }
+
+    /// Records whether the transport has a request; returns whether it is admitted.
+    mutating func setSent(_ isSent: Bool, at place: QueuePlace) -> Bool {
+        guard let index = admissions.index(forKey: place.number) else { return false }
+        admissions.values[index].isSent = isSent
+        return true
+    }
+
+    /// Ends the admission of a request; returns whether it had one.
+    @discardableResult
+    mutating func leave(_ place: QueuePlace) -> Bool { end(place.number) }
+
+    /// Keeps the admission of a request, or admits it in its order, or has it wait.
+    mutating func reserve(_ place: QueuePlace) {
+        if let index = admissions.index(forKey: place.number) { return admissions.values[index].isKept = true }
+        // Not before those that the hold keeps waiting.
+        if holds[place.lane.key] == nil, admit(place) { return }
+        insert(.reserved, at: place)
+    }
+
+    /// Ends the admission of a request that is not kept; returns whether there is room then.
+    mutating func leaveUnlessKept(_ place: QueuePlace) -> Bool {
+        guard let index = admissions.index(forKey: place.number) else { return false }
+        guard admissions.values[index].isKept else { return end(place.number) }
+        admissions.values[index].isKept = false
+        return false
+    }
+
+    /// Ends the admission of a request, unless the transport has it; returns whether there is room then.
+    mutating func withdraw(_ number: UInt64) -> Bool {
+        guard admissions[number]?.isSent == false else { return false }
+        return end(number)
+    }
+
+    /// Admits and returns all waiters for which there is room: one connection to a host that multiplexes carries several.
+    mutating func admitWaiters() -> [(waiter: Waiter, lane: QueueLane)] {
+        var waiters: [(waiter: Waiter, lane: QueueLane)] = []
+        while let (key, front) = first(), let index = lines.index(forKey: key),
+            let waiter = lines.values[index][front.priority].removeFirst()
+        {
+            if lines.values[index].count == 0 { lines.remove(at: index) }
+            if hosts[key.host] == nil {
+                hosts[key.host] = HostAdmissions(isMultiplexed: multiplexed.contains(key.host))
+            }
+            add(front.sequence, of: key.host)
+            waiters.append((waiter, QueueLane(key: key, priority: front.priority)))
+        }
+        return waiters
+    }
+
+    /// Records whether a host multiplexes its connections.
+    ///
+    /// - Returns: Whether that changes what may be admitted.
+    mutating func record(isMultiplexed: Bool, of name: String) -> Bool {
+        guard let host = hosts[name], host.isMultiplexed != isMultiplexed else { return false }
+        change(name) { $0.isMultiplexed = isMultiplexed }
+        if multiplexed.count >= Self.rememberedHosts { multiplexed = [] }
+        if isMultiplexed { multiplexed.insert(name) } else { multiplexed.remove(name) }
+        return isMultiplexed
+    }
+
+    // MARK: Pauses
+
+    /// Begins a pause, or prolongs the one that there is; returns whether it is new.
+    mutating func pause(_ key: QueueLane.Key, until end: Duration) -> Bool {
+        let former = pauses[key]
+        pauses[key] = max(end, former ?? end)
+        return former == nil
+    }
+
+    /// Ends a hold; returns whether it was the last one.
+    mutating func endHold(of key: QueueLane.Key) -> Bool {
+        guard let count = holds[key], count > 1 else { return holds.removeValue(forKey: key) != nil }
+        holds[key] = count - 1
+        return false
+    }
+
+    /// Whether a lane is neither held nor paused.
+    private func isOpen(_ key: QueueLane.Key) -> Bool {
+        (pauses.isEmpty || pauses[key] == nil) && (holds.isEmpty || holds[key] == nil)
+    }
+
+    // MARK: Limits
+
+    private static let rememberedHosts = 1_000
+
+    private mutating func add(_ number: UInt64, of host: String) {
+        admissions[number] = Admission(host: host)
+        change(host) { $0.count += 1 }
+    }
+
+    private mutating func end(_ number: UInt64) -> Bool {
+        guard let admission = admissions.removeValue(forKey: number) else { return false }
+        change(admission.host) { $0.count -= 1 }
+        if hosts[admission.host]?.count == 0 { hosts[admission.host] = nil }
+        return true
+    }
+
+    private mutating func change(_ host: String, _ change: (inout HostAdmissions) -> Void) {
+        guard let index = hosts.index(forKey: host) else { return }
+        connections -= hosts.values[index].connections
+        change(&hosts.values[index])
+        connections += hosts.values[index].connections
+    }
+
+    private func hasRoom(for host: HostAdmissions) -> Bool {
+        guard admissions.count < limits.total else { return false }
+        let needsConnection = !host.isMultiplexed || host.count == 0
+        guard !needsConnection || connections < capacity.connections else { return false }
+        let carried = host.isMultiplexed ? capacity.streamsPerConnection : capacity.connectionsPerHost
+        return host.count < min(limits.perHost, carried)
+    }
+
+    private func first() -> (key: QueueLane.Key, front: WaitingLine.Front)? {
+        var best: (key: QueueLane.Key, front: WaitingLine.Front)?
+        for (key, line) in lines {
+            guard let front = line.front, best.map({ front < $0.front }) != false else { continue }
+            guard isOpen(key), hasRoom(for: key.host) else { continue }
+            best = (key, front)
+        }
+        return best
+    }
+
+    private func hasRoom(for host: String) -> Bool {
+        hasRoom(for: hosts[host] ?? HostAdmissions(isMultiplexed: multiplexed.contains(host)))
+    }
+}
+
+/// The requests to one host that are admitted.
+private struct HostAdmissions {
+    /// Whether one connection carries many of them.
+    var isMultiplexed: Bool
+    var count = 0
+
+    init(isMultiplexed: Bool) {
+        self.isMultiplexed = isMultiplexed
+    }
+
+    /// The number of connections that they use.
+    var connections: Int { isMultiplexed ? min(1, count) : count }
+}
+
+/// The requests of one service to one host that wait.
+private struct WaitingLine {
+    /// The first waiter.
+    struct Front: Comparable {
+        let priority: RequestPriority
+        let sequence: UInt64
+
+        static func < (lhs: Front, rhs: Front) -> Bool {
+            lhs.priority == rhs.priority ? lhs.sequence < rhs.sequence : lhs.priority > rhs.priority
+        }
+    }
+
+    /// By the raw value of the priority.
+    private var lists = RequestPriority.allCases.map { _ in WaiterList<RequestQueueState.Waiter>() }
+
+    /// The number of requests that wait.
+    var count: Int { lists.reduce(0) { $0 + $1.count } }
+
+    var front: Front? {
+        for (index, list) in lists.enumerated().reversed() {
+            guard let sequence = list.first, let priority = RequestPriority(rawValue: index) else { continue }
+            return Front(priority: priority, sequence: sequence)
+        }
         return nil
     }
 
-    private func endPause(_ key: QueueLane.Key) {
-        let waiters = state.take { state in
-            state.resume(key)
-            return state.admitWaiters()
-        }
-        proceed(waiters)
+    subscript(priority: RequestPriority) -> WaiterList<RequestQueueState.Waiter> {
+        get { lists[priority.rawValue] }
+        _modify { yield &lists[priority.rawValue] }
     }
-
-    private func proceed(_ waiters: [(waiter: RequestQueueState.Waiter, lane: QueueLane)]) {
-        for (waiter, lane) in waiters { waiter.proceed(in: lane) }
-    }
-}
-
-/// Where a request waits: those to one host share its limit, and those of one service to it a pause.
-struct QueueLane: Sendable {
-    /// What a pause applies to.
-    struct Key: Hashable {
-        let host: String
-        let service: ObjectIdentifier?
-    }
-
-    let key: Key
-    let priority: RequestPriority
-
-    var host: String { key.host }
-
-    init(key: Key, priority: RequestPriority) {
-        (self.key, self.priority) = (key, priority)
-    }
-
-    init(host: String, service: ObjectIdentifier? = nil, priority: RequestPriority) {
-        self.init(key: Key(host: host, service: service), priority: priority)
-    }
-}
-
-/// The first admission of a load; not captured by what starts it, because hundreds of thousands may wait.
-struct QueueAdmission: Sendable {
-    /// Where it has waited; `nil` for a load that does not queue.
-    let lane: QueueLane?
-    let queueTime: Duration
-}
-
-/// Where a request waits, and its order there.
-struct QueuePlace: Sendable {
-    /// Lower numbers go first; no two requests have the same one.
-    let number: UInt64
-    let lane: QueueLane
-}
-
-extension RequestID {
-    /// The order of a load in the queue.
-    var queueNumber: UInt64 { rawValue << 1 }
-
-    /// The order of the exchange that this load has begun, and that others may share.
-    var sharedQueueNumber: UInt64 { rawValue << 1 | 1 }
-}
-
-/// A load's admission to the transport, which it holds or has to wait for.
-///
-/// A class, because each asynchronous function of a load would have a copy of a structure.
-final class QueueSlot: Sendable {
-    private let queue: RequestQueue
-    /// Where it waits; `nil` is always admitted.
-    private let place: QueuePlace?
-
-    /// How long its load has waited for the first admission; `nil` where that is not known.
-    let queueTime: Duration?
-
-    init(_ queue: RequestQueue, number: UInt64, lane: QueueLane?, queueTime: Duration? = nil) {
-        self.queue = queue
-        self.queueTime = queueTime
-        place = lane.map { QueuePlace(number: number, lane: $0) }
-    }
-
-    /// Waits for the admission, unless it is held.
-    ///
-    /// - Throws: `cancelled` when the task was cancelled.
-    func acquire() async throws(APIError) {
-        guard let place else { return }
-        guard await queue.admission(to: place) else { throw APIError(.cancelled) }
-    }
-
-    /// Takes the admission, unless there is none now.
-    ///
-    /// - Returns: Whether it is held.
-    func acquireAtOnce() -> Bool { place.map(queue.admitAtOnce) ?? true }
-
-    /// Records that the transport has the request, which holds the admission until ``release()``, also after a cancel.
-    ///
-    /// - Throws: `cancelled` when a cancel has ended the admission.
-    func send() throws(APIError) {
-        guard let place, !queue.setSent(at: place) else { return }
-        throw APIError(.cancelled)
-    }
-
-    /// Records that the transport has returned the response, and ends the admission unless the load keeps it.
-    func didReceive(isMultiplexed: Bool?, keepsPlace: Bool) {
-        if let place { queue.didReceive(at: place, isMultiplexed: isMultiplexed, keepsPlace: keepsPlace) }
-    }
-
-    /// Ends the admission, if it is held, and the wait for it.
-    func release() {
-        if let place { queue.leave(place) }
-    }
-}
-
-extension QueueSlot: LoginPlace {
-    var rank: Int { place?.lane.priority.rawValue ?? 0 }
-
-    func leaveForLogin() {
-        if let place { queue.leaveUnlessReserved(place) }
-    }
-
-    func reserve() {
-        if let place { queue.reserve(place) }
-    }
-
-    func holdLane() {
-        if let place { queue.hold(place.lane) }
-    }
-
-    func resumeLane() {
-        if let place { queue.resume(place.lane) }
-    }
-}
-
-/// How many requests of a proxy may be on the wire at a time; the others queue.
-///
-/// The transport's ``TransportCapacity`` applies as well. A queued request sends nothing, can be cancelled like any other, and
-/// neither its `timeout` nor its `deadline` runs.
-public struct QueueLimits: Sendable {
-    /// The limit for one host and port; 64 by default.
-    public var perHost: Int
-    /// The limit for all hosts together; 256 by default.
-    public var total: Int
-
-    /// Creates limits, each at least 1.
-    public init(perHost: Int = 64, total: Int = 256) {
-        self.perHost = max(1, perHost)
-        self.total = max(1, total)
-    }
-}
-
-/// The order in which queued requests are sent; those of one priority and host are sent in the order in
-/// which their loads began.
-public enum RequestPriority: Int, Sendable, CaseIterable, Comparable {
-    /// After all others, such as a prefetch.
-    case background
-    /// The default.
-    case normal
-    /// Before all others, such as what a user waits for.
-    case userInitiated
-
-    /// Whether `lhs` is sent after `rhs`.
-    public static func < (lhs: RequestPriority, rhs: RequestPriority) -> Bool { lhs.rawValue < rhs.rawValue }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// The exchanges that loads with identical requests share.
@@ -10,7 +11,7 @@ final class SharedExchanges: Sendable {
     /// The number of loads that share an exchange.
     var memberCount: Int { exchanges.withLock { $0.values.reduce(0) { $0 + $1.members.count } } }
 
-    /// Returns the answer to a load from the exchange of its identical requests, which the first load begins.
+    /// Returns the response to a load from the exchange of its identical requests, which the first load begins.
     func response<Value>(
         to request: HTTPRequest,
         of call: APICall<Value>,
@@ -24,21 +25,17 @@ final class SharedExchanges: Sendable {
         let id = call.id
         let outcome = await withCancellableContinuation(ifCancelled: .failure(APIError(.cancelled))) { waiter in
             let member = SharedExchange.Member(
-                of: call,
-                progress: progress,
+                id: id,
                 waiter: waiter,
+                progress: progress,
+                trace: call.trace,
                 didQueue: didQueue,
                 begin: begin
             )
             if let trace = join(key, as: member) {
                 let slot = QueueSlot(proxy.queue, number: id.sharedQueueNumber, lane: call.exchangeLane)
-                start(key, number: id, slot: slot) { progress throws(APIError) in
-                    let exchange = Exchange(request, id: nil, cookies: call.cookies, proxy: proxy, trace: trace)
-                    let response = try await exchange.send(progress: progress)
-                    slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false)
-                    return response
-                } isActive: {
-                    proxy.loads.containsAny(of: $0)
+                start(SharedExchange.Name(key: key, number: id), slot, proxy.loads) {
+                    Exchange(request, id: nil, cookies: call.cookies, proxy: proxy, trace: trace)
                 }
             }
             return nil
@@ -49,28 +46,57 @@ final class SharedExchanges: Sendable {
     }
 
     private func start(
-        _ key: SharedExchange.Key,
-        number: RequestID,
-        slot: QueueSlot,
-        send: @escaping @Sendable (@escaping TransferProgress.Handler) async throws(APIError) -> APIResponse,
-        isActive: @escaping @Sendable (Set<RequestID>) -> Bool
+        _ name: SharedExchange.Name,
+        _ slot: QueueSlot,
+        _ loads: LoadTable,
+        make: @escaping @Sendable () -> Exchange
     ) {
         let task = Task {
             let outcome: SharedExchange.Outcome
             do throws(APIError) {
-                if !slot.acquireAtOnce() { didQueue(key, number: number) }
+                if !slot.acquireAtOnce() { setStage(.queued, of: name).forEach { $0.didQueue() } }
                 try await slot.acquire()
                 defer { slot.release() }
-                admit(key, number: number)
-                guard !removeIfCancelled(key, number: number, isActive: isActive) else { throw APIError(.cancelled) }
-                outcome = .success(try await send { self.report($0, to: key, number: number) })
+                setStage(.admitted, of: name).forEach { $0.begin() }
+                guard !removeIfCancelled(name, in: loads) else { throw APIError(.cancelled) }
+                let exchange = make()
+                let response = try await exchange.send { progress in
+                    for member in self.members(of: name) { member.progress?(progress) }
+                }
+                slot.didReceive(isMultiplexed: exchange.isMultiplexed, keepsPlace: false)
+                outcome = .success(response)
             } catch {
                 outcome = .failure(error)
             }
-            remove(key, number: number)?.end(with: outcome)
+            let ended = exchanges.take { $0[name.key]?.number == name.number ? $0.removeValue(forKey: name.key) : nil }
+            ended?.end(with: outcome)
         }
-        let isCurrent = exchanges.withLock { $0[key]?.setTask(task, of: number) }
-        if isCurrent != true { task.cancel() }
+        if update(name, { $0.task = task }) == nil { task.cancel() }
+    }
+
+    /// Changes an exchange, and returns what `change` returns; `nil` when it has ended.
+    private func update<Result>(
+        _ name: SharedExchange.Name,
+        _ change: (inout SharedExchange) -> Result
+    ) -> Result? {
+        exchanges.take { exchanges in
+            guard let index = exchanges.index(forKey: name.key), exchanges.values[index].number == name.number else {
+                return nil
+            }
+            return change(&exchanges.values[index])
+        }
+    }
+
+    private func members(of name: SharedExchange.Name) -> [SharedExchange.Member] {
+        update(name) { Array($0.members.values) } ?? []
+    }
+
+    /// Records how far an exchange is, and returns its loads; those that join it later learn it when they do.
+    private func setStage(_ stage: SharedExchange.Stage, of name: SharedExchange.Name) -> [SharedExchange.Member] {
+        update(name) { exchange in
+            exchange.stage = stage
+            return Array(exchange.members.values)
+        } ?? []
     }
 
     /// Adds a load.
@@ -96,70 +122,28 @@ final class SharedExchanges: Sendable {
     }
 
     private func makeShared(_ key: SharedExchange.Key, number: RequestID) -> SharedExchange {
-        let trace = ExchangeTrace { [self] in members(of: key, number: number).compactMap(\.trace) }
-        return SharedExchange(number: number, trace)
-    }
-
-    /// Reports that all loads that share an exchange wait, and those that join it until it is admitted.
-    private func didQueue(_ key: SharedExchange.Key, number: RequestID) {
-        for member in setStage(.queued, of: key, number: number) { member.didQueue() }
-    }
-
-    /// Signals the turn of all loads that share an exchange, and of those that join it later.
-    private func admit(_ key: SharedExchange.Key, number: RequestID) {
-        for member in setStage(.admitted, of: key, number: number) { member.begin() }
-    }
-
-    private func setStage(
-        _ stage: SharedExchange.Stage,
-        of key: SharedExchange.Key,
-        number: RequestID
-    ) -> [SharedExchange.Member] {
-        exchanges.take { exchanges in
-            guard exchanges[key]?.number == number else { return [] }
-            exchanges[key]?.stage = stage
-            return exchanges[key].map { Array($0.members.values) } ?? []
-        }
+        let name = SharedExchange.Name(key: key, number: number)
+        return SharedExchange(number: number, trace: ExchangeTrace { [self] in members(of: name).compactMap(\.trace) })
     }
 
     /// Removes an exchange all of whose loads have been cancelled, so that no load joins it.
     ///
     /// - Returns: Whether the exchange is not to be sent.
-    private func removeIfCancelled(
-        _ key: SharedExchange.Key,
-        number: RequestID,
-        isActive: (Set<RequestID>) -> Bool
-    ) -> Bool {
+    private func removeIfCancelled(_ name: SharedExchange.Name, in loads: LoadTable) -> Bool {
         while true {
-            let members = Set(members(of: key, number: number).map(\.id))
+            let members = Set(members(of: name).map(\.id))
             guard !members.isEmpty else { return true }
-            if isActive(members) { return false }
+            if loads.containsAny(of: members) { return false }
             let shared = exchanges.take { exchanges -> SharedExchange? in
                 // A load that has joined meanwhile may be active.
-                guard let shared = exchanges[key], shared.number == number, Set(shared.members.keys) == members else {
-                    return nil
-                }
-                return exchanges.removeValue(forKey: key)
+                guard let shared = exchanges[name.key], shared.number == name.number,
+                    Set(shared.members.keys) == members
+                else { return nil }
+                return exchanges.removeValue(forKey: name.key)
             }
             guard let shared else { continue }
             shared.resumeAll(returning: .failure(APIError(.cancelled)))
             return true
-        }
-    }
-
-    private func members(of key: SharedExchange.Key, number: RequestID) -> [SharedExchange.Member] {
-        let shared = exchanges.take { $0[key] }
-        guard let shared, shared.number == number else { return [] }
-        return Array(shared.members.values)
-    }
-
-    private func report(_ progress: TransferProgress, to key: SharedExchange.Key, number: RequestID) {
-        for member in members(of: key, number: number) { member.progress?(progress) }
-    }
-
-    private func remove(_ key: SharedExchange.Key, number: RequestID) -> SharedExchange? {
-        exchanges.take { exchanges in
-            exchanges[key]?.number == number ? exchanges.removeValue(forKey: key) : nil
         }
     }
 
@@ -172,5 +156,84 @@ final class SharedExchanges: Sendable {
         }
         abandoned?.task?.cancel()
         return member?.waiter
+    }
+}
+
+/// One exchange that several loads share.
+private struct SharedExchange {
+    typealias Outcome = Result<APIResponse, APIError>
+    typealias Waiter = CheckedContinuation<Outcome, Never>
+
+    /// What makes loads the same: all that is sent, the login that it is sent with, and how the response is read.
+    struct Key: Hashable {
+        let method: HTTPMethod
+        let url: String
+        let headers: [String]
+        let body: HTTPBody
+        let timeout: Duration?
+        let deadline: Duration?
+        let limits: HTTPLimits
+        /// `nil` when no redirect is followed.
+        let redirectLimit: Int?
+        let login: ObjectIdentifier
+        let cookies: ObjectIdentifier
+        let generation: Int
+        let isLoginRequest: Bool
+
+        init<Value>(_ request: HTTPRequest, of call: APICall<Value>, in generation: Int) {
+            method = request.method
+            url = request.url.absoluteString
+            headers = request.headers.map { "\($0.name):\($0.value)" }
+            body = request.body
+            timeout = request.timeout
+            deadline = request.deadline
+            limits = request.limits
+            redirectLimit = request.redirectPolicy.isFollowing ? request.redirectPolicy.limit : nil
+            login = ObjectIdentifier(call.service.login)
+            cookies = ObjectIdentifier(call.cookies)
+            self.generation = generation
+            // One of a relogin does not queue, and must not wait for one that does.
+            isLoginRequest = call.loginRole.isLoginRequest
+        }
+    }
+
+    /// Distinguishes an exchange from a later one with the same key.
+    struct Name {
+        let key: Key
+        /// The ID of its first load.
+        let number: RequestID
+    }
+
+    /// One load that takes part.
+    struct Member {
+        let id: RequestID
+        let waiter: Waiter
+        let progress: TransferProgress.Handler?
+        let trace: LoadTrace?
+        /// Signals that the load waits in the queue.
+        let didQueue: @Sendable () -> Void
+        /// Signals that the load has its turn.
+        let begin: @Sendable () -> Void
+    }
+
+    enum Stage {
+        case begun, queued, admitted
+    }
+
+    let number: RequestID
+    /// Emits the events of the exchange.
+    let trace: ExchangeTrace
+    var members: [RequestID: Member] = [:]
+    var task: Task<Void, Never>?
+    var stage = Stage.begun
+
+    /// Emits the outcome and resumes the loads; called after the exchange was removed, so that no other load joins it.
+    func end(with outcome: Outcome) {
+        trace.end(with: outcome, of: members.values.compactMap(\.trace))
+        resumeAll(returning: outcome)
+    }
+
+    func resumeAll(returning outcome: Outcome) {
+        for member in members.values { member.waiter.resume(returning: outcome) }
     }
 }
