@@ -18,7 +18,7 @@ struct DecodedData {
         return body[..<range.lowerBound] + text + body[range.upperBound...]
     }
 
-    fileprivate init(_ body: Data, _ range: Range<Data.Index>? = nil) {
+    init(_ body: Data, _ range: Range<Data.Index>? = nil) {
         (self.body, self.range) = (body, range ?? body.startIndex..<body.endIndex)
     }
 }
@@ -51,7 +51,7 @@ enum DecodedAnswers: Int, Sendable {
     func union(_ other: DecodedAnswers) -> DecodedAnswers { rawValue < other.rawValue ? other : self }
 }
 
-extension APIService {
+extension ResponseReader {
     /// Returns the part of a success that is decoded; `nil` if nothing is, or if decoding finds the failure.
     ///
     /// - Throws: `decoding` where the part cannot be found in the format of the answer.
@@ -60,7 +60,7 @@ extension APIService {
         in answers: DecodedAnswers
     ) throws(APIError) -> DecodedData? {
         guard !response.body.isEmpty, decodes(response, of: answers) else { return nil }
-        guard let envelope, !envelope.isWholeBody else {
+        guard let envelope = service.envelope, !envelope.isWholeBody else {
             return answers == .enveloped ? nil : DecodedData(response.body)
         }
         guard let head = try? head(of: response, in: envelope), head.isSuccess == true else { return nil }
@@ -100,11 +100,11 @@ extension APIService {
     ///
     /// - Throws: `DecodingError` for an answer whose names cannot be known.
     private func convertsNames(in response: APIResponse) throws -> Bool {
-        if let customDecoder, !(customDecoder is JSONDecoder) {
+        if let custom, !(custom is JSONDecoder) {
             _ = try JSONValue(json: response.body)
             return false
         }
-        guard let convertsNames = ((customDecoder as? JSONDecoder) ?? decoder).convertsNames else {
+        guard let convertsNames = ((custom as? JSONDecoder) ?? service.decoder).convertsNames else {
             throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "the decoder changes names"))
         }
         return convertsNames

@@ -51,8 +51,8 @@ extension ResponseSerializer<DownloadedFile> {
     /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx answer only, and fails with `decoding` for
     /// another.
     public static var file: Self {
-        Self(from: .file, decoding: .none) { response, service in
-            try service.checkEnvelope(of: &response)
+        Self(from: .file, decoding: .none) { response, reader in
+            try reader.checkEnvelope(of: &response)
             guard let location = response.fileLocation else {
                 let reason = "the answer with status \(response.status) is not in a file"
                 throw APIError(.decoding, reason: reason)

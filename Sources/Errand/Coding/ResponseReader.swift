@@ -1,43 +1,58 @@
 import Foundation
 
-/// Reads the response to one load: its failure, or its value.
-struct ResponseReader<Value: Sendable>: Sendable {
-    let serializer: ResponseSerializer<Value>
+/// Reads the responses to the loads of a service: their failures, expired logins among them, or their values.
+struct ResponseReader: Sendable {
     let service: APIService
-    /// The statuses besides 2xx with which the load succeeds.
-    let statuses: Set<Int>
+    /// What reads bodies instead of the service's `JSONDecoder`.
+    let custom: (any ResponseDecoder)?
+
+    /// `decoder` precedes that of the service.
+    init(_ service: APIService, decoder: (any ResponseDecoder)? = nil) {
+        (self.service, custom) = (service, decoder ?? service.customDecoder)
+    }
+
+    // MARK: A load
 
     // Not inlined: that increases the memory of each load in progress.
-    @inline(never) func answer(in response: APIResponse) throws(APIError) -> APIAnswer<Value> {
-        var response = try checked(response)
+    @inline(never) func answer<Value>(
+        in response: APIResponse,
+        by serializer: ResponseSerializer<Value>,
+        accepting statuses: Set<Int>
+    ) throws(APIError) -> APIAnswer<Value> {
+        var response = try checked(response, by: serializer, accepting: statuses)
         let value = try serializer.value(of: &response, from: service, accepting: statuses)
         return APIAnswer(value: value, response: response)
     }
 
     /// Returns the value of a response whose data are adapted before they are decoded.
-    func answer(
+    func answer<Value>(
         in response: APIResponse,
+        by serializer: ResponseSerializer<Value>,
+        accepting statuses: Set<Int>,
         adaptedIn context: AdapterContext
     ) async throws(APIError) -> APIAnswer<Value> {
-        var response = try checked(response)
+        var response = try checked(response, by: serializer, accepting: statuses)
         guard let part = try serializer.decodedData(of: response, from: service, accepting: statuses) else {
-            return try value(of: response)
+            return try value(of: response, by: serializer)
         }
         let data = try await service.adapted(part.data, of: response, in: context)
         guard !Task.isCancelled else { throw APIError(.cancelled) }
-        guard data != part.data else { return try value(of: response) }
+        guard data != part.data else { return try value(of: response, by: serializer) }
         guard let body = part.body(with: data) else {
             throw APIError(.decoding, response: response).explained(byAdapted: data)
         }
         response.body = body
         do throws(APIError) {
-            return try value(of: response)
+            return try value(of: response, by: serializer)
         } catch {
             throw error.explained(byAdapted: data)
         }
     }
 
-    private func value(of response: APIResponse) throws(APIError) -> APIAnswer<Value> {
+    private func value<Value>(
+        of response: APIResponse,
+        by serializer: ResponseSerializer<Value>
+    ) throws(APIError) -> APIAnswer<Value> {
         var response = response
         let value = try serializer.value(of: &response, from: service)
         return APIAnswer(value: value, response: response)
@@ -46,11 +61,177 @@ struct ResponseReader<Value: Sendable>: Sendable {
     /// Returns a response with the code and message of its file.
     ///
     /// - Throws: The failure in the file.
-    private func checked(_ response: APIResponse) throws(APIError) -> APIResponse {
+    private func checked<Value>(
+        _ response: APIResponse,
+        by serializer: ResponseSerializer<Value>,
+        accepting statuses: Set<Int>
+    ) throws(APIError) -> APIResponse {
         guard var refusal = response.shortJSON ?? response.refusalWithoutFile else { return response }
         if let failure = serializer.failure(of: refusal, from: service, accepting: statuses) { throw failure }
-        try service.checkEnvelope(of: &refusal)
+        try checkEnvelope(of: &refusal)
         return response.withStatement(of: refusal)
+    }
+
+    // MARK: Failures and values
+
+    /// Returns the failure of an answer, with the code and message in its body: for a status that is neither 2xx nor in
+    /// `statuses`, for a 2xx in which ``failureReader`` finds a failure, and for an expired login by ``isLoginExpired``; or `nil`.
+    func failure(of response: APIResponse, accepting statuses: Set<Int> = []) -> APIError? {
+        guard !response.isSuccess else {
+            // The body of a file has been read if it is short JSON.
+            guard response.file == nil else { return nil }
+            return service.failureReader?.refusal(in: response).map { error(.server, for: $0, in: response) }
+        }
+        guard statuses.contains(response.status) else { return error(.http, for: refusal(in: response), in: response) }
+        guard let isLoginExpired = service.isLoginExpired, response.file == nil else { return nil }
+        let refusal = refusal(in: response)
+        guard isLoginExpired(response.withStatement(refusal)) == true else { return nil }
+        return APIError(.loginExpired, failure: refusal, response: response)
+    }
+
+    /// Returns the code and message of an answer whose status is not 2xx.
+    private func refusal(in response: APIResponse) -> ServerFailure {
+        let failure = service.failureReader?.refusal(in: response)
+        if let failure, failure.code != nil { return failure }
+        let head = service.envelope.flatMap { try? self.head(of: response, in: $0) }
+        var known = failure ?? (head?.statement ?? ServerFailure())
+        known.code = known.code ?? head?.statement.code
+        return known
+    }
+
+    /// Returns the value of an answer: under the envelope's data key, or the whole if there is no envelope.
+    ///
+    /// An optional is `nil` if the status is not 2xx. `response` receives the code and message of the envelope.
+    ///
+    /// - Throws: ``APIError`` for the envelope's code, for an answer that is not JSON, and for a missing value under the data
+    ///   key; `DecodingError` for JSON of another shape.
+    func value<Value: Decodable>(of response: inout APIResponse, as type: Value.Type) throws -> Value {
+        let isRefusal = !response.isSuccess && Value.self is any OptionalValue.Type
+        guard !response.body.isEmpty, !isRefusal else { return try valueOfNothing() }
+        guard let envelope = service.envelope, !envelope.isWholeBody else {
+            return try whole(response)
+        }
+        switch try content(of: response, in: envelope) as EnvelopeContent<Value> {
+        case .success(let value, let statement):
+            response = response.withStatement(statement)
+            return value
+        case .successWithoutData(let error, let statement):
+            response = response.withStatement(statement)
+            return try valueWithoutData(in: envelope, error: error)
+        case .failure(let statement): throw error(.server, for: statement, in: response)
+        case .notEnveloped(let error):
+            let remedy = "a service without one has the `envelope` nil, and a request `.wholeBody`"
+            let reason = "the answer is not in the service's envelope (\(error.place)); \(remedy)"
+            throw APIError(.decoding, reason: reason, underlying: error)
+        }
+    }
+
+    private func whole<Value: Decodable>(_ response: APIResponse) throws -> Value {
+        guard let custom else {
+            return try decode(response) { try $0.singleValueContainer().decode(Value.self) }
+        }
+        return try decode(response, by: custom) { try custom.decode(Value.self, from: $0) }
+    }
+
+    func content<Value: Decodable>(
+        of response: APIResponse,
+        in envelope: Envelope
+    ) throws -> EnvelopeContent<Value> {
+        guard let custom else {
+            return try decode(response) { try EnvelopeContent<Value>(from: $0, configuration: envelope) }
+        }
+        return try decode(response, by: custom) { try custom.content(of: $0, in: envelope) }
+    }
+
+    /// Returns what an envelope contains besides its data.
+    func head(of response: APIResponse, in envelope: Envelope) throws -> EnvelopeHead {
+        guard let custom else {
+            return try service.decoder.decode(EnvelopeHead.self, from: response.body, configuration: envelope)
+        }
+        return try custom.head(of: response.body, in: envelope)
+    }
+
+    private func decode<Value>(
+        _ response: APIResponse,
+        by decoder: any ResponseDecoder,
+        _ read: (Data) throws -> Value
+    ) throws -> Value {
+        do {
+            return try read(response.body)
+        } catch  where !decoder.canDecode(response) {
+            let reason = "the answer is not in the format of \(type(of: decoder)) (\(response.typeForReason))"
+            throw APIError(.decoding, reason: reason, underlying: error)
+        }
+    }
+
+    private func decode<Value>(
+        _ response: APIResponse,
+        with read: (any Decoder) throws -> Value
+    ) throws -> Value {
+        var isJSON = false
+        do {
+            return try JSONDocument.decode(response.body, with: service.decoder) {
+                isJSON = true
+                return try read($0)
+            }
+        } catch let error as DecodingError where !isJSON {
+            throw APIError(.decoding, reason: response.notJSONReason, underlying: error)
+        }
+    }
+
+    /// Returns the value of an answer without content, such as a 204: that of `null`, if the type has one.
+    private func valueOfNothing<Value: Decodable>() throws -> Value {
+        do {
+            return try decodeNull()
+        } catch let error as DecodingError {
+            let reason = "the answer has no content to decode \(Value.self) from: use an optional type, or Void"
+            throw APIError(.decoding, reason: reason, underlying: error)
+        }
+    }
+
+    /// Returns the value of an envelope without data: `nil` for an optional, and the value of a type of size 0.
+    private func valueWithoutData<Value: Decodable>(in envelope: Envelope, error: DecodingError) throws -> Value {
+        guard Value.self is any OptionalValue.Type || MemoryLayout<Value>.size == 0 else {
+            let reason = "the envelope has no \(envelope.dataKey ?? "data") to decode \(Value.self) from"
+            throw APIError(.decoding, reason: reason, underlying: error)
+        }
+        return try decodeNull()
+    }
+
+    private func decodeNull<Value: Decodable>() throws -> Value {
+        try service.decoder.decode(Value.self, from: Data("null".utf8))
+    }
+
+    /// Returns whether the body of an answer is in the format of the decoder.
+    func canDecode(_ response: APIResponse) -> Bool { custom?.canDecode(response) ?? response.isJSON }
+
+    /// Throws the failure in the envelope of an answer in the decoder's format with a 2xx status, if there is one.
+    ///
+    /// `response` receives the code and message of the envelope. An object is read whatever its `Content-Type`, because servers
+    /// send JSON as `text/html` as well.
+    func checkEnvelope(of response: inout APIResponse) throws(APIError) {
+        guard let envelope = service.envelope, !envelope.isWholeBody, response.isSuccess else { return }
+        guard canDecode(response) || custom == nil && response.beginsLikeObject else { return }
+        guard let head = try? head(of: response, in: envelope), let isSuccess = head.isSuccess else { return }
+        guard isSuccess else { throw error(.server, for: head.statement, in: response) }
+        response = response.withStatement(head.statement)
+    }
+
+    private func error(_ type: APIErrorType, for failure: ServerFailure, in response: APIResponse) -> APIError {
+        let ownType = failure.type == .cancelled ? nil : failure.type
+        let finalType: APIErrorType =
+            switch service.isLoginExpired?(response.withStatement(failure)) {
+            case true?: .loginExpired
+            case false?: ownType == .loginExpired ? type : ownType ?? type
+            case nil: ownType ?? (isExpired(failure, type, in: response) ? .loginExpired : type)
+            }
+        return APIError(finalType, failure: failure, response: response)
+    }
+
+    /// Returns whether the status or the code of a failure is one of an expired login.
+    private func isExpired(_ failure: ServerFailure, _ type: APIErrorType, in response: APIResponse) -> Bool {
+        if type == .http, service.loginExpiredStatuses.contains(response.status) { return true }
+        return failure.code.map { service.envelope?.loginExpiredCodes.contains($0) == true } == true
     }
 }
 

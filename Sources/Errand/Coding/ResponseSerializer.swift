@@ -9,13 +9,13 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// What reads the body instead of the service's decoder; boxed, because most serializers have none.
     private let decoder: Boxed<any ResponseDecoder>?
     /// Returns the value, and writes the server's code and message into the answer.
-    private let serialize: @Sendable (inout APIResponse, APIService) throws -> Value
+    private let serialize: @Sendable (inout APIResponse, ResponseReader) throws -> Value
 
     init(
         from source: BodySource,
         decoding answers: DecodedAnswers,
         by decoder: Boxed<any ResponseDecoder>? = nil,
-        _ serialize: @escaping @Sendable (inout APIResponse, APIService) throws -> Value
+        _ serialize: @escaping @Sendable (inout APIResponse, ResponseReader) throws -> Value
     ) {
         self.source = source
         decodedAnswers = answers
@@ -29,7 +29,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     ///   ``APIError`` becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still temporary: read it,
     ///   but use ``BaseAPIRequest/destination`` in the value.
     public init(_ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
-        self.init(from: .either, decoding: .readable) { response, service in try serialize(response, service) }
+        self.init(from: .either, decoding: .readable) { try serialize($0, $1.service) }
     }
 
     /// Returns the value of `response`, whatever its status: for another serializer that uses this one, and for tests.
@@ -60,7 +60,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     ///
     /// JSON that the decoder of ``decoded(by:)`` does not decode, for example of a gateway, is read by the service's.
     func failure(of response: APIResponse, from service: APIService, accepting statuses: Set<Int>) -> APIError? {
-        self.service(service, reading: response).failure(of: response, accepting: statuses)
+        reader(of: service, for: response).failure(of: response, accepting: statuses)
     }
 
     /// Returns the part of an answer that is decoded, so that it can be changed before; `nil` if nothing is.
@@ -71,19 +71,17 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         from service: APIService,
         accepting statuses: Set<Int>
     ) throws(APIError) -> DecodedData? {
-        let service = self.service(service, reading: response)
-        if let failure = service.failure(of: response, accepting: statuses) { throw failure }
-        return try service.decodedData(of: response, in: decodedAnswers)
+        let reader = reader(of: service, for: response)
+        if let failure = reader.failure(of: response, accepting: statuses) { throw failure }
+        return try reader.decodedData(of: response, in: decodedAnswers)
     }
 
-    /// Returns the service with the decoder that reads an answer.
-    private func service(_ service: APIService, reading response: APIResponse) -> APIService {
+    /// Returns the reader of a response, which another decoder than this serializer's reads if it is JSON of a gateway.
+    private func reader(of service: APIService, for response: APIResponse) -> ResponseReader {
         guard let decoder = decoder?.wrappedValue, !response.isJSON || decoder.canDecode(response) else {
-            return service
+            return ResponseReader(service)
         }
-        var service = service
-        service.customDecoder = decoder
-        return service
+        return ResponseReader(service, decoder: decoder)
     }
 
     /// Returns the value of a success, which receives the server's code and message.
@@ -91,7 +89,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// - Throws: As ``value(of:from:accepting:)``, except for a failure by the status or the failure reader.
     func value(of response: inout APIResponse, from service: APIService) throws(APIError) -> Value {
         do {
-            return try serialize(&response, service)
+            return try serialize(&response, ResponseReader(service))
         } catch let error as APIError {
             throw error.withResponse(ifMissing: response)
         } catch {
@@ -214,10 +212,8 @@ extension ResponseSerializer where Value: Decodable {
     /// ```
     public static func decoded(by decoder: any ResponseDecoder) -> Self {
         let box = Boxed(wrappedValue: decoder)
-        return Self(from: .memory, decoding: .of(Value.self), by: box) { response, service in
-            var service = service
-            service.customDecoder = decoder
-            return try service.value(of: &response, as: Value.self)
+        return Self(from: .memory, decoding: .of(Value.self), by: box) { response, reader in
+            try ResponseReader(reader.service, decoder: decoder).value(of: &response, as: Value.self)
         }
     }
 }
@@ -227,12 +223,12 @@ extension ResponseSerializer<String> {
     ///
     /// An envelope with a failure fails the load whatever its `Content-Type`.
     public static var text: Self {
-        Self(from: .memory, decoding: .enveloped) { response, service in
-            guard service.canDecode(response), let envelope = service.envelope, !envelope.isWholeBody else {
-                try service.checkEnvelope(of: &response)
+        Self(from: .memory, decoding: .enveloped) { response, reader in
+            guard reader.canDecode(response), let envelope = reader.service.envelope, !envelope.isWholeBody else {
+                try reader.checkEnvelope(of: &response)
                 return response.text
             }
-            return try service.value(of: &response, as: String.self)
+            return try reader.value(of: &response, as: String.self)
         }
     }
 }
@@ -240,8 +236,8 @@ extension ResponseSerializer<String> {
 extension ResponseSerializer<Data> {
     /// The body, unchanged; an answer whose envelope contains a failure fails, whatever its `Content-Type`.
     public static var data: Self {
-        Self(from: .memory, decoding: .none) { response, service in
-            try service.checkEnvelope(of: &response)
+        Self(from: .memory, decoding: .none) { response, reader in
+            try reader.checkEnvelope(of: &response)
             return response.body
         }
     }
@@ -252,8 +248,8 @@ extension ResponseSerializer<Void> {
     ///
     /// Every other answer is a success, also one that is not an envelope.
     public static var nothing: Self {
-        Self(from: .either, decoding: .none) { response, service in
-            try service.checkEnvelope(of: &response)
+        Self(from: .either, decoding: .none) { response, reader in
+            try reader.checkEnvelope(of: &response)
         }
     }
 }

@@ -50,7 +50,7 @@ final class LoadRunner<Value: Sendable> {
             do throws(APIError) {
                 guard let response = try await response(in: login) else { continue }
                 let isAdapted = call.service.adapters.adaptsAnswers
-                let answer = isAdapted ? try await adaptedAnswer(in: response) : try reader.answer(in: response)
+                let answer = isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
                 if call.renewsLogin { call.service.login.didSucceed(with: login) }
                 return answer
             } catch {
@@ -217,7 +217,7 @@ final class LoadRunner<Value: Sendable> {
     }
 
     @inline(never) private func plainRequest(with common: CommonValues) throws(APIError) -> HTTPRequest {
-        var request = try complete(call.draft.request(for: call.service, with: common))
+        var request = try complete(RequestBuilder(call.draft, for: call.service).request(with: common))
         request.validateAhead()
         return request
     }
@@ -236,22 +236,31 @@ final class LoadRunner<Value: Sendable> {
     ) async throws(APIError) -> HTTPRequest {
         guard let attempt = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
         var send = call.adapterContext(attempt: attempt, in: generation, clock: proxy.clock)
-        let request = try complete(await call.service.request(of: call.draft, with: common, send))
+        let request = try complete(
+            await RequestBuilder(call.draft, for: call.service).adaptedRequest(with: common, send)
+        )
         send.request = request
         self.send = Boxed(wrappedValue: send)
         return request
     }
 
     private func adaptedAnswer(in response: APIResponse) async throws(APIError) -> APIAnswer<Value> {
-        guard let send = send?.wrappedValue else { return try reader.answer(in: response) }
+        guard let send = send?.wrappedValue else { return try answer(in: response) }
         let response = try await call.service.adapted(response, in: send)
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
-        guard !call.service.adapters.data.isEmpty else { return try reader.answer(in: response) }
-        return try await reader.answer(in: response, adaptedIn: send)
+        guard !call.service.adapters.data.isEmpty else { return try answer(in: response) }
+        let (serializer, statuses) = (call.serializer, call.options.acceptedStatuses)
+        return try await ResponseReader(call.service).answer(
+            in: response,
+            by: serializer,
+            accepting: statuses,
+            adaptedIn: send
+        )
     }
 
-    private var reader: ResponseReader<Value> {
-        ResponseReader(serializer: call.serializer, service: call.service, statuses: call.options.acceptedStatuses)
+    private func answer(in response: APIResponse) throws(APIError) -> APIAnswer<Value> {
+        let statuses = call.options.acceptedStatuses
+        return try ResponseReader(call.service).answer(in: response, by: call.serializer, accepting: statuses)
     }
 }
 

@@ -108,7 +108,7 @@ public struct APIError: Error, Sendable {
             code: failure.code,
             serverMessage: failure.message,
             fieldMessages: failure.fieldMessages,
-            response: response.withStatement(ServerStatement(code: failure.code, message: failure.message))
+            response: response.withStatement(failure)
         )
     }
 }

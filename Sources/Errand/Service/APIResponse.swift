@@ -12,7 +12,7 @@ public struct APIResponse: Sendable {
         let redirects: [URL]
         let duration: Duration
         var timings: ExchangeTimings?
-        var statement: ServerStatement?
+        var statement: ServerFailure?
     }
 
     // Boxed, because an asynchronous function reserves memory for each answer that it may return.
@@ -77,7 +77,7 @@ public struct APIResponse: Sendable {
     }
 
     /// This answer with the code and message that were read in it.
-    func withStatement(_ statement: ServerStatement?) -> APIResponse {
+    func withStatement(_ statement: ServerFailure?) -> APIResponse {
         guard statement != nil || contents.statement != nil else { return self }
         var response = self
         response.contents.statement = statement

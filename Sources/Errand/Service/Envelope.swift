@@ -1,3 +1,5 @@
+import Foundation
+
 /// The JSON wrapper that carries the business code: `{"errcode":200,"msg":"…","data":…}`.
 ///
 /// A key may be a path, such as `meta.code` or `data.page`: dots separate the names of nested objects, unless the outermost
@@ -47,4 +49,133 @@ extension Envelope {
 
     /// Whether answers are decoded as a whole, whatever they are.
     var isWholeBody: Bool { decisiveKey == nil && dataKey == nil }
+}
+
+/// What an envelope contains besides its data.
+struct EnvelopeHead: DecodableWithConfiguration, Sendable {
+    let statement: ServerFailure
+    /// Whether the code means success; `nil` if there is not a code where there should be one.
+    let isSuccess: Bool?
+
+    /// Reads as much as there is.
+    init(from decoder: any Decoder, configuration envelope: Envelope) throws {
+        let container = try decoder.container(keyedBy: EnvelopeKey.self)
+        do {
+            try self.init(in: container, of: envelope)
+        } catch {
+            let code = envelope.codeKey.flatMap { try? container.code(at: $0) }
+            let statement = ServerFailure(code: code, message: container.message(of: envelope))
+            self.init(statement: statement, isSuccess: nil)
+        }
+    }
+
+    private init(statement: ServerFailure, isSuccess: Bool?) {
+        self.statement = statement
+        self.isSuccess = isSuccess
+    }
+
+    /// Reads code and message.
+    ///
+    /// - Throws: `DecodingError` when the value that decides about success is missing or is not a code.
+    fileprivate init(in container: KeyedDecodingContainer<EnvelopeKey>, of envelope: Envelope) throws {
+        let decisive = try envelope.decisiveKey.map(container.code)
+        let code = envelope.successKey == nil ? decisive : envelope.codeKey.flatMap { try? container.code(at: $0) }
+        self.init(
+            statement: ServerFailure(code: code, message: container.message(of: envelope)),
+            isSuccess: decisive.map(envelope.isSuccess) ?? true
+        )
+    }
+}
+
+/// An envelope with its data, which is decoded only when the code means success.
+enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
+    case success(Value, ServerFailure)
+    case successWithoutData(DecodingError, ServerFailure)
+    case failure(ServerFailure)
+    /// The answer is not an object, or has no code where the envelope has it.
+    case notEnveloped(DecodingError)
+
+    init(from decoder: any Decoder, configuration envelope: Envelope) throws {
+        let container: KeyedDecodingContainer<EnvelopeKey>
+        let head: EnvelopeHead
+        do {
+            container = try decoder.container(keyedBy: EnvelopeKey.self)
+            head = try EnvelopeHead(in: container, of: envelope)
+        } catch let error as DecodingError {
+            self = .notEnveloped(error)
+            return
+        }
+        guard head.isSuccess == true else {
+            self = .failure(head.statement)
+            return
+        }
+        guard let path = envelope.dataKey else {
+            self = .success(try decoder.singleValueContainer().decode(Value.self), head.statement)
+            return
+        }
+        guard let (object, key) = try container.member(at: path) else {
+            self = .successWithoutData(.keyNotFound(path, in: container), head.statement)
+            return
+        }
+        self = .success(try object.decode(Value.self, forKey: key), head.statement)
+    }
+}
+
+extension KeyedDecodingContainer<EnvelopeKey> {
+    /// Returns the member at a path: the object that has it, and its key there; `nil` if there is none.
+    ///
+    /// - Throws: `DecodingError` when the path leads through a value that is not an object.
+    fileprivate func member(at path: String) throws -> (KeyedDecodingContainer, EnvelopeKey)? {
+        let whole = key(path)
+        if contains(whole) { return (self, whole) }
+        guard path.utf8.contains(UInt8(ascii: ".")) else { return nil }
+        var (container, names) = (self, path.split(separator: "."))
+        guard let last = names.popLast() else { return nil }
+        for name in names {
+            let key = container.key(String(name))
+            guard container.contains(key), try !container.decodeNil(forKey: key) else { return nil }
+            container = try container.nestedContainer(keyedBy: EnvelopeKey.self, forKey: key)
+        }
+        let key = container.key(String(last))
+        return container.contains(key) ? (container, key) : nil
+    }
+
+    /// Returns the key as it is, or in camel case where the decoder's strategy has converted the names.
+    private func key(_ name: String) -> EnvelopeKey {
+        let key = EnvelopeKey(name)
+        guard name.utf8.contains(UInt8(ascii: "_")), !contains(key) else { return key }
+        let words = name.split(separator: "_")
+        return EnvelopeKey(words.prefix(1).joined() + words.dropFirst().map(\.capitalized).joined())
+    }
+
+    fileprivate func code(at path: String) throws -> ServerCode {
+        // Most codes are numbers of the outermost object, for which neither a search nor a container is needed.
+        if let number = try? decode(Int.self, forKey: EnvelopeKey(path)) { return ServerCode(number) }
+        guard let (container, key) = try member(at: path) else { throw DecodingError.keyNotFound(path, in: self) }
+        return try container.decode(ServerCode.self, forKey: key)
+    }
+
+    fileprivate func message(of envelope: Envelope) -> String? {
+        guard let path = envelope.messageKey else { return nil }
+        if let text = try? decodeIfPresent(String.self, forKey: EnvelopeKey(path)) { return text }
+        guard let (container, key) = try? member(at: path) else { return nil }
+        return try? container.decodeIfPresent(String.self, forKey: key)
+    }
+}
+
+extension DecodingError {
+    fileprivate static func keyNotFound(_ path: String, in container: KeyedDecodingContainer<EnvelopeKey>) -> Self {
+        let context = Context(codingPath: container.codingPath, debugDescription: "the envelope has no such member")
+        return .keyNotFound(EnvelopeKey(path), context)
+    }
+}
+
+/// A name that ``Envelope`` gives.
+struct EnvelopeKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ text: String) { stringValue = text }
+    init(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { nil }
 }

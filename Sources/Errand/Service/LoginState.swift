@@ -265,3 +265,32 @@ extension LoginState {
         spentUntil = date
     }
 }
+
+/// Counts the relogins that refused loads need, of which too many in a short time are a loop.
+struct LoginLimit {
+    /// How many relogins one load may need; more than one only if others have succeeded with the one before.
+    static let maxOfLoad = 5
+    /// More relogins than this within ``window`` are a loop.
+    static let maxStarts = 5
+    static let window = Duration.seconds(30)
+
+    private var recentStarts: [(uptime: Duration, hasReachedServer: Bool)] = []
+
+    /// Counts a relogin, unless there were too many recently.
+    ///
+    /// - Returns: Whether it may start.
+    mutating func addStart(at uptime: Duration) -> Bool {
+        recentStarts.removeAll { uptime - $0.uptime >= Self.window }
+        guard recentStarts.count < Self.maxStarts else { return false }
+        recentStarts.append((uptime, true))
+        return true
+    }
+
+    /// Records that the server has neither granted nor refused the newest relogin.
+    mutating func newestDidNotReachServer() {
+        if let newest = recentStarts.indices.last { recentStarts[newest].hasReachedServer = false }
+    }
+
+    /// Removes the relogins that did not reach the server, once a login has.
+    mutating func removeUnreachedStarts() { recentStarts.removeAll { !$0.hasReachedServer } }
+}

@@ -101,7 +101,7 @@ struct SentinelTests {
         var values = await sent(answer)
         values.merge(wire(answer)) { $1 }
         values.merge(parameters()) { $1 }
-        let statement = ServerStatement(code: "a s3cret", message: Self.secret)
+        let statement = ServerFailure(code: "a s3cret", message: Self.secret)
         values["APIResponse"] = [response, response.withStatement(statement)]
         let failure = ServerFailure(code: "a s3cret", message: Self.secret, fieldMessages: ["name": [Self.secret]])
         values["ServerFailure"] = [failure]

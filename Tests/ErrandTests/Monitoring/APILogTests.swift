@@ -69,7 +69,7 @@ struct APILogTests {
     }
 
     @Test func `A success is one line`() {
-        let answer = response().withStatement(ServerStatement(code: 200, message: "s3cret"))
+        let answer = response().withStatement(ServerFailure(code: 200, message: "s3cret"))
         let lines = observe(
             log(),
             [.queued, .started, .answered(answer), .ended(.success)],

@@ -1,32 +1,14 @@
 import Foundation
 
 extension APIService {
-    /// Returns the request of a load as its adapters leave it.
-    func request(
-        of draft: RequestDraft,
-        with common: CommonValues,
-        _ context: AdapterContext
-    ) async throws(APIError) -> HTTPRequest {
-        // An adapter may add secrets, which another origin must not receive.
-        guard !draft.leavesOrigin(of: self) else { return try draft.request(for: self, with: common) }
-        var (draft, common, context) = (draft, common, context)
-        if !adapters.params.isEmpty {
-            context.sentParams = SentParams(draft, for: self)
-            draft.params = try await adapted(common.params?.merging(draft.params) ?? draft.params, in: context)
-            common.params = nil
-        }
-        let request = try draft.request(for: self, with: common)
-        // Only adapters that have adapted the parameters sign them.
-        if !adapters.params.isEmpty { context.sentParams = SentParams(draft, for: self) }
-        return adapters.request.isEmpty ? request : try await adapted(request, in: context)
-    }
-
-    private func adapted(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
+    /// Returns the parameters of a load as its adapters leave them.
+    func adapted(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
         let call = AdapterCall(what: "the parameters", failure: .invalidRequest)
         return try await adapted(params, by: adapters.params, for: call) { try await $0.adapt(&$1, context: context) }
     }
 
-    private func adapted(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
+    /// Returns a request as its adapters leave it.
+    func adapted(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
         let call = AdapterCall(what: "the request", failure: .invalidRequest)
         return try await adapted(request, by: adapters.request, for: call) { try await $0.adapt(&$1, context: context) }
     }
@@ -106,8 +88,4 @@ extension APIError {
     fileprivate func withResponse(ifMissing response: APIResponse?) -> APIError {
         response.map { withResponse(ifMissing: $0) } ?? self
     }
-}
-
-extension APIParams {
-    fileprivate func merging(_ other: APIParams?) -> APIParams { other.map { merging($0) } ?? self }
 }

@@ -1,0 +1,192 @@
+import Foundation
+
+/// Makes the request of each send of a load: its draft, with what its service and the adapters add.
+struct RequestBuilder: Sendable {
+    private(set) var draft: RequestDraft
+    let service: APIService
+
+    init(_ draft: RequestDraft, for service: APIService) {
+        (self.draft, self.service) = (draft, service)
+    }
+
+    /// Returns the request as its adapters leave it.
+    func adaptedRequest(with common: CommonValues, _ context: AdapterContext) async throws(APIError) -> HTTPRequest {
+        // An adapter may add secrets, which another origin must not receive.
+        guard !leavesOrigin else { return try request(with: common) }
+        var (adapted, common, context) = (self, common, context)
+        let adapters = service.adapters
+        if !adapters.params.isEmpty {
+            context.sentParams = SentParams(draft, for: service)
+            let params = common.params?.merging(draft.params) ?? draft.params
+            adapted.draft.params = try await service.adapted(params, in: context)
+            common.params = nil
+        }
+        let request = try adapted.request(with: common)
+        // Only adapters that have adapted the parameters sign them.
+        if !adapters.params.isEmpty { context.sentParams = SentParams(adapted.draft, for: service) }
+        return adapters.request.isEmpty ? request : try await service.adapted(request, in: context)
+    }
+
+    /// Whether a URL from the server leads to another origin than the service's.
+    private var leavesOrigin: Bool {
+        guard case .link(let link) = draft.replacement else { return false }
+        return !link.url.hasSameOrigin(as: service.baseURL)
+    }
+
+    /// Returns the request with the headers and parameters of the service.
+    func request(with common: CommonValues = CommonValues()) throws(APIError) -> HTTPRequest {
+        if case .request(let request, let isComplete) = draft.replacement {
+            return isComplete ? request : try completed(request, with: common)
+        }
+        var params = MergedParams(
+            common: common.params,
+            specific: draft.params,
+            encoder: service.encoder,
+            encoding: draft.serializer.ownEncoding ?? service.paramEncoding
+        )
+        let template = PathTemplate(draft.path)
+        let path = try template.filled(from: &params)
+        let placement = draft.serializer.placement(for: draft.method)
+        let (body, contentType) = try draft.serializer.body(
+            of: params.inBody(by: placement),
+            form: draft.form,
+            method: draft.method
+        )
+        let query = placement == .body || draft.replacement != nil ? "" : try params.inQuery(by: placement).formText()
+        let url = try url(path: path, isURL: template.isURL, query: query)
+        let headers = headers(replacing: common.headers, contentType: contentType)
+        var request = HTTPRequest(draft.method, url, headers: headers, body: body)
+        request.destination = draft.destination
+        request.timeout = draft.timeout ?? service.timeout
+        request.limits = service.limits
+        request.redirectPolicy = draft.redirectPolicy?.wrappedValue ?? service.redirectPolicy
+        return request
+    }
+
+    private func completed(_ request: HTTPRequest, with common: CommonValues) throws(APIError) -> HTTPRequest {
+        var request = request
+        request.url = try service.url(plain: request.url)
+        request.headers = common.headers.merging(request.headers)
+        return request
+    }
+
+    /// Returns the service's headers, replaced by the body's type, replaced by the request's headers.
+    ///
+    /// The type of a multipart body replaces the request's, because it contains the boundary.
+    private func headers(replacing common: HTTPHeaders, contentType: String?) -> HTTPHeaders {
+        var headers = common
+        headers["Content-Type"] = contentType ?? headers["Content-Type"]
+        headers = headers.merging(draft.headers)
+        if draft.serializer.isMultipart, let contentType { headers["Content-Type"] = contentType }
+        if let idempotencyKey = draft.idempotencyKey { headers["Idempotency-Key"] = idempotencyKey }
+        return headers
+    }
+
+    private func url(path: String, isURL: Bool, query: String) throws(APIError) -> URL {
+        if case .link(let link) = draft.replacement { return try service.url(following: link) }
+        return isURL ? try service.url(absolute: path, query: query) : try service.url(path: path, query: query)
+    }
+}
+
+/// What a service adds to a request: its common headers and parameters of one moment.
+struct CommonValues: Sendable {
+    var headers: HTTPHeaders = [:]
+    var params: APIParams?
+}
+
+extension APIService {
+    /// Returns what the service adds to a request of this moment.
+    func common() async throws(APIError) -> CommonValues {
+        var common = CommonValues()
+        do {
+            if commonParams != nil || commonHeaders != nil {
+                common = try await EnvironmentScope.$current.withValue(environment) { try await ownCommon() }
+            }
+            if !environment.headers.isEmpty { common.headers = common.headers.merging(environment.headers) }
+        } catch {
+            throw failure(from: error, reason: "the service could not make its common headers or parameters")
+        }
+        return common
+    }
+
+    /// Returns what the closures of the service add.
+    private func ownCommon() async throws -> CommonValues {
+        var common = CommonValues()
+        if let commonParams { common.params = try await commonParams() }
+        if let commonHeaders { common.headers = try await commonHeaders() }
+        return common
+    }
+
+    /// Returns the failure of a load whose closure or adapter has thrown `error`: that error, or one of `type`.
+    func failure(from error: any Error, reason: String, as type: APIErrorType = .invalidRequest) -> APIError {
+        if let error = error as? APIError {
+            // Something else was cancelled, for which the load must not end as cancelled.
+            guard error.type == .cancelled, !Task.isCancelled else { return error }
+        }
+        return APIError(type, reason: reason, underlying: error)
+    }
+}
+
+extension APIService {
+    /// Returns a link from the server if it has the service's origin, or another one that is allowed.
+    ///
+    /// - Throws: `security`, with both origins and no other part of their URLs.
+    fileprivate func url(following link: RequestDraft.Link) throws(APIError) -> URL {
+        let url = link.url
+        let allowed = [baseURL] + link.allowedOrigins
+        guard allowed.contains(where: url.hasSameOrigin) else {
+            let reason = "the link to a page leads from \(baseURL.originText) to another origin, \(url.originText)"
+            throw APIError(refusing: url, allowed: allowed, reason: reason)
+        }
+        return url
+    }
+
+    /// Returns the request for a link, without secrets if it is for another origin than the service's.
+    ///
+    /// - Throws: `security` if the other origin would receive a body.
+    func withoutSecrets(_ request: HTTPRequest) throws(APIError) -> HTTPRequest {
+        guard !request.url.hasSameOrigin(as: baseURL) else { return request }
+        guard request.body.isEmpty else {
+            let reason = "the link to a page would send the body to another origin, \(request.url.originText)"
+            throw APIError(refusing: request.url, allowed: [baseURL], reason: reason)
+        }
+        return request.withoutSecretHeaders()
+    }
+
+    /// Returns the URL of a plain call: a path below the base URL, or an absolute URL of the service's origin, unchanged.
+    ///
+    /// - Throws: `security`, with both origins and no other part of their URLs.
+    fileprivate func url(plain url: URL) throws(APIError) -> URL {
+        guard url.scheme == nil, url.host == nil else {
+            guard url.hasSameOrigin(as: baseURL) else {
+                let reason = "the request is for \(url.originText), and the service's origin is \(baseURL.originText)"
+                throw APIError(refusing: url, allowed: [baseURL], reason: reason)
+            }
+            return url
+        }
+        return try self.url(path: String(url.absoluteString.prefix { $0 != "#" }), query: "")
+    }
+
+    /// Returns an absolute URL with a query added, resolved by RFC 3986, if it has the service's origin.
+    ///
+    /// - Throws: `security`, with both origins and no other part of their URLs; `invalidRequest` for a malformed URL.
+    fileprivate func url(absolute text: String, query: String) throws(APIError) -> URL {
+        guard let url = URLReference(text.utf8)?.resolved(against: baseURL) else {
+            throw APIError(.invalidRequest, reason: "the path is a malformed URL")
+        }
+        guard url.hasSameOrigin(as: baseURL) else {
+            let reason = "the path is a URL of \(url.originText), and the service's origin is \(baseURL.originText)"
+            throw APIError(refusing: url, allowed: [baseURL], reason: reason)
+        }
+        guard !query.isEmpty else { return url }
+        let separator = url.absoluteString.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        guard let complete = URL(verbatim: url.absoluteString + separator + query) else {
+            throw APIError(.invalidRequest, reason: "the path and its query make no URL")
+        }
+        return complete
+    }
+}
+
+extension APIParams {
+    fileprivate func merging(_ other: APIParams?) -> APIParams { other.map { merging($0) } ?? self }
+}
