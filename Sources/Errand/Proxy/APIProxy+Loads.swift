@@ -67,7 +67,7 @@ extension APIProxy {
     }
     /// Sends a load that is in the table, and calls `ended` once on the main actor.
     func send<Value>(
-        _ call: APICall<Value>,
+        _ call: Call<Value>,
         ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
     ) {
         start(call.id, in: call.lane, trace: call.trace) { [self] slot in
@@ -85,7 +85,7 @@ extension APIProxy {
     }
 
     /// Begins the turn of a load, from which its deadline runs.
-    @inline(never) func begin<Value>(_ call: APICall<Value>) {
+    @inline(never) func begin<Value>(_ call: Call<Value>) {
         call.trace?.didStart()
         if let deadline = call.deadline { startTimer(of: call.id, for: deadline) }
     }

@@ -2,13 +2,13 @@ import Foundation
 
 /// Decides after a failed send whether one load is sent again, and waits until it is: for a relogin, the network or a delay.
 final class LoadRecovery<Value: Sendable> {
-    private let call: APICall<Value>
+    private let call: Call<Value>
     private let proxy: APIProxy
     /// How many relogins the load has needed.
     private var neededLogins = 0
     private var retryCount = 0
 
-    init(_ call: APICall<Value>, in proxy: APIProxy) {
+    init(_ call: Call<Value>, in proxy: APIProxy) {
         (self.call, self.proxy) = (call, proxy)
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A class, because each asynchronous function would reserve memory for several copies of a structure.
 final class LoadRunner<Value: Sendable> {
-    private let call: APICall<Value>
+    private let call: Call<Value>
     private let proxy: APIProxy
     private var slot: QueueSlot
     private var place = Place.held
@@ -22,7 +22,7 @@ final class LoadRunner<Value: Sendable> {
         case held, left, unknown
     }
 
-    init(_ call: APICall<Value>, in proxy: APIProxy, slot: QueueSlot) {
+    init(_ call: Call<Value>, in proxy: APIProxy, slot: QueueSlot) {
         self.call = call
         self.proxy = proxy
         self.slot = slot

@@ -74,13 +74,13 @@ struct PlainCall: Sendable {
     }
 
     /// Made when the call is in the table, where a logout ends it; a later change of the account does not affect it.
-    private func call(progress: TransferProgress.Handler?, _ trace: LoadTrace?) -> APICall<Void> {
+    private func call(progress: TransferProgress.Handler?, _ trace: LoadTrace?) -> Call<Void> {
         let progress = progress.map { report in
             { @Sendable [loads = proxy.loads, id] progress in
                 if loads.contains(id) { report(progress) }
             }
         }
-        return APICall(
+        return Call(
             id: id,
             service: service?.forPlainCall(as: role) ?? .none,
             cookies: proxy.jar(for: service ?? proxy.defaultService),

@@ -14,7 +14,7 @@ final class SharedExchanges: Sendable {
     /// Returns the response to a load from the exchange of its identical requests, which the first load begins.
     func response<Value>(
         to request: HTTPRequest,
-        of call: APICall<Value>,
+        of call: Call<Value>,
         in generation: Int,
         _ proxy: APIProxy,
         progress: TransferProgress.Handler? = nil,
@@ -180,7 +180,7 @@ private struct SharedExchange {
         let generation: Int
         let isLoginRequest: Bool
 
-        init<Value>(_ request: HTTPRequest, of call: APICall<Value>, in generation: Int) {
+        init<Value>(_ request: HTTPRequest, of call: Call<Value>, in generation: Int) {
             method = request.method
             url = request.url.absoluteString
             headers = request.headers.map { "\($0.name):\($0.value)" }

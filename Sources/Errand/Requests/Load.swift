@@ -64,7 +64,7 @@ extension APIManager {
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
     /// Returns the call that requests the page of a list again within this load; `nil` for a load without a page.
-    private var callForPage: ((RequestDraft.Addition) -> APICall<Manager.Response>)?
+    private var callForPage: ((RequestDraft.Addition) -> Call<Manager.Response>)?
     /// A file that the library has named, and that the app cannot find once the request is released.
     private var temporaryFile: URL?
     private var notifiesDelegateOfProgress = false
@@ -136,7 +136,7 @@ extension APIManager {
         _ page: Result<RequestDraft.Addition?, APIError>,
         of manager: Manager,
         to service: APIService?
-    ) throws(APIError) -> APICall<Manager.Response>? {
+    ) throws(APIError) -> Call<Manager.Response>? {
         var draft = draft
         draft.params = manager.reformParams(manager.params(from: input, of: id))
         guard proxy.isActive(id) else { return nil }
@@ -157,7 +157,7 @@ extension APIManager {
         guard try manager.validator?.request(manager, accepts: draft.params) != false else {
             throw APIError(.invalidRequest, reason: "the validator refused the parameters")
         }
-        let call = APICall(
+        let call = Call(
             id: id,
             service: prepared,
             cookies: cookies,
@@ -175,7 +175,7 @@ extension APIManager {
         return call
     }
 
-    private func run(_ call: APICall<Manager.Response>) {
+    private func run(_ call: Call<Manager.Response>) {
         proxy.send(call) { result in self.inScope { self.didFinish(result) } }
     }
 

@@ -83,4 +83,41 @@ struct LayerTests {
         let member = Source(path: "HTTP/Member.swift", text: Self.stripped("let high = Module.High.self\n"))
         #expect(Self.violations(in: [high, low, member]) == ["HTTP/Low.swift: High"])
     }
+
+    // MARK: The way of a load
+
+    /// The files of the types that a load visits, with those that each of them leads to: once down, once up.
+    private static let way = [
+        "Requests/BaseAPIRequest.swift": ["APIProxy", "LoadHistory"],
+        "Requests/Load.swift": ["APIProxy", "Call"],
+        "Proxy/APIProxy.swift": ["HTTPTransport", "LoadTable", "MainDelivery", "RequestQueue"],
+        "Proxy/APIProxy+Loads.swift": ["Call", "LoadRunner", "QueueSlot"],
+        "Proxy/LoadRunner.swift": [
+            "Call", "Exchange", "LoadRecovery", "QueueSlot", "RequestBuilder", "ResponseReader",
+        ],
+        "Proxy/Exchange.swift": ["CookieJar"],
+        "Coding/RequestBuilder.swift": ["RequestDraft"],
+    ]
+
+    /// The types that no step behind them names.
+    private static let earlier: [String: Set] = [
+        "Proxy/LoadRunner.swift": ["BaseAPIRequest", "Load", "LoadHistory", "MainDelivery"],
+        "Proxy/LoadRecovery.swift": ["BaseAPIRequest", "Exchange", "Load", "LoadRunner"],
+        "Proxy/Exchange.swift": ["BaseAPIRequest", "Call", "Load", "LoadRunner", "QueueSlot", "RequestQueue"],
+        "Proxy/RequestQueue.swift": ["APIProxy", "Call", "Load", "LoadRunner", "LoadTable"],
+        "Proxy/LoadTable.swift": ["APIProxy", "BaseAPIRequest", "Call", "Load", "LoadRunner", "RequestQueue"],
+        "Proxy/MainDelivery.swift": ["APIProxy", "Load", "LoadTable"],
+        "Coding/RequestBuilder.swift": ["Call", "Exchange", "LoadRunner", "ResponseReader"],
+        "Coding/ResponseReader.swift": ["Call", "Exchange", "LoadRunner", "RequestBuilder"],
+    ]
+
+    @Test func `A load goes once down and once up: each step names the next one, and none an earlier one`() throws {
+        let names = Dictionary(uniqueKeysWithValues: try Self.sources().map { ($0.path, $0.names) })
+        for (path, next) in Self.way {
+            #expect(names[path]?.isSuperset(of: next) == true, "\(path)")
+        }
+        for (path, earlier) in Self.earlier {
+            #expect(names[path]?.intersection(earlier) == [], "\(path)")
+        }
+    }
 }

@@ -34,15 +34,15 @@ extension ActiveLoad {
     }
 }
 
-extension APICall<String> {
+extension Call<String> {
     /// A call of a `GET` that may share an exchange.
     static func sample(
         _ id: RequestID = .next(),
         path: String = "/goods",
         service: APIService = .sample(),
         cookies: CookieJar = CookieJar()
-    ) -> APICall {
-        APICall(
+    ) -> Call {
+        Call(
             id: id,
             service: service,
             cookies: cookies,

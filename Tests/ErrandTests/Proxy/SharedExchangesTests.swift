@@ -23,7 +23,7 @@ struct SharedExchangesTests {
 
     /// Begins a load, which is in the table of `context` until it has an answer.
     private func load(
-        _ call: APICall<String>,
+        _ call: Call<String>,
         in generation: Int = 0,
         _ context: APIProxy
     ) -> Task<Result<APIResponse, APIError>, Never> {
@@ -43,7 +43,7 @@ struct SharedExchangesTests {
     @Test func `Loads that join have the answer of the first one, and none joins afterwards`() async throws {
         let (context, transport) = context()
         let cookies = CookieJar()
-        let calls = (0..<5).map { _ in APICall<String>.shared(service, cookies) }
+        let calls = (0..<5).map { _ in Call<String>.shared(service, cookies) }
         let loads = calls.map { load($0, context) }
         await suspend(while: context.sharedExchanges.memberCount < 5)
         #expect(context.sharedExchanges.count == 1)
@@ -84,7 +84,7 @@ struct SharedExchangesTests {
     @Test func `A cancelled load leaves the exchange, which is cancelled with its last load`() async throws {
         let (context, transport) = context(perHost: 1)
         let cookies = CookieJar()
-        let calls = (0..<3).map { _ in APICall<String>.shared(service, cookies) }
+        let calls = (0..<3).map { _ in Call<String>.shared(service, cookies) }
         let loads = calls.map { load($0, context) }
         await suspend(while: context.sharedExchanges.memberCount < 3)
         await transport.waitForRequests(1)
@@ -103,7 +103,7 @@ struct SharedExchangesTests {
         let place = QueuePlace.next(service.queueLane(.normal))
         #expect(context.queue.admitAtOnce(place))
         let cookies = CookieJar()
-        let calls = (0..<2).map { _ in APICall<String>.shared(service, cookies) }
+        let calls = (0..<2).map { _ in Call<String>.shared(service, cookies) }
         let loads = calls.map { load($0, context) }
         await suspend(while: context.queue.waitingCount < 1 || context.sharedExchanges.memberCount < 2)
         for call in calls { _ = context.loads.claim(call.id) }
@@ -134,9 +134,9 @@ struct SharedExchangesTests {
     }
 }
 
-extension APICall<String> {
+extension Call<String> {
     /// A call with the jar of others.
-    fileprivate static func shared(_ service: APIService, _ cookies: CookieJar, path: String = "/goods") -> APICall {
+    fileprivate static func shared(_ service: APIService, _ cookies: CookieJar, path: String = "/goods") -> Call {
         .sample(path: path, service: service, cookies: cookies)
     }
 }

@@ -1,7 +1,7 @@
 /// One load on its way through the proxy: what to send, to which service, and how to read the answer.
 ///
 /// A class, because every step would have a copy of a structure, and hundreds of thousands may be queued.
-final class APICall<Value: Sendable>: Sendable {
+final class Call<Value: Sendable>: Sendable {
     let id: RequestID
     let service: APIService
     let cookies: CookieJar
@@ -34,10 +34,10 @@ final class APICall<Value: Sendable>: Sendable {
     ///
     /// It shares no exchange, which may have been sent before the reason to send
     /// it again.
-    func sending(_ draft: RequestDraft) -> APICall {
+    func sending(_ draft: RequestDraft) -> Call {
         var options = options
         options.coalescesIdentical = false
-        return APICall(
+        return Call(
             id: id,
             service: service,
             cookies: cookies,
