@@ -15,7 +15,7 @@ import Foundation
         let storm = try await KeyStorm().run(order)
         let calls = order.requests / 2
         let (param, aws) = (try await paramSignature(calls), try await awsSignature(calls))
-        let (none, adapted) = try await loads(5 * order.requests)
+        let (none, adapted) = try await loads(order.requests < 10_000 ? order.requests : 5 * order.requests)
         let costs = [
             "sign_us": max(param, aws), "sign_params_us": param, "sign_aws_us": aws,
             "seal_us": try await sealing(calls), "none_us": none, "adapted_us": adapted,

@@ -7,7 +7,8 @@ import Synchronization
 /// No build is without the places of the monitors, so `off_us` shows what these cost only when it is compared with that of
 /// another build, in turns.
 @MainActor struct MonitorCosts: Workload {
-    private static let rounds = 60
+    /// How many turns have the median of a whole measurement; `--quick` only shows that the row works.
+    private static func rounds(of loads: Order) -> Int { loads.requests < 10_000 ? 5 : 60 }
 
     /// The monitors to measure, by the names of their fields.
     private let monitors: [(name: String, monitor: any APIMonitor)] = [
@@ -34,7 +35,7 @@ import Synchronization
         let turn = Order(requests: max(1, loads.requests / 16), concurrency: loads.concurrency)
         var off: [Double] = []
         var added = [[Double]](repeating: [], count: monitors.count)
-        for _ in 0..<Self.rounds {
+        for _ in 0..<Self.rounds(of: loads) {
             for (index, monitor) in monitors.map(\.monitor).enumerated() {
                 let before = try await ScriptedLoads().run(turn)["cpu_us"] ?? .nan
                 let with = try await ScriptedLoads(monitors: [monitor]).run(turn)["cpu_us"] ?? .nan

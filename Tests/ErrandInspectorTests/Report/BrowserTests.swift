@@ -34,7 +34,7 @@ struct BrowserTests {
     }
 
     /// Opens the report of a recorder; `ERRAND_PICTURES` names a folder that keeps the pictures.
-    private func open(_ recorder: HARRecorder, as name: String) async throws -> Found {
+    private func open(_ recorder: HARRecorder, as name: String, isPlain: Bool = false) async throws -> Found {
         let folder = try TemporaryFolder()
         try recorder.writeReport(to: folder.file("report.html"))
         var pictures = folder.url
@@ -45,6 +45,7 @@ struct BrowserTests {
         }
         let program = Program.folder.appending(path: "open_report.py").path
         let command = ["python3", program, Program.browser ?? "", folder.file("report.html").path, pictures.path]
+            + (isPlain ? ["plain"] : [])
         let ending = try await Program.run(command)
         try #require(ending.status == 0)
         for picture in ["light", "dark", "phone"] {
@@ -98,7 +99,7 @@ struct BrowserTests {
     func hostile(includesSecrets: Bool) async throws {
         let session = Session(includesSecrets ? HARRecorder(secrets: .included) : HARRecorder())
         let count = try session.answerWithHostileStrings()
-        let found = try await open(session.recorder, as: "hostile")
+        let found = try await open(session.recorder, as: "hostile", isPlain: true)
         #expect(found.rows == count)
         #expect(found.hacked == nil)
         #expect(found.elements == 2)

@@ -13,12 +13,12 @@ struct JSONTimeTests {
 
     private static let shapes: [(String, String)] = [("[", "]"), (#"{"a":"#, "}"), (#"[1,{"a":"#, "},true]")]
 
-    /// Texts of about a hundred kilobytes, whose numbers, strings and objects are within `depth` containers.
+    /// Texts of about forty kilobytes, whose numbers, strings and objects are within `depth` containers.
     private static func texts(depth: Int) -> [Data] {
-        let mixed = (0..<1_000).map {
+        let mixed = (0..<400).map {
             #"{"id":\#($0),"name":"茶 \#($0)\n","price":\#(Double($0) / 8),"tags":[null,true]}"#
         }
-        let contents = [(0..<10_000).map(String.init), mixed, (0..<5_000).map { "1234567890123456789\($0).5" }]
+        let contents = [(0..<4_000).map(String.init), mixed, (0..<2_000).map { "1234567890123456789\($0).5" }]
         return contents.flatMap { content in
             shapes.map { begin, end in
                 let count = (depth - 3) / begin.filter { "[{".contains($0) }.count

@@ -12,6 +12,8 @@ import Testing
     .timeLimit(.minutes(10))
 )
 struct TokenLifetimeTests {
+    private static let rounds = CookieProbe.runsSlowTests ? 12 : 4
+
     private func succeeded(_ count: Int) -> [Screen.Event] { Array(repeating: .success, count: count) }
 
     private func anyPriorities(_ count: Int) -> [RequestPriority] {
@@ -27,7 +29,7 @@ struct TokenLifetimeTests {
 
     @Test(arguments: [1, 2, 5, 64])
     func `Tokens expire after a number of uses, and all loads succeed`(_ width: Int) async {
-        for _ in 0..<12 {
+        for _ in 0..<Self.rounds {
             let lifetime = anyLifetime(width)
             let server = TokenServer { $0.number <= lifetime }
             #expect(await server.load(anyPriorities(300), width: width) == succeeded(300), "\(lifetime) uses")
@@ -38,7 +40,7 @@ struct TokenLifetimeTests {
 
     @Test(arguments: [1, 2, 5, 64])
     func `Tokens expire after a time, and all loads succeed`(_ width: Int) async {
-        for _ in 0..<12 {
+        for _ in 0..<Self.rounds {
             let lifetime = Duration.milliseconds(20 * anyLifetime(width))
             let server = TokenServer(timeOfRequest: .milliseconds(20)) { $0.age < lifetime }
             #expect(await server.load(anyPriorities(300), width: width) == succeeded(300), "\(lifetime)")
