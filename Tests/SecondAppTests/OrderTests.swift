@@ -38,7 +38,7 @@ import Testing
         service.retryPolicy = .never
         try await withSharedProxy(APIProxy(service: service)) {
             let report = APIRequest<JSONValue>("/reports/")
-            let params: APIParams = ["key": UUID().uuidString]
+            let params: RequestParams = ["key": UUID().uuidString]
             _ = try await report.value(params: params)
             let error = await #expect(throws: APIError.self) { try await report.value(params: params) }
             #expect(error?.type == .http && error?.status == 429)

@@ -46,7 +46,7 @@ extension ResponseSerializer<DownloadedFile> {
     /// A 204, a 205 and an answer to `HEAD` have no content for a file: the load fails with `decoding`, and an existing file
     /// does not change.
     ///
-    /// With ``BaseAPIRequest/acceptedStatuses`` the body of such an answer is stored in the file as well. An accepted 304 does
+    /// With ``APIRequestOptions/acceptedStatuses`` the body of such an answer is stored in the file as well. An accepted 304 does
     /// not change the file that ``BaseAPIRequest/destination`` names, which is the value; without that file the load fails with
     /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx answer only, and fails with `decoding` for
     /// another.

@@ -17,7 +17,7 @@
 
     /// Bytes of an upload or a download have been transferred.
     ///
-    /// Called any number of times before the ending, for requests whose ``BaseAPIRequest/reportsProgress`` is true. If the
+    /// Called any number of times before the ending, for requests whose ``APIRequestOptions/reportsProgress`` is true. If the
     /// main actor is busy, only the newest report is delivered. Does nothing by default.
     func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress)
 }

@@ -5,7 +5,7 @@
     /// Returns the parameters of the load that begins now.
     ///
     /// Called once for each load that begins without given parameters, on the main actor, inside
-    /// ``APIManager/loadData()``; ``BaseAPIRequest/loadAgain()`` sends the newest parameters again. `nil` sends no parameters, and
+    /// ``APIManager/loadData(params:indicator:message:)``; ``BaseAPIRequest/loadAgain()`` sends the newest parameters again. `nil` sends no parameters, and
     /// no body if they would be the body.
     func params(for request: BaseAPIRequest) -> APIParams?
 

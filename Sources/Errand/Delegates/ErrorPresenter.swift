@@ -3,7 +3,7 @@
 /// Not retained.
 ///
 /// A load has the presenter of its request (``BaseAPIRequest/errorPresenter``), or else that of its proxy
-/// (``APIProxy/errorPresenter``); none if ``BaseAPIRequest/presentsErrors`` is false.
+/// (``APIProxy/errorPresenter``); none if ``APIRequestOptions/presentsErrors`` is false.
 @MainActor public protocol ErrorPresenter: AnyObject {
     /// A load has failed.
     ///
@@ -13,7 +13,7 @@
     ///
     /// Not called for:
     /// - a load that was cancelled, or whose request has been released,
-    /// - a load that an async call has begun, such as ``APIManager/value(progress:)`` or ``APIManager/pages``, because that call
+    /// - a load that an async call has begun, such as ``APIManager/value(params:progress:)`` or ``APIManager/pages(params:)``, because that call
     ///   throws the error, and
     /// - the requests of a group: an ``APIBatch`` or ``APIChain`` that ``APIGroup/start()`` has begun presents one error when
     ///   it fails; see ``APIGroup``.

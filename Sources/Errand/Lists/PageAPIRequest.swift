@@ -1,6 +1,6 @@
 import Observation
 
-/// A request whose answers are pages of one list: ``APIManager/reload()``, ``APIManager/loadNextPage()``, ``items``.
+/// A request whose answers are pages of one list: ``APIManager/reload(params:indicator:message:)``, ``APIManager/loadNextPage(indicator:message:)``, ``items``.
 ///
 /// The page size that the server uses may differ from the requested one: no page is skipped or loaded twice because of it.
 ///
@@ -14,7 +14,7 @@ import Observation
 ///
 /// An edit that the server's list has as well makes a running refresh begin again, and a page that it moves is requested again;
 /// after ten repeats the load fails with `invalidAnswer`, and the list keeps its items. The repeats of a load share its
-/// ``BaseAPIRequest/deadline``.
+/// ``APIRequestOptions/deadline``.
 ///
 /// A faulty server is detected. The next load fails before it is sent, until the list is reloaded, if:
 /// - the link to the next page has another origin than the service (`security`),

@@ -1,6 +1,6 @@
 /// The pages of a list one by one, for scripts: each page is requested when the iteration reaches it.
 ///
-/// ``APIManager/pages`` and ``APIManager/pages(params:)`` return one. An iteration starts with a reload of the list, and owns the
+/// ``APIManager/pages(params:)`` and ``APIManager/pages(params:)`` return one. An iteration starts with a reload of the list, and owns the
 /// list until its end; each element contains the items that a page has added to ``PagedManager/items``. A failure is thrown;
 /// after it, the iterator requests the same page again. Cancelling the task cancels the load of the page, unless others wait for
 /// that as well.
@@ -32,7 +32,7 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
         /// Returns the next page's items; `nil` after the last page.
         ///
         /// - Throws: Why the page could not be loaded; `cancelled` if another load has changed the pages of the list since the
-        ///   page before, or is about to: iterate over new ``APIManager/pages`` then.
+        ///   page before, or is about to: iterate over new ``APIManager/pages(params:)`` then.
         public mutating func next() async throws(APIError) -> [List.Item]? {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
             let page = try await list.page(after: newest, input)
@@ -43,36 +43,22 @@ public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Send
 }
 
 extension APIManager where Self: PagedManager {
-    /// The pages one by one, from the first; the delegate is not notified of their loads.
-    public var pages: PageSequence<Self> { PageSequence(list: self, input: .paramSource) }
-
-    /// Returns the pages one by one, as ``pages`` does, with these parameters of the list.
+    /// Returns the pages one by one, from the first; the delegate is not notified of their loads.
     ///
     /// - Parameter params: The parameters, as of ``APIManager/reload(params:indicator:message:)``.
     /// - Returns: The pages; nothing is loaded yet.
-    public func pages(params: APIParams?) -> PageSequence<Self> {
-        PageSequence(list: self, input: LoadInput(params: params))
+    public func pages(params: RequestParams = .source) -> PageSequence<Self> {
+        PageSequence(list: self, input: LoadInput(params))
     }
 
     /// Loads all pages, one after the other, and returns their items, also those of pages that ``PageAPIRequest/maxPages`` has
     /// dropped meanwhile.
     ///
-    /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``.
-    public func allItems() async throws(APIError) -> [Item] {
-        try await items(of: pages)
-    }
-
-    /// Loads all pages, as ``allItems()`` does, with these parameters of the list.
-    ///
     /// - Parameter params: The parameters, as of ``APIManager/reload(params:indicator:message:)``.
     /// - Returns: The items of all pages.
-    /// - Throws: Why a page could not be loaded.
-    public func allItems(params: APIParams?) async throws(APIError) -> [Item] {
-        try await items(of: pages(params: params))
-    }
-
-    private func items(of pages: PageSequence<Self>) async throws(APIError) -> [Item] {
-        var iterator = pages.makeAsyncIterator()
+    /// - Throws: Why a page could not be loaded; the items received before are in ``PagedManager/items``.
+    public func allItems(params: RequestParams = .source) async throws(APIError) -> [Item] {
+        var iterator = pages(params: params).makeAsyncIterator()
         var all: [Item] = []
         while let page = try await iterator.next() { all += page }
         return all

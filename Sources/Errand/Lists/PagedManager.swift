@@ -24,41 +24,22 @@
 extension APIManager where Self: PagedManager {
     /// Loads the first page, which then replaces the list.
     ///
-    /// - Returns: The load's ID.
-    @discardableResult
-    public func reload() -> RequestID {
-        refresh(.first, input: .paramSource)
-    }
-
-    /// Loads the first page, as ``reload()`` does, and shows an indicator until the load has ended.
+    /// Given parameters are kept: the following pages, ``refreshAll()`` and ``retry()`` have the same, until the next reload. After a
+    /// reload that fails or is cancelled, the pages of the list are loaded with the parameters that the list has, and ``retry()``
+    /// reloads with the new ones.
     ///
     /// - Parameters:
-    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then; `nil` for none.
-    ///   - message: The text of the indicator.
-    /// - Returns: The load's ID.
-    @discardableResult
-    public func reload(indicator: (any LoadingIndicator)?, message: String? = nil) -> RequestID {
-        refresh(.first, input: .paramSource, indicator: indicator, message: message)
-    }
-
-    /// Loads the first page with these parameters, without calling the param source; it then replaces the list.
-    ///
-    /// Once it has, the following pages, ``refreshAll()`` and ``retry()`` have the same parameters, until the next reload. After
-    /// a reload that fails or is cancelled, the pages of the list are loaded with the parameters that the list has, and
-    /// ``retry()`` reloads with these.
-    ///
-    /// - Parameters:
-    ///   - params: The parameters of the list; `nil` sends none but those of the page.
-    ///   - indicator: Shown now and hidden at the ending; none by default.
-    ///   - message: The text of the indicator.
+    ///   - params: The parameters of the list; those of the param source by default, which is then called for each page.
+    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then. None by default.
+    ///   - message: The text of the indicator; none by default.
     /// - Returns: The load's ID.
     @discardableResult
     public func reload(
-        params: APIParams?,
+        params: RequestParams = .source,
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil
     ) -> RequestID {
-        refresh(.first, input: LoadInput(params: params), indicator: indicator, message: message)
+        refresh(.first, input: LoadInput(params), indicator: indicator, message: message)
     }
 
     /// Loads all loaded pages again, one after the other; they replace the list together when the last one has been received.
@@ -78,21 +59,13 @@ extension APIManager where Self: PagedManager {
     ///
     /// Sends nothing if a page is already loading.
     ///
-    /// - Returns: The ID of the load that runs now; `nil` at the end of the list.
-    @discardableResult
-    public func loadNextPage() -> RequestID? {
-        load(.next)
-    }
-
-    /// Loads the page after the loaded ones, as ``loadNextPage()`` does, and shows an indicator until the load has ended.
-    ///
     /// - Parameters:
-    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then; `nil` for none. Not shown at the
-    ///     end of the list, nor if a page is already loading.
-    ///   - message: The text of the indicator.
+    ///   - indicator: Shown now and hidden at the ending, whichever that is; retained until then. Not shown at the end of the list,
+    ///     nor if a page is already loading. None by default.
+    ///   - message: The text of the indicator; none by default.
     /// - Returns: The ID of the load that runs now; `nil` at the end of the list.
     @discardableResult
-    public func loadNextPage(indicator: (any LoadingIndicator)?, message: String? = nil) -> RequestID? {
+    public func loadNextPage(indicator: (any LoadingIndicator)? = nil, message: String? = nil) -> RequestID? {
         load(.next, indicator: indicator, message: message)
     }
 

@@ -164,7 +164,7 @@ public final class APIProxy: Sendable {
     ///
     /// A URL without a scheme is a path below ``APIService/baseURL``; any other has the service's origin. As with a load, the
     /// request is completed at each send: by ``APIService/commonHeaders``, which the request's own headers replace, and by
-    /// ``APIService/requestAdapters``; ``APIService/responseAdapters`` change its answer. An expired login is renewed and the
+    /// ``Adapters/request``; ``Adapters/response`` change its answer. An expired login is renewed and the
     /// request sent once more; the retry policy applies; the call ends with the session (``logout(from:)``). The service's
     /// parameters, its adapters of parameters and data, its envelope and failure reader do not apply, nor its timeout, limits and
     /// redirect policy, which are the request's. Everything else is as with ``send(_:progress:)``.

@@ -49,7 +49,7 @@ final class LoadRunner<Value: Sendable> {
             let login = try await turn()
             do throws(APIError) {
                 guard let response = try await response(in: login) else { continue }
-                let isAdapted = call.service.adapters.adaptsAnswers
+                let isAdapted = call.service.adapters.adaptsResponses
                 let answer = isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
                 if call.renewsLogin { call.service.login.didSucceed(with: login) }
                 return answer
@@ -145,7 +145,7 @@ final class LoadRunner<Value: Sendable> {
     /// So do the first requests with a new login until one of them has succeeded: a later refusal is known to mean that the
     /// login has expired then. Not where an adapter may wait for a load that needs the place.
     private func mayBeRefusal(_ response: APIResponse, of login: SentLogin) -> Bool {
-        guard call.renewsLogin, !call.service.adapters.adaptsAnswers else { return false }
+        guard call.renewsLogin, !call.service.adapters.adaptsResponses else { return false }
         return !login.isProven || call.service.loginExpiredStatuses.contains(response.status)
             || response.file == nil && response.body.count <= Self.longestRefusal
     }

@@ -7,8 +7,8 @@
 /// batch.start()                                // later: groupDidSucceed, and try goods.value
 /// ```
 ///
-/// Without a delegate, use `APIBatch.values(of:)` and `APIBatch.results(of:)`, for requests of several classes, an array of one
-/// class, or an array of `any APIManager`. A request that is cancelled alone is not a failure of the batch: the others continue.
+/// Without a delegate, `try await APIBatch.values(of: goods, cart)` loads and returns all answers, and ``APIGroup/run()`` waits for
+/// a batch, whose outcomes then have a ``APIOutcome/result`` each. A request that is cancelled alone is not a failure of the batch: the others continue.
 public final class APIBatch: APIGroup {
     /// What a failure of one request does to the others.
     public enum FailurePolicy: Sendable {
@@ -99,64 +99,16 @@ extension APIBatch {
         return (repeat try (each outcome).value)
     }
 
-    /// Loads several requests concurrently and returns how each has ended, in the order of the requests.
-    public static func results<each Manager: APIManager>(
-        of request: repeat each Manager
-    ) async -> (repeat Result<(each Manager).Response, APIError>) {
-        let batch = APIBatch()
-        let outcome = (repeat batch.add(each request))
-        try? await batch.run()
-        return (repeat (each outcome).result ?? .failure(APIError(.cancelled)))
-    }
-
     /// Loads any number of requests of one class concurrently and returns their answers, in the order of the requests.
     ///
     /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was cancelled.
     public static func values<Manager: APIManager>(of requests: [Manager]) async throws(APIError) -> [Manager.Response]
     {
-        try await values { batch in requests.map { batch.add($0) } }
-    }
-
-    /// Loads any number of requests of one class concurrently and returns how each has ended, in the order of the requests.
-    public static func results<Manager: APIManager>(
-        of requests: [Manager]
-    ) async -> [Result<Manager.Response, APIError>] {
-        await results { batch in requests.map { batch.add($0) } }
-    }
-
-    /// Loads requests of any classes concurrently and returns their answers, in the order of the requests.
-    ///
-    /// Each answer is a ``APIManager/Response`` of its request's class; the request has it as well.
-    ///
-    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was cancelled.
-    @_disfavoredOverload  // A literal of requests of one class is an array of that class.
-    public static func values(of requests: [any APIManager]) async throws(APIError) -> [any Sendable] {
-        try await values { batch in batch.add(requests) }
-    }
-
-    /// Loads requests of any classes concurrently and returns how each has ended, in the order of the requests.
-    @_disfavoredOverload
-    public static func results(of requests: [any APIManager]) async -> [Result<any Sendable, APIError>] {
-        await results { batch in batch.add(requests) }
-    }
-
-    private static func values<Answer>(
-        of add: (APIBatch) -> [APIOutcome<Answer>]
-    ) async throws(APIError) -> [Answer] {
         let batch = APIBatch(.failFast)
-        let outcomes = add(batch)
+        let outcomes = requests.map { batch.add($0) }
         try await batch.run()
-        var values: [Answer] = []
+        var values: [Manager.Response] = []
         for outcome in outcomes { values.append(try outcome.value) }
         return values
-    }
-
-    private static func results<Answer>(
-        of add: (APIBatch) -> [APIOutcome<Answer>]
-    ) async -> [Result<Answer, APIError>] {
-        let batch = APIBatch()
-        let outcomes = add(batch)
-        try? await batch.run()
-        return outcomes.map { $0.result ?? .failure(APIError(.cancelled)) }
     }
 }

@@ -34,90 +34,49 @@ extension APIManager {
     /// The newest decoded answer; a failed load leaves it as it was.
     public var response: Response? { content as? Response }
 
-    /// Begins a load.
+    /// Begins a load, which ends in exactly one method of the delegate.
     ///
     /// Calls the param source, the hooks, the interceptor and the validator, then returns. The load ends later, also one that
-    /// they refuse, in exactly one delegate method.
+    /// they refuse. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, nothing begins: the parameters and the
+    /// indicator are ignored. On a ``PageAPIRequest`` this loads the first page, as
+    /// ``APIManager/reload(params:indicator:message:)`` does whatever the policy is.
     ///
+    /// - Parameters:
+    ///   - params: The parameters, which ``BaseAPIRequest/reformParams(_:)`` may change; those of the param source by default. A
+    ///     retry, and the try after a relogin, send the same.
+    ///   - indicator: Shown now, and hidden when the load ends; retained until then. None by default.
+    ///   - message: The text that the indicator shows; none by default.
     /// - Returns: The load's ID, for ``APIProxy/cancelRequest(_:)``.
     @discardableResult
-    public func loadData() -> RequestID {
-        begin()
-    }
-
-    /// Begins a load, as ``loadData()`` does, and shows an indicator until it has ended.
-    ///
-    /// - Parameters:
-    ///   - indicator: Shown now, and hidden when the load ends; retained until then; `nil` for none. Not shown if
-    ///     ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, whose indicator remains.
-    ///   - message: The text that the indicator shows; none by default.
-    /// - Returns: The load's ID.
-    @discardableResult
-    public func loadData(indicator: (any LoadingIndicator)?, message: String? = nil) -> RequestID {
-        begin(indicator: indicator, message: message)
-    }
-
-    /// Begins a load with these parameters, without calling the param source.
-    ///
-    /// All hooks are read as by ``loadData()``, ``BaseAPIRequest/reformParams(_:)`` with these parameters first; parts come
-    /// from ``BaseAPIRequest/appendParts(to:)`` alone. The same parameters are sent again by a retry and after a relogin. On
-    /// a ``PageAPIRequest`` with the default ``BaseAPIRequest/restartPolicy`` this is
-    /// ``APIManager/reload(params:indicator:message:)``, which cancels what loads whatever the policy is.
-    ///
-    /// Where the policy is `.ignoreNew` and a load runs, the parameters are ignored.
-    ///
-    /// - Parameters:
-    ///   - params: The parameters; `nil` sends none.
-    ///   - indicator: Shown now and hidden at the ending; none by default.
-    ///   - message: The text that the indicator shows; none by default.
-    /// - Returns: The load's ID.
-    @discardableResult
     public func loadData(
-        params: APIParams?,
+        params: RequestParams = .source,
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil
     ) -> RequestID {
-        begin(input: LoadInput(params: params), indicator: indicator, message: message)
+        begin(input: LoadInput(params), indicator: indicator, message: message)
     }
 
-    /// Begins a load, as ``loadData()`` does, and passes its ending to a closure instead of the delegate.
+    /// Begins a load, as ``loadData(params:indicator:message:)`` does, and passes its ending to a closure instead of the delegate.
     ///
-    /// The request is retained until then, so it needs no property. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and
-    /// a load runs, the closure receives that one's ending.
+    /// Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the closure receives that one's ending.
     ///
     /// - Parameters:
+    ///   - params: The parameters; those of the param source by default.
     ///   - indicator: Shown now and hidden at the ending; none by default.
     ///   - message: The text that the indicator shows; none by default.
     ///   - completion: Called once, on the main actor, after this has returned: with the answer, with the error, or with
-    ///     `cancelled`. Retained until then.
+    ///     `cancelled`. It and the request are retained until then, so the request needs no property.
     /// - Returns: The load's ID.
     @discardableResult
     public func loadData(
+        params: RequestParams = .source,
         indicator: (any LoadingIndicator)? = nil,
         message: String? = nil,
         completion: @escaping @MainActor (Result<Response, APIError>) -> Void
     ) -> RequestID {
-        notify(completion, of: begin(indicator: indicator, message: message, receiver: .closure))
-    }
-
-    /// Begins a load with these parameters, as ``loadData(params:indicator:message:)`` does, and passes its ending to a closure
-    /// instead of the delegate.
-    ///
-    /// - Parameters:
-    ///   - params: The parameters; `nil` sends none. The param source is not called.
-    ///   - indicator: Shown now and hidden at the ending; none by default.
-    ///   - message: The text that the indicator shows; none by default.
-    ///   - completion: Called once, as by ``loadData(indicator:message:completion:)``.
-    /// - Returns: The load's ID.
-    @discardableResult
-    public func loadData(
-        params: APIParams?,
-        indicator: (any LoadingIndicator)? = nil,
-        message: String? = nil,
-        completion: @escaping @MainActor (Result<Response, APIError>) -> Void
-    ) -> RequestID {
-        let id = begin(input: LoadInput(params: params), indicator: indicator, message: message, receiver: .closure)
-        return notify(completion, of: id)
+        let id = begin(input: LoadInput(params), indicator: indicator, message: message, receiver: .closure)
+        wait(for: id) { completion(Self.answer(in: $0)) }
+        return id
     }
 
     /// Loads and returns the answer.
@@ -127,28 +86,17 @@ extension APIManager {
     /// cancelled task leaves to the others: it is cancelled with the last of those who want it, as are the delegate or the closure
     /// that has begun it.
     ///
-    /// - Parameter progress: Called on the main actor while bytes are transferred, any number of times, never after the
-    ///   ending; with the newest report only, if the main actor is busy. Not called for a load that ran before. None by default.
-    /// - Returns: The answer.
-    /// - Throws: Why the load failed; `cancelled` when it was cancelled.
-    public func value(
-        progress: (@MainActor (TransferProgress) -> Void)? = nil
-    ) async throws(APIError) -> Response {
-        try await value(from: .paramSource, progress: progress)
-    }
-
-    /// Loads with these parameters, without calling the param source, and returns the answer.
-    ///
     /// - Parameters:
-    ///   - params: The parameters, as of ``loadData(params:indicator:message:)``; `nil` sends none.
-    ///   - progress: Called as by ``value(progress:)``; none by default.
+    ///   - params: The parameters, as of ``loadData(params:indicator:message:)``.
+    ///   - progress: Called on the main actor while bytes are transferred, any number of times, never after the
+    ///     ending; with the newest report only, if the main actor is busy. Not called for a load that ran before. None by default.
     /// - Returns: The answer.
     /// - Throws: Why the load failed; `cancelled` when it was cancelled.
     public func value(
-        params: APIParams?,
+        params: RequestParams = .source,
         progress: (@MainActor (TransferProgress) -> Void)? = nil
     ) async throws(APIError) -> Response {
-        try await value(from: LoadInput(params: params), progress: progress)
+        try await value(from: LoadInput(params), progress: progress)
     }
 }
 
@@ -172,14 +120,6 @@ extension APIManager {
         let caller = LoadCaller(of: id, in: proxy, ifLeft: cancelled)
         whenBegun { caller.leave() }
         return try Self.answer(in: await ending(of: id, for: caller)).get()
-    }
-
-    private func notify(
-        _ completion: @escaping @MainActor (Result<Response, APIError>) -> Void,
-        of id: RequestID
-    ) -> RequestID {
-        wait(for: id) { completion(Self.answer(in: $0)) }
-        return id
     }
 
     /// The answer in the outcome of a load.

@@ -29,12 +29,13 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     ///     name.
     ///   - headers: See ``BaseAPIRequest/headers``.
     ///   - timeout: The longest time without a transferred byte; `nil` is the service's. See ``BaseAPIRequest/timeout``.
-    ///   - deadline: How long a load may take; `nil` is the service's. See ``BaseAPIRequest/deadline``.
     ///   - requestSerializer: How parameters are encoded as a body.
     ///   - responseSerializer: Makes the value of an answer.
     ///   - destination: Where the body of a 2xx answer is stored, memory by default; see ``BaseAPIRequest/destination``.
     ///   - service: The backend; `nil` is the proxy's ``APIProxy/defaultService``.
-    ///   - options: Priority, retries and everything else.
+    ///   - restartPolicy: What to do when a load begins while another runs; the other is cancelled by default.
+    ///   - isLoginRequest: Whether the request signs in; see ``BaseAPIRequest/isLoginRequest``.
+    ///   - options: Deadline, priority, retries and everything else.
     ///   - delegate: Receives the endings of loads; not retained.
     ///   - paramSource: Supplies further parameters; not retained.
     ///   - proxy: Sends the request; see ``BaseAPIRequest/init(delegate:paramSource:proxy:)``.
@@ -45,11 +46,12 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
         params: APIParams? = nil,
         headers: HTTPHeaders = [:],
         timeout: Duration? = nil,
-        deadline: Duration? = nil,
         requestSerializer: RequestSerializer = .json,
         responseSerializer: ResponseSerializer<Response>,
         destination: HTTPRequest.Destination = .memory,
         service: APIService? = nil,
+        restartPolicy: RestartPolicy = .cancelPrevious,
+        isLoginRequest: Bool = false,
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
@@ -62,9 +64,10 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
             service: service,
             headers: headers,
             timeout: timeout,
-            deadline: deadline,
             requestSerializer: requestSerializer,
             destination: destination,
+            restartPolicy: restartPolicy,
+            isLoginRequest: isLoginRequest,
             options: options
         )
         super.init(delegate: delegate, paramSource: paramSource, proxy: proxy)
@@ -75,34 +78,21 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
         let service: APIService?
         let headers: HTTPHeaders
         let timeout: Duration?
-        let deadline: Duration?
         let requestSerializer: RequestSerializer
         let destination: HTTPRequest.Destination
+        let restartPolicy: RestartPolicy
+        let isLoginRequest: Bool
         let options: APIRequestOptions
     }
 
     public override var service: APIService? { hooks.service }
-    public override var envelope: Envelope? { hooks.options.envelope }
-    public override var acceptedStatuses: Set<Int> { hooks.options.acceptedStatuses }
     public override var headers: HTTPHeaders { hooks.headers }
     public override var timeout: Duration? { hooks.timeout }
-    public override var deadline: Duration? { hooks.deadline }
     public override var requestSerializer: RequestSerializer { hooks.requestSerializer }
     public override var destination: HTTPRequest.Destination { hooks.destination }
-    public override var redirectPolicy: RedirectPolicy? { hooks.options.redirectPolicy }
-    public override var restartPolicy: RestartPolicy { hooks.options.restartPolicy }
-    public override var releasePolicy: ReleasePolicy { hooks.options.releasePolicy }
-    public override var isLoginRequest: Bool { hooks.options.isLoginRequest }
-    public override var retryPolicy: RetryPolicy? { hooks.options.retryPolicy }
-    public override var idempotencyKey: String? { hooks.options.idempotencyKey?() }
-    public override var priority: RequestPriority { hooks.options.priority }
-    public override var coalescesIdentical: Bool { hooks.options.coalescesIdentical }
-    public override var reportsProgress: Bool { hooks.options.reportsProgress }
-    public override var presentsErrors: Bool { hooks.options.presentsErrors }
-    public override var paramAdapters: [any ParamAdapter] { hooks.options.paramAdapters }
-    public override var requestAdapters: [any RequestAdapter] { hooks.options.requestAdapters }
-    public override var responseAdapters: [any ResponseAdapter] { hooks.options.responseAdapters }
-    public override var dataAdapters: [any DataAdapter] { hooks.options.dataAdapters }
+    public override var restartPolicy: RestartPolicy { hooks.restartPolicy }
+    public override var isLoginRequest: Bool { hooks.isLoginRequest }
+    public override var options: APIRequestOptions { hooks.options }
 
     /// Returns the parameters of this request, and `params`, which replace others of the same name.
     public override func reformParams(_ params: APIParams?) -> APIParams? {
@@ -124,10 +114,11 @@ extension APIRequest where Response: Decodable {
         params: APIParams? = nil,
         headers: HTTPHeaders = [:],
         timeout: Duration? = nil,
-        deadline: Duration? = nil,
         requestSerializer: RequestSerializer = .json,
         destination: HTTPRequest.Destination = .memory,
         service: APIService? = nil,
+        restartPolicy: RestartPolicy = .cancelPrevious,
+        isLoginRequest: Bool = false,
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
@@ -140,11 +131,12 @@ extension APIRequest where Response: Decodable {
             params: params,
             headers: headers,
             timeout: timeout,
-            deadline: deadline,
             requestSerializer: requestSerializer,
             responseSerializer: .automatic,
             destination: destination,
             service: service,
+            restartPolicy: restartPolicy,
+            isLoginRequest: isLoginRequest,
             options: options,
             delegate: delegate,
             paramSource: paramSource,
@@ -164,10 +156,11 @@ extension APIRequest where Response == DownloadedFile {
         params: APIParams? = nil,
         headers: HTTPHeaders = [:],
         timeout: Duration? = nil,
-        deadline: Duration? = nil,
         requestSerializer: RequestSerializer = .json,
         destination: HTTPRequest.Destination = .memory,
         service: APIService? = nil,
+        restartPolicy: RestartPolicy = .cancelPrevious,
+        isLoginRequest: Bool = false,
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
@@ -180,11 +173,12 @@ extension APIRequest where Response == DownloadedFile {
             params: params,
             headers: headers,
             timeout: timeout,
-            deadline: deadline,
             requestSerializer: requestSerializer,
             responseSerializer: .file,
             destination: destination,
             service: service,
+            restartPolicy: restartPolicy,
+            isLoginRequest: isLoginRequest,
             options: options,
             delegate: delegate,
             paramSource: paramSource,
@@ -204,10 +198,11 @@ extension APIRequest where Response == Void {
         params: APIParams? = nil,
         headers: HTTPHeaders = [:],
         timeout: Duration? = nil,
-        deadline: Duration? = nil,
         requestSerializer: RequestSerializer = .json,
         destination: HTTPRequest.Destination = .memory,
         service: APIService? = nil,
+        restartPolicy: RestartPolicy = .cancelPrevious,
+        isLoginRequest: Bool = false,
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,
@@ -220,11 +215,12 @@ extension APIRequest where Response == Void {
             params: params,
             headers: headers,
             timeout: timeout,
-            deadline: deadline,
             requestSerializer: requestSerializer,
             responseSerializer: .nothing,
             destination: destination,
             service: service,
+            restartPolicy: restartPolicy,
+            isLoginRequest: isLoginRequest,
             options: options,
             delegate: delegate,
             paramSource: paramSource,
@@ -250,10 +246,11 @@ extension APIRequest {
         params: APIParams? = nil,
         headers: HTTPHeaders = [:],
         timeout: Duration? = nil,
-        deadline: Duration? = nil,
         requestSerializer: RequestSerializer = .json,
         destination: HTTPRequest.Destination = .memory,
         service: APIService? = nil,
+        restartPolicy: RestartPolicy = .cancelPrevious,
+        isLoginRequest: Bool = false,
         options: APIRequestOptions = APIRequestOptions(),
         delegate: (any APIManagerCallbackDelegate)? = nil,
         paramSource: (any APIManagerParamSource)? = nil,

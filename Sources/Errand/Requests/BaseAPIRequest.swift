@@ -6,7 +6,7 @@ public import Observation
 /// subclass overrides are *hooks*: each is read once for every load, inside the call that begins it.
 ///
 /// Keep the request in a property of the screen. When a request is released, its loads are cancelled and its delegate is not
-/// called, unless ``releasePolicy`` is `finish`. A local variable is not enough: Swift releases an object after its last
+/// called, unless ``APIRequestOptions/releasePolicy`` is `finish`. A local variable is not enough: Swift releases an object after its last
 /// use, in optimized builds often before the end of the scope. An `async` call such as `value()` and a `loadData` with a
 /// closure retain their request until the load has ended.
 ///
@@ -53,7 +53,7 @@ public import Observation
     public internal(set) var error: APIError?
     /// The newest progress of the newest load that is active; `nil` from the beginning of a load until its first report.
     ///
-    /// Loads report progress if ``reportsProgress`` is true, or if their caller receives it.
+    /// Loads report progress if ``APIRequestOptions/reportsProgress`` is true, or if their caller receives it.
     public internal(set) var progress: TransferProgress?
     // The newest decoded answer, kept without its type because a class that is not generic has to store it.
     var content: (any Sendable)?
@@ -98,24 +98,10 @@ public import Observation
     ///
     /// Return a stored value or a copy of one: a new service shares its login with no other.
     open var service: APIService? { nil }
-    /// The wrapper of this request's answers; `nil`, the default, is the service's envelope.
-    ///
-    /// ``Envelope/wholeBody`` is none.
-    open var envelope: Envelope? { nil }
-    /// The statuses besides 2xx with which a load succeeds, such as 304 or 404; none by default.
-    ///
-    /// An optional ``APIManager/Response`` is `nil` for such an answer, `Void` ignores its body, and any other type is decoded
-    /// from its body as usual; ``ResponseSerializer/choosing(_:)`` distinguishes the statuses.
-    open var acceptedStatuses: Set<Int> { [] }
     /// The headers of this request, which replace the service's headers of the same name; none by default.
     open var headers: HTTPHeaders { [:] }
     /// The longest time without a transferred byte in either direction; `nil`, the default, is the service's timeout.
     open var timeout: Duration? { nil }
-    /// How long a load may take from its turn to its ending, with retries, back-off and relogin; `nil`, the default, is the
-    /// service's deadline.
-    ///
-    /// A load that has not ended by then fails with `timeout`. The time in the queue does not count.
-    open var deadline: Duration? { nil }
     /// How parameters are encoded as a body; JSON by default.
     open var requestSerializer: RequestSerializer { .json }
     /// Where the body of a 2xx answer is stored; memory by default, and for a ``DownloadedFile`` a new file in the temporary
@@ -125,53 +111,19 @@ public import Observation
     /// file. The file is complete when it appears, as the load succeeds, and replaces an existing one. A load that fails or is
     /// cancelled does not change an existing file, and leaves no temporary file. The file's folder must exist, or the load
     /// fails with `storage` before it is sent. A 204, a 205 and an answer to `HEAD` have no body, and change no file. The body
-    /// of any other answer is stored in memory, except that of one of ``acceptedStatuses`` for a ``DownloadedFile``; see
+    /// of any other answer is stored in memory, except that of one of ``APIRequestOptions/acceptedStatuses`` for a ``DownloadedFile``; see
     /// ``ResponseSerializer/file``. A load with a file shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }
-    /// Which redirects are followed; `nil`, the default, is the service's policy.
-    open var redirectPolicy: RedirectPolicy? { nil }
-    /// What happens to loads when this object is released; they are cancelled by default.
-    open var releasePolicy: ReleasePolicy { .cancel }
     /// Whether this request signs in; false by default.
     ///
     /// Such a request neither waits for a relogin nor starts one, it shares no exchange, and it is exempt from the limits of
     /// requests and connections, because the loads that have reached them may wait for it. A load that begins inside
     /// ``ReloginHandler/relogin()`` is always treated like that.
     open var isLoginRequest: Bool { false }
-    /// When a failed load is sent again; `nil`, the default, is the service's policy.
-    open var retryPolicy: RetryPolicy? { nil }
-    /// A key by which a server executes a request once, even if it receives the request several times; `nil` by default.
-    ///
-    /// Sent as `Idempotency-Key`, the same for every try of one load; allows the retry policy to send a `POST` or `PATCH`
-    /// again. Usually `UUID().uuidString`.
-    ///
-    /// ``BaseAPIRequest/loadAgain()`` sends the key of the newest load again where the server may have executed that load: after a
-    /// `timeout`, a lost connection, a 5xx or a cancellation, but not after a success, a business code or another 4xx than
-    /// 408, 409, 425 and 429; after `loginExpired` as well, which does not show whether an earlier try was executed. Any other load has a new key:
-    /// return a stored one where even a new `loadData()` must not execute an order twice.
-    open var idempotencyKey: String? { nil }
-    /// The priority in the queue of requests; `normal` by default.
-    open var priority: RequestPriority { .normal }
-    /// Whether a `GET` or `HEAD` shares the exchange of an identical request that is queued or running; false by default.
-    ///
-    /// The exchange has the place in the queue of its first load, and is cancelled with its last load. Each load keeps its ID, its
-    /// deadline and its ending.
-    open var coalescesIdentical: Bool { false }
-    /// Whether ``BaseAPIRequest/progress`` and the delegate receive the progress of transfers; false by default.
-    open var reportsProgress: Bool { false }
-    /// Whether failed loads are shown by the ``ErrorPresenter`` of this request or of its proxy; true by default.
-    open var presentsErrors: Bool { true }
-
-    /// What changes the parameters of each send, after the ``APIService/paramAdapters`` of the service; none by default.
-    open var paramAdapters: [any ParamAdapter] { [] }
-    /// What changes each request, after the ``APIService/requestAdapters`` of the service; none by default.
-    open var requestAdapters: [any RequestAdapter] { [] }
-    /// What changes each answer, after the ``APIService/responseAdapters`` of the service; none by default.
-    open var responseAdapters: [any ResponseAdapter] { [] }
-    /// What changes the data of each success, after the ``APIService/dataAdapters`` of the service; none by default.
-    open var dataAdapters: [any DataAdapter] { [] }
+    /// Deadline, priority, retries, adapters and everything else; the defaults of ``APIRequestOptions`` by default.
+    open var options: APIRequestOptions { APIRequestOptions() }
 
     /// Returns the parameters to send, from those of the param source; returns them unchanged by default.
     open func reformParams(_ params: APIParams?) -> APIParams? { params }
@@ -227,7 +179,7 @@ extension BaseAPIRequest {
     /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.
     ///
     /// The parameters and parts are those that the newest load was given, or received from its param source, which is not
-    /// called again; the hooks are read again, except as ``idempotencyKey`` describes. The request retains them until its next
+    /// called again; the hooks are read again, except as ``APIRequestOptions/idempotencyKey`` describes. The request retains them until its next
     /// load. If no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and the delegate receives the
     /// ending; the closure and the loading indicator of an earlier load do not.
     ///

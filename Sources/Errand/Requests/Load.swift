@@ -14,8 +14,7 @@ extension APIManager {
     ) -> RequestID {
         // A hook that is read here may begin a load, which is then older than this one.
         let (policy, service) = (restartPolicy, serviceForNewLoad)
-        let (draft, releasePolicy) = (RequestDraft(method: method, path: path), releasePolicy)
-        let presentsErrors = presentsErrors
+        let (draft, options) = (RequestDraft(method: method, path: path), options)
         let role = LoginRole(of: self, for: service)
         switch policy {
         case .ignoreNew:
@@ -27,11 +26,11 @@ extension APIManager {
         }
         let input = input ?? pager?.input(of: part) ?? .paramSource
         let load = Load(of: self, draft, to: service, role: role, indicator: indicator)
-        (load.progress, load.presentsErrors) = (progress, presentsErrors)
+        (load.progress, load.presentsErrors) = (progress, options.presentsErrors)
         loads.append(load.id)
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
-        proxy.loads.insert(load.activeLoad(releasePolicy: releasePolicy, login: service?.login))
+        proxy.loads.insert(load.activeLoad(releasePolicy: options.releasePolicy, login: service?.login))
         // Before the hooks below: a load that they begin in a list is newer than this one.
         let page = Result { () throws(APIError) in
             try pager?.loadWillBegin(load.id, of: part, input: input, from: service)
@@ -39,7 +38,7 @@ extension APIManager {
         load.trace?.begin()
         if self.progress != nil { self.progress = nil }
         indicator?.showLoading(message)
-        load.send(draft, input, page, of: self, to: service)
+        load.send(draft, input, page, options, of: self, to: service)
         return load.id
     }
 }
@@ -115,11 +114,12 @@ extension APIManager {
         _ draft: RequestDraft,
         _ input: LoadInput,
         _ page: Result<RequestDraft.Addition?, APIError>,
+        _ options: APIRequestOptions,
         of manager: Manager,
         to service: APIService?
     ) {
         do throws(APIError) {
-            guard let call = try call(draft, input, page, of: manager, to: service) else {
+            guard let call = try call(draft, input, page, options, of: manager, to: service) else {
                 proxy.cancelRequest(id)
                 return
             }
@@ -134,13 +134,14 @@ extension APIManager {
         _ draft: RequestDraft,
         _ input: LoadInput,
         _ page: Result<RequestDraft.Addition?, APIError>,
+        _ options: APIRequestOptions,
         of manager: Manager,
         to service: APIService?
     ) throws(APIError) -> Call<Manager.Response>? {
         var draft = draft
         draft.params = manager.reformParams(manager.params(from: input, of: id))
         guard proxy.isActive(id) else { return nil }
-        try manager.readHooks(for: &draft, input, of: id)
+        try manager.readHooks(for: &draft, input, options, of: id)
         let serializer = manager.responseSerializer
         let destination = manager.destination
         draft.destination = try serializer.destination(for: destination)
@@ -150,9 +151,8 @@ extension APIManager {
         guard proxy.isActive(id), manager.interceptor?.request(manager, shouldLoad: draft.params) != false else {
             return nil
         }
-        let options = LoadOptions(of: manager, loginRole: role, trace: trace)
-        notifiesDelegateOfProgress = manager.reportsProgress
-        let (prepared, cookies) = try manager.prepared(service, as: role)
+        notifiesDelegateOfProgress = options.reportsProgress
+        let (prepared, cookies) = try manager.prepared(service, with: options, as: role)
         guard proxy.isActive(id) else { return nil }
         guard try manager.validator?.request(manager, accepts: draft.params) != false else {
             throw APIError(.invalidRequest, reason: "the validator refused the parameters")
@@ -163,7 +163,7 @@ extension APIManager {
             cookies: cookies,
             draft: draft,
             serializer: serializer,
-            options: options,
+            options: LoadOptions(options, loginRole: role, trace: trace),
             progress: progressHandler
         )
         guard addition != nil else { return call }

@@ -5,9 +5,18 @@ struct LoadInput: Sendable {
 
     var params: APIParams?
     var parts: [MultipartForm.Part] = []
-    /// Precedes ``BaseAPIRequest/idempotencyKey``.
+    /// Precedes ``APIRequestOptions/idempotencyKey``.
     var idempotencyKey: String?
     private(set) var isFromSource = false
+}
+
+extension LoadInput {
+    init(_ params: RequestParams) {
+        switch params {
+        case .source: self = .paramSource
+        case .given(let params): self.init(params: params)
+        }
+    }
 }
 
 /// Which loads of a request are the newest, and what ``BaseAPIRequest/loadAgain()`` sends.

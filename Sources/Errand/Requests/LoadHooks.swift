@@ -17,12 +17,17 @@ extension BaseAPIRequest {
     }
 
     /// Adds to a draft what follows from neither the parameters nor the response.
-    func readHooks(for draft: inout RequestDraft, _ input: LoadInput, of id: RequestID) throws(APIError) {
+    func readHooks(
+        for draft: inout RequestDraft,
+        _ input: LoadInput,
+        _ options: APIRequestOptions,
+        of id: RequestID
+    ) throws(APIError) {
         draft.headers = headers
         draft.serializer = requestSerializer
         draft.timeout = timeout
-        draft.redirectPolicy = redirectPolicy.map(Boxed.init)
-        draft.idempotencyKey = input.idempotencyKey ?? idempotencyKey
+        draft.redirectPolicy = options.redirectPolicy.map(Boxed.init)
+        draft.idempotencyKey = input.idempotencyKey ?? options.idempotencyKey?()
         if let key = draft.idempotencyKey { history.keep(of: id) { $0.idempotencyKey = key } }
         draft.form = try form(for: draft, input, of: id)
     }
@@ -51,27 +56,25 @@ extension BaseAPIRequest {
     }
 
     /// Returns the service with the changes of this request, and the cookies, which a later change of the account leaves.
-    func prepared(_ service: APIService?, as role: LoginRole) throws(APIError) -> (APIService, CookieJar) {
+    func prepared(
+        _ service: APIService?,
+        with options: APIRequestOptions,
+        as role: LoginRole
+    ) throws(APIError) -> (APIService, CookieJar) {
         guard var service else {
             throw APIError(.invalidRequest, reason: "there is no service: set defaultService of the proxy")
         }
         let cookies = proxy.jar(for: service)
         // Before the changes of this request.
         if !role.isLoginRequest { service.setLoginOwner(sentBy: proxy) }
-        if var envelope {
+        if var envelope = options.envelope {
             // An error that is not wrapped may have a code of the service.
             if envelope.isWholeBody, let inherited = service.envelope {
                 envelope.loginExpiredCodes = inherited.loginExpiredCodes
             }
             service.envelope = envelope
         }
-        let adapters = AdapterLists(
-            params: paramAdapters,
-            request: requestAdapters,
-            response: responseAdapters,
-            data: dataAdapters
-        )
-        if !adapters.isEmpty { service.adapters.append(adapters) }
+        if !options.adapters.isEmpty { service.adapters.append(options.adapters) }
         guard role.isLoginRequest else {
             service.login.readRenewalDate(for: service)
             return (service, cookies)
@@ -93,16 +96,15 @@ extension LoginRole {
 }
 
 extension LoadOptions {
-    /// Creates the options of a load of `request`.
-    @MainActor init(of request: BaseAPIRequest, loginRole: LoginRole, trace: LoadTrace?) {
+    init(_ options: APIRequestOptions, loginRole: LoginRole, trace: LoadTrace?) {
         self.init(
-            priority: request.priority,
+            priority: options.priority,
             loginRole: loginRole,
-            coalescesIdentical: request.coalescesIdentical,
+            coalescesIdentical: options.coalescesIdentical,
             extras: Extras(
-                retryPolicy: request.retryPolicy,
-                deadline: request.deadline,
-                acceptedStatuses: request.acceptedStatuses,
+                retryPolicy: options.retryPolicy,
+                deadline: options.deadline,
+                acceptedStatuses: options.acceptedStatuses,
                 trace: trace
             )
         )

@@ -8,13 +8,13 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case invalidRequest
     /// There is no route to the host, or its name has no address while ``APIProxy/reachability`` is `unreachable`.
     case noNetwork
-    /// No byte was transferred for ``BaseAPIRequest/timeout``, or ``BaseAPIRequest/deadline`` passed.
+    /// No byte was transferred for ``BaseAPIRequest/timeout``, or ``APIRequestOptions/deadline`` passed.
     case timeout
     /// The login has expired and could not be renewed.
     case loginExpired
     /// The server refused with a business code.
     case server
-    /// The server answered with a status that is neither 2xx nor one of ``BaseAPIRequest/acceptedStatuses``.
+    /// The server answered with a status that is neither 2xx nor one of ``APIRequestOptions/acceptedStatuses``.
     case http
     /// The validator refused the answer.
     case invalidAnswer

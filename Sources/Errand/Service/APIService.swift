@@ -19,7 +19,7 @@ public struct APIService: Sendable {
         private(set) var login: LoginSession
         var commonHeaders: (@Sendable () async throws -> HTTPHeaders)?
         var commonParams: (@Sendable () async throws -> APIParams?)?
-        var adapters = AdapterLists()
+        var adapters = Adapters()
         var monitors: [any APIMonitor] = []
         var envelope: Envelope? = Envelope()
         var failureReader: FailureReader? = .problemDetails
@@ -82,7 +82,7 @@ public struct APIService: Sendable {
     ///
     /// The task is that of the load, which a cancel of the load cancels; ``APIEnvironment/current`` is the environment of the
     /// load. The load fails with an ``APIError`` that it throws as if the exchange had, and with `invalidRequest` after any
-    /// other, and after a `cancelled` while the load itself is not cancelled. Like ``requestAdapters``, it must not
+    /// other, and after a `cancelled` while the load itself is not cancelled. Like ``adapters``, it must not
     /// wait for a load of the same proxy; ``ReloginHandler/loginRenewalDate`` is for a token that has to be renewed.
     public var commonHeaders: (@Sendable () async throws -> HTTPHeaders)? {
         get { contents.commonHeaders }
@@ -95,8 +95,8 @@ public struct APIService: Sendable {
         get { contents.commonParams }
         set { contents.commonParams = newValue }
     }
-    /// All adapters.
-    var adapters: AdapterLists {
+    /// What changes the parameters, requests, answers and data of each send; none by default.
+    public var adapters: Adapters {
         get { contents.adapters }
         set { contents.adapters = newValue }
     }
@@ -170,7 +170,7 @@ public struct APIService: Sendable {
     /// Decides whether a refusal means that the login has expired; `nil`, the default, leaves that to ``loginExpiredStatuses``,
     /// ``Envelope/loginExpiredCodes`` and ``failureReader``, and so does a closure that returns `nil`.
     ///
-    /// A refusal is an answer whose status is not 2xx, also one of ``BaseAPIRequest/acceptedStatuses``, or one with a failure in
+    /// A refusal is an answer whose status is not 2xx, also one of ``APIRequestOptions/acceptedStatuses``, or one with a failure in
     /// its envelope or for the ``failureReader``. `true` fails the load with `loginExpired`, so that it is sent again after a relogin.
     /// `false` never does: an accepted status is a success, and everything else fails with `http` or `server`.
     ///

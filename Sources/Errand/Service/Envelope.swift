@@ -29,7 +29,7 @@ public struct Envelope: Sendable, Hashable {
 
     /// No wrapper: the whole body is decoded.
     ///
-    /// For the ``BaseAPIRequest/envelope`` of one request of a service with envelopes.
+    /// For the ``APIRequestOptions/envelope`` of one request of a service with envelopes.
     public static let wholeBody: Envelope = {
         var envelope = Envelope()
         (envelope.codeKey, envelope.messageKey, envelope.dataKey) = (nil, nil, nil)

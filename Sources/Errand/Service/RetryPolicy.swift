@@ -3,7 +3,7 @@ import Foundation
 /// When a load that failed is sent again, and how long it waits before that.
 ///
 /// A load is sent again only if the server may receive it several times: its method is idempotent (RFC 9110 section 9.2.2),
-/// it has a ``BaseAPIRequest/idempotencyKey``, or the answer is 429 or 503 with `Retry-After` and without a redirect before
+/// it has a ``APIRequestOptions/idempotencyKey``, or the answer is 429 or 503 with `Retry-After` and without a redirect before
 /// it, with which a server asks for another attempt after that time (``retryAfterAppliesToAllMethods``). Failures that a
 /// retry cannot fix are not retried: a cancellation, a timeout, and the errors `security`, `decoding`, `invalidRequest`,
 /// `loginExpired`, `responseTooLarge`, `server` and `storage`.

@@ -98,15 +98,15 @@ extension AWSSignature: CustomStringConvertible, CustomReflectable {
 extension APIService {
     /// Signs each request of this service by AWS Signature Version 4, after the adapters that the service has already.
     ///
-    /// Adds to `APIService.requestAdapters`, and with a ``AWSSignature/clockCorrection`` to
-    /// `APIService.responseAdapters`; replaces an earlier `AWSSignature` of this service.
+    /// Adds to the request of `APIService.adapters`, and with a ``AWSSignature/clockCorrection`` to the response; replaces an
+    /// earlier `AWSSignature` of this service.
     public mutating func sign(with signature: AWSSignature) {
-        requestAdapters.removeAll { $0 is AWSSigner || $0 is AWSQueryAdapter }
-        let sealing = requestAdapters.firstIndex { $0 is SealingAdapter }
-        requestAdapters.insert(AWSQueryAdapter(), at: sealing ?? requestAdapters.endIndex)
+        adapters.request.removeAll { $0.owner is AWSSigner || $0.owner is AWSQueryAdapter }
+        let sealing = adapters.request.firstIndex { $0.owner is SealingAdapter }
+        adapters.request.insert(AWSQueryAdapter().adapter, at: sealing ?? adapters.request.endIndex)
         var signer = AWSSigner(signature)
         signer.isSealed = sealing != nil
-        requestAdapters.append(signer)
+        adapters.request.append(signer.adapter)
         correctClock(signature.serverClock, of: AWSSignature.self, by: signature.clockCorrection)
     }
 }

@@ -19,7 +19,9 @@ struct AWSSigner: SigningAdapter {
         self.options = options
     }
 
-    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+    var adapter: Adapter<HTTPRequest> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
+
+    private func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
         try check(request)
         let credentials = try await options.credentials()
         try sign(&request, with: credentials, at: options.serverClock.date(for: context))
@@ -108,8 +110,10 @@ struct AWSSigner: SigningAdapter {
 }
 
 /// Writes a plus sign in a query as a space, before the query is sealed or signed.
-struct AWSQueryAdapter: RequestAdapter {
-    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+struct AWSQueryAdapter: Sendable {
+    var adapter: Adapter<HTTPRequest> { Adapter(of: self) { request, _ in adapt(&request) } }
+
+    private func adapt(_ request: inout HTTPRequest) {
         let plus = UInt8(ascii: "+")
         guard request.url.absoluteString.utf8.contains(plus) else { return }
         guard let url = WireURL(request.url), url.query.contains(plus) else { return }

@@ -2,13 +2,15 @@ import Errand
 import Foundation
 
 /// Corrects a clock by the answers that refuse a timestamp, and has their loads sent again.
-struct ClockCorrector: ResponseAdapter {
+struct ClockCorrector: Sendable {
     let correction: ClockCorrection
     let clock: ServerClock
     /// The type of the signature whose timestamps are corrected.
     let signature: Any.Type
 
-    func adapt(_ response: inout APIResponse, context: AdapterContext) async throws {
+    var adapter: Adapter<APIResponse> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
+
+    private func adapt(_ response: inout APIResponse, context: AdapterContext) async throws {
         // Another origin may have another time.
         guard response.url.hasSameOrigin(as: context.environment.baseURL), correction.isStale(response) else { return }
         guard let text = response.headers["Date"], let date = CookieDate.parse(text.utf8) else { return }
@@ -20,8 +22,9 @@ struct ClockCorrector: ResponseAdapter {
 extension APIService {
     /// Corrects the clock of the signature of a type, instead of that of an earlier one.
     mutating func correctClock(_ clock: ServerClock, of signature: Any.Type, by correction: ClockCorrection?) {
-        responseAdapters.removeAll { ($0 as? ClockCorrector)?.signature == signature }
+        adapters.response.removeAll { ($0.owner as? ClockCorrector)?.signature == signature }
         guard let correction else { return }
-        responseAdapters.append(ClockCorrector(correction: correction, clock: clock, signature: signature))
+        let corrector = ClockCorrector(correction: correction, clock: clock, signature: signature)
+        adapters.response.append(corrector.adapter)
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 /// Adds a signature to each request as a ``ParamSigning`` describes it.
 ///
 /// Values that are parameters are added before the parameters are encoded, and those that are headers afterwards.
-struct ParamSigner: ParamAdapter, RequestAdapter {
+struct ParamSigner: Sendable {
     private typealias Addition = (place: ParamSigning.Place, value: String)
 
     private let signing: ParamSigning
@@ -13,7 +13,10 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
         self.signing = signing
     }
 
-    func adapt(_ params: inout APIParams?, context: AdapterContext) async throws {
+    var paramAdapter: Adapter<APIParams?> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
+    var requestAdapter: Adapter<HTTPRequest> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
+
+    private func adapt(_ params: inout APIParams?, context: AdapterContext) async throws {
         guard let sent = context.sentParams, !sent.hasNoQueryParams else { return }
         try checkPlaces()
         // Before the time of the signature is read.
@@ -39,7 +42,7 @@ struct ParamSigner: ParamAdapter, RequestAdapter {
         params = params?.merging(APIParams(added)) ?? APIParams(added)
     }
 
-    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+    private func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
         if let sent = context.sentParams, !sent.hasNoQueryParams {
             guard case .header = signing.signature else { return }
             let secret = try await signing.secret()

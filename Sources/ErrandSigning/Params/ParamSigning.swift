@@ -161,17 +161,16 @@ extension ParamSigning: CustomStringConvertible, CustomReflectable {
 extension APIService {
     /// Signs the parameters of each request of this service, after the adapters that the service has already.
     ///
-    /// Adds to `APIService.paramAdapters` and `APIService.requestAdapters`, and with a
-    /// ``ParamSigning/clockCorrection`` to `APIService.responseAdapters`; replaces an earlier `ParamSigning` of this
-    /// service.
+    /// Adds to the params and the request of `APIService.adapters`, and with a ``ParamSigning/clockCorrection`` to the response;
+    /// replaces an earlier `ParamSigning` of this service.
     public mutating func sign(with signing: ParamSigning) {
         let signer = ParamSigner(signing)
-        paramAdapters.removeAll { $0 is ParamSigner }
-        requestAdapters.removeAll { $0 is ParamSigner }
-        paramAdapters.append(signer)
+        adapters.params.removeAll { $0.owner is ParamSigner }
+        adapters.request.removeAll { $0.owner is ParamSigner }
+        adapters.params.append(signer.paramAdapter)
         // What is sealed has the query as it is sent.
-        let index = requestAdapters.firstIndex { $0 is SealingAdapter } ?? requestAdapters.endIndex
-        requestAdapters.insert(signer, at: index)
+        let index = adapters.request.firstIndex { $0.owner is SealingAdapter } ?? adapters.request.endIndex
+        adapters.request.insert(signer.requestAdapter, at: index)
         correctClock(signing.serverClock, of: ParamSigning.self, by: signing.clockCorrection)
     }
 }

@@ -12,13 +12,18 @@ struct SealingAdapter: Sendable {
         self.service = service
     }
 
+    var requestAdapter: Adapter<HTTPRequest> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
+    var responseAdapter: Adapter<APIResponse> { Adapter(of: self) { try await adapt(&$0, context: $1) } }
+
     private func exchange(in context: AdapterContext) -> KeySession.Exchange {
         KeySession.Exchange(sealing: sealing, service: service, context: context)
     }
 }
 
-extension SealingAdapter: RequestAdapter {
-    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
+// MARK: Requests
+
+extension SealingAdapter {
+    private func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
         let session = sealing.sessions.session(of: context.environment)
         guard !APIService.isInLoginRequests(of: session) else { return }
         do {
@@ -44,8 +49,10 @@ extension SealingAdapter: RequestAdapter {
     }
 }
 
-extension SealingAdapter: ResponseAdapter {
-    func adapt(_ response: inout APIResponse, context: AdapterContext) async throws {
+// MARK: Responses
+
+extension SealingAdapter {
+    private func adapt(_ response: inout APIResponse, context: AdapterContext) async throws {
         // Without the header the request was one of the exchange itself, or for another origin.
         guard let request = context.request, let keyID = request.headers[sealing.keyIDHeader] else { return }
         let session = sealing.sessions.session(of: context.environment)

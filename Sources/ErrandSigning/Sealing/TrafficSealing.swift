@@ -120,23 +120,24 @@ extension TrafficSealing: CustomStringConvertible, CustomReflectable {
 extension APIService {
     /// Seals the requests of this service, and opens their answers.
     ///
-    /// Adds to `APIService.requestAdapters` after those that are there, but before an ``AWSSignature``, in whichever order
-    /// the two are set up: a request is sealed, then signed. A ``ParamSigning`` signs the parameters before they are sealed. Adds to `APIService.responseAdapters` before all others. A
-    /// request adapter that is added later sees the sealed body, as do those of a single request. Replaces an earlier sealing.
+    /// Adds a request adapter to `APIService.adapters` after those that are there, but before an ``AWSSignature``, in whichever
+    /// order the two are set up: a request is sealed, then signed. A ``ParamSigning`` signs the parameters before they are sealed.
+    /// Adds a response adapter before all others. A request adapter that is added later sees the sealed body, as do those of a
+    /// single request. Replaces an earlier sealing.
     ///
     /// Copies of the service share the keys, and each environment has its own. Not for
     /// `APIProxy.send(_:progress:)`, and not for a link from the server to another origin.
     public mutating func seal(with sealing: TrafficSealing) {
-        requestAdapters.removeAll { $0 is SealingAdapter }
-        responseAdapters.removeAll { $0 is SealingAdapter }
-        let adapter = SealingAdapter(sealing, service: self)
-        let signature = requestAdapters.firstIndex { $0 is any SigningAdapter }
-        requestAdapters.insert(adapter, at: signature ?? requestAdapters.endIndex)
-        responseAdapters.insert(adapter, at: 0)
-        requestAdapters = requestAdapters.map { adapter in
-            guard var signer = adapter as? AWSSigner else { return adapter }
+        adapters.request.removeAll { $0.owner is SealingAdapter }
+        adapters.response.removeAll { $0.owner is SealingAdapter }
+        let sealer = SealingAdapter(sealing, service: self)
+        let signature = adapters.request.firstIndex { $0.owner is any SigningAdapter }
+        adapters.request.insert(sealer.requestAdapter, at: signature ?? adapters.request.endIndex)
+        adapters.response.insert(sealer.responseAdapter, at: 0)
+        adapters.request = adapters.request.map { adapter in
+            guard var signer = adapter.owner as? AWSSigner else { return adapter }
             signer.isSealed = true
-            return signer
+            return signer.adapter
         }
     }
 }

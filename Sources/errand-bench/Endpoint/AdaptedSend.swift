@@ -27,26 +27,26 @@ struct AdaptedSend: Sendable {
     ) async throws {
         let calls = Mutex(Calls())
         var service = service
-        service.paramAdapters.insert(
-            .adapting { params, context in
+        service.adapters.params.insert(
+            Adapter { params, context in
                 calls.withLock { [params] in $0.params = (params, context) }
             },
             at: 0
         )
-        service.requestAdapters.insert(
-            .adapting { request, context in
+        service.adapters.request.insert(
+            Adapter { request, context in
                 calls.withLock { [request] in $0.request = (request, context) }
             },
             at: 0
         )
-        service.responseAdapters.insert(
-            .adapting { response, context in
+        service.adapters.response.insert(
+            Adapter { response, context in
                 calls.withLock { [response] in $0.response = (response, context) }
             },
             at: 0
         )
         let network = ScriptedTransport(keepsRequests: false) { try answer($0) }
-        try await PostRequest(proxy: APIProxy(service: service, transport: network)).value(params: params)
+        try await PostRequest(proxy: APIProxy(service: service, transport: network)).value(params: .given(params))
         let made = calls.withLock { $0 }
         guard let params = made.params, let request = made.request, let response = made.response else {
             throw BenchFailure("an adapter was not called")

@@ -28,7 +28,7 @@ import Foundation
         var service = Scripted.service
         let signing = ParamSigning(secret: "0123456789abcdef", algorithm: .hmacSHA256, into: .parameter("sign"))
         service.sign(with: signing)
-        let signers = service.paramAdapters
+        let signers = service.adapters.params
         // As a literal has them; an object is encoded once more to be signed.
         var values: [String: APIParams.Value] = [:]
         for index in 0..<16 { values["name\(index)"] = String(repeating: "x", count: Self.bytes / 16) }
@@ -36,7 +36,7 @@ import Foundation
         let send = try await AdaptedSend(service, params: params)
         return try await cost(of: calls) {
             var params = send.params
-            for signer in signers { try await signer.adapt(&params, context: send.paramContext) }
+            for signer in signers { try await signer.adapt(&params, send.paramContext) }
         }
     }
 
@@ -49,11 +49,11 @@ import Foundation
             }
         )
         // The first one prepares the query.
-        let signers = service.requestAdapters
+        let signers = service.adapters.request
         let send = try await AdaptedSend(service, params: Self.body)
         return try await cost(of: calls) {
             var request = send.request
-            for signer in signers { try await signer.adapt(&request, context: send.requestContext) }
+            for signer in signers { try await signer.adapt(&request, send.requestContext) }
         }
     }
 
@@ -61,12 +61,12 @@ import Foundation
     private func sealing(_ calls: Int) async throws -> Double {
         var service = Scripted.service
         service.seal(with: TrafficSealing(cipher: .aesGCM, keyExchange: ScriptedKeys(), expiredCodes: [4_011]))
-        let (sealer, opener) = (service.requestAdapters[0], service.responseAdapters[0])
+        let (sealer, opener) = (service.adapters.request[0], service.adapters.response[0])
         let send = try await AdaptedSend(service, params: Self.body) { try ScriptedKeys.goods(for: $0) }
         return try await cost(of: calls) {
             var (request, response) = (send.request, send.response)
-            try await sealer.adapt(&request, context: send.requestContext)
-            try await opener.adapt(&response, context: send.responseContext)
+            try await sealer.adapt(&request, send.requestContext)
+            try await opener.adapt(&response, send.responseContext)
         }
     }
 
@@ -76,9 +76,9 @@ import Foundation
     /// Returns the costs of a load without adapters, and of one with three that change nothing, measured in turns.
     private func loads(_ count: Int) async throws -> (none: Double, adapted: Double) {
         var adapted = Scripted.service
-        adapted.paramAdapters = [.adapting { _, _ in }]
-        adapted.requestAdapters = [.adapting { _, _ in }]
-        adapted.responseAdapters = [.adapting { _, _ in }]
+        adapted.adapters.params = [Adapter { _, _ in }]
+        adapted.adapters.request = [Adapter { _, _ in }]
+        adapted.adapters.response = [Adapter { _, _ in }]
         let order = Order(requests: count, concurrency: 64)
         var (none, three): ([Double], [Double]) = ([], [])
         for _ in 0..<Self.rounds {

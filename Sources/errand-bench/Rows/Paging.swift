@@ -54,7 +54,7 @@ struct Paging: Workload {
     }
 
     private func list(_ pages: Int, _ list: EverythingRequest) async throws -> EverythingRequest {
-        var iterator = list.pages.makeAsyncIterator()
+        var iterator = list.pages().makeAsyncIterator()
         for _ in 1...pages { _ = try await iterator.next() }
         guard list.items.count == pages * Goods.pageSize else { throw BenchFailure("items are missing") }
         return list
@@ -82,7 +82,7 @@ struct Paging: Workload {
 
     /// Returns the time of each page, in microseconds.
     private func microseconds(_ pages: Int, _ list: EverythingRequest) async throws -> [Double] {
-        var iterator = list.pages.makeAsyncIterator()
+        var iterator = list.pages().makeAsyncIterator()
         var times: [Double] = []
         for _ in 1...pages {
             let start = ContinuousClock.now

@@ -7,5 +7,5 @@ final class AvatarRequest: BaseAPIRequest, APIManager {
     let method = HTTPMethod.post
 
     override var requestSerializer: RequestSerializer { .multipart }
-    override var reportsProgress: Bool { true }
+    override var options: APIRequestOptions { APIRequestOptions(reportsProgress: true) }
 }

@@ -7,5 +7,5 @@ final class InvoiceRequest: BaseAPIRequest, APIManager {
     let path = "/invoices/{order}.pdf"
     let method = HTTPMethod.get
 
-    override var reportsProgress: Bool { true }
+    override var options: APIRequestOptions { APIRequestOptions(reportsProgress: true) }
 }

@@ -5,5 +5,5 @@ final class OrdersRequest: PageAPIRequest<OrderPage>, APIManager {
     let path = "/orders"
     let method = HTTPMethod.get
     // The screen shows a failure at once, and the user loads the page again with a tap.
-    override var retryPolicy: RetryPolicy? { .never }
+    override var options: APIRequestOptions { APIRequestOptions(retryPolicy: .never) }
 }

@@ -21,7 +21,7 @@ extension Walk {
         _ table: inout Table
     ) async throws where List.Item == Order {
         var pages = 0
-        for try await _ in list.pages {
+        for try await _ in list.pages() {
             pages += 1
             if pages == 1 { try await debugging.placeOrder(of: app.account) }
         }

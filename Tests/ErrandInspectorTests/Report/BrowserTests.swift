@@ -44,7 +44,8 @@ struct BrowserTests {
             try recorder.writeReport(to: pictures.appending(path: "report.html"))
         }
         let program = Program.folder.appending(path: "open_report.py").path
-        let command = ["python3", program, Program.browser ?? "", folder.file("report.html").path, pictures.path]
+        let command =
+            ["python3", program, Program.browser ?? "", folder.file("report.html").path, pictures.path]
             + (isPlain ? ["plain"] : [])
         let ending = try await Program.run(command)
         try #require(ending.status == 0)

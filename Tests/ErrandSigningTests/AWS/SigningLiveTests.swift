@@ -117,7 +117,7 @@ struct SigningLiveTests {
         let request = Upload(proxy: proxy)
         request.bodySerializer = [.json, .form, .multipart][index]
         let params: APIParams = ["q": "ä b+c&d=e", "é": 1, "flag": true, "half": 0.25, "list": ["a", "b"]]
-        _ = try await request.value(params: params)
+        _ = try await request.value(params: .given(params))
         _ = try await APIRequest<Data>("/x", params: params, proxy: proxy).value()
         #expect(listener.totalRequests == 2)
         listener.stop()

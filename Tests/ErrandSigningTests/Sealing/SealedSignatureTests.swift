@@ -25,10 +25,10 @@ struct SealedSignatureTests {
     @Test(arguments: [false, true])
     func `A plus sign of the query is a space before it is sealed`(_ isSignedFirst: Bool) async throws {
         var service = try #require(scene.proxy.defaultService)
-        let sealing = try #require(service.requestAdapters.compactMap { $0 as? SealingAdapter }.first?.sealing)
+        let sealing = try #require(service.adapters.request.compactMap { $0.owner as? SealingAdapter }.first?.sealing)
         service.sign(with: signature())
         if isSignedFirst { service.seal(with: sealing) }
-        let order = service.requestAdapters.map { "\(type(of: $0))" }
+        let order = service.adapters.request.map(\.name)
         #expect(order == ["AWSQueryAdapter", "SealingAdapter", "AWSSigner"])
         _ = try await send("a=b+c", to: service)
         #expect(scene.server.bodies == ["hi"])
@@ -40,7 +40,7 @@ struct SealedSignatureTests {
     @Test(arguments: [false, true])
     func `A signature in the query is refused`(_ isSignedFirst: Bool) async throws {
         var service = try #require(scene.proxy.defaultService)
-        let sealing = try #require(service.requestAdapters.compactMap { $0 as? SealingAdapter }.first?.sealing)
+        let sealing = try #require(service.adapters.request.compactMap { $0.owner as? SealingAdapter }.first?.sealing)
         service.sign(with: signature(.query(expiry: .seconds(300))))
         if isSignedFirst { service.seal(with: sealing) }
         let error = await #expect(throws: APIError.self) { try await send("a=1", to: service) }

@@ -101,7 +101,7 @@ struct SealingTests {
 
     @Test func `A request that was changed on its way is refused by the server`() async throws {
         let scene = SealingScene(service: { service in
-            service.requestAdapters.append(MethodSwap())
+            service.adapters.request.append(Adapter(of: MethodSwap()) { request, _ in request.method = .put })
         })
         #expect(await scene.failure()?.status == 400)
     }
@@ -148,10 +148,16 @@ struct SealingTests {
     @Test func `A request is sealed, then signed, in whichever order both are set up`() async throws {
         for isSignedFirst in [true, false] {
             let scene = SealingScene(service: { service in
-                service.requestAdapters.append(Stamp(name: "X-Early"))
-                if isSignedFirst { service.requestAdapters.append(BodySignature()) }
+                service.adapters.request.append(stamp("X-Early"))
+                if isSignedFirst {
+                    service.adapters.request.append(Adapter(of: BodySignature(), stamp("X-Signed").adapt))
+                }
             })
-            if !isSignedFirst { scene.proxy.defaultService?.requestAdapters.append(BodySignature()) }
+            if !isSignedFirst {
+                scene.proxy.defaultService?.adapters.request.append(
+                    Adapter(of: BodySignature(), stamp("X-Signed").adapt)
+                )
+            }
             _ = try await scene.send("a")
             let request = try #require(scene.transport.requests.last)
             #expect(request.headers["X-Early"] == "application/json")
@@ -163,11 +169,11 @@ struct SealingTests {
         let scene = SealingScene()
         var service = try #require(scene.proxy.defaultService)
         service.seal(with: scene.sealing)
-        #expect(service.requestAdapters.count == 1 && service.responseAdapters.count == 1)
-        let adapter = ClosureAdapter<APIResponse>.adapting { _, _ in }
-        service.responseAdapters.append(adapter)
+        #expect(service.adapters.request.count == 1 && service.adapters.response.count == 1)
+        let adapter = Adapter<APIResponse> { _, _ in }
+        service.adapters.response.append(adapter)
         service.seal(with: scene.sealing)
-        #expect(service.responseAdapters.first is SealingAdapter && service.responseAdapters.count == 2)
+        #expect(service.adapters.response.first?.owner is SealingAdapter && service.adapters.response.count == 2)
     }
 
     // MARK: Secrets
@@ -180,7 +186,7 @@ struct SealingTests {
         let failure = try #require(await scene.failure("s3cret"))
         let values: [Any] = [
             key, scene.sealing, failure, try #require(scene.proxy.defaultService), scene.exchange, scene.proxy,
-            try #require(scene.proxy.defaultService).requestAdapters, try #require(scene.session),
+            try #require(scene.proxy.defaultService).adapters.request, try #require(scene.session),
             SigningError(.notAuthentic, reason: "no"), scene.transport.requests,
         ]
         for value in values {
@@ -207,20 +213,11 @@ final class Recorded: @unchecked Sendable {
     }
 }
 
-private struct MethodSwap: SigningAdapter {
-    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws { request.method = .put }
-}
+private struct MethodSwap: SigningAdapter {}
 
-private struct Stamp: RequestAdapter {
-    let name: String
+private struct BodySignature: SigningAdapter {}
 
-    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
-        request.headers[name] = request.headers["Content-Type"]
-    }
-}
-
-private struct BodySignature: SigningAdapter {
-    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws {
-        request.headers["X-Signed"] = request.headers["Content-Type"]
-    }
+/// Returns an adapter that writes the type of the body as it is then into a header.
+private func stamp(_ name: String) -> Adapter<HTTPRequest> {
+    Adapter { request, _ in request.headers[name] = request.headers["Content-Type"] }
 }

@@ -63,7 +63,7 @@ struct APIParamsTests {
         let request = NothingRequest(proxy: APIProxy(fake: network, service: service))
         request.method = method
         let draft = Draft(goodsID: 7, deliveryDate: Date(timeIntervalSince1970: 86_400))
-        try await request.value(params: APIParams(draft).merging(["shopName": "a"]))
+        try await request.value(params: .given(APIParams(draft).merging(["shopName": "a"])))
         try await request.value(params: ["myDraft": draft])
         if method == .post {
             let merged: JSONValue = ["delivery_date": 86_400, "goods_id": 7, "shopName": "a"]

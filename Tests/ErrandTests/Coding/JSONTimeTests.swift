@@ -80,7 +80,7 @@ struct JSONTimeTests {
         let body = #"{"errcode":200,"data":{"value":[[[1]]]}}"#
         for isJoined in [false, true] {
             let request = WhereRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(body) }))
-            (request.method, request.customCoalescesIdentical) = (.get, isJoined)
+            (request.method, request.ownOptions.coalescesIdentical) = (.get, isJoined)
             let answer = try await request.value()
             #expect(!answer.wasOnMain)
             #expect(answer.value[0]?[0]?[0]?.int == 1)

@@ -15,7 +15,7 @@ struct SerializerCompositionTests {
         service: APIService = .sample()
     ) -> Request {
         let request = Request(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
-        request.customAcceptedStatuses = statuses
+        request.ownOptions.acceptedStatuses = statuses
         return request
     }
 
@@ -101,7 +101,7 @@ struct SerializerCompositionTests {
         for status in [401, 503] {
             let transport = ScriptedTransport { _ in .status(status) }
             let request = NothingRequest(proxy: APIProxy(fake: transport, service: service))
-            (request.method, request.customAcceptedStatuses) = (.get, [status])
+            (request.method, request.ownOptions.acceptedStatuses) = (.get, [status])
             try await request.value()
             #expect(transport.requests.count == 1)
         }

@@ -101,7 +101,7 @@ struct DelegateTests {
         let gate = Latch()
         let moving = ProgressTransport(gate)
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))
-        request.customProgress = true
+        request.ownOptions.reportsProgress = true
         request.loadData()
         await suspend(while: screen.progress.isEmpty)
         #expect(screen.progress.last?.fractionCompleted == 0.5)
@@ -137,7 +137,7 @@ struct DelegateTests {
     @Test func `No progress is delivered after a receiver has cancelled the load`() async {
         let moving = ProgressTransport(Latch())
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(service: .sample(), transport: moving))
-        request.customProgress = true
+        request.ownOptions.reportsProgress = true
         var count = 0
         let error = await #expect(throws: APIError.self) {
             try await request.value {

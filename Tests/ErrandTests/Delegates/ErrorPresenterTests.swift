@@ -58,9 +58,9 @@ struct ErrorPresenterTests {
 
     @Test func `A request may present no errors, as it was when the load began`() async {
         let request = request()
-        request.ownPresentsErrors = false
+        request.ownOptions.presentsErrors = false
         request.loadData()
-        request.ownPresentsErrors = true
+        request.ownOptions.presentsErrors = true
         #expect(await screen.ending() == .failure(.server))
         #expect(presenter.calls.isEmpty)
         let silent = APIRequest<String>(
@@ -172,7 +172,7 @@ struct ErrorPresenterTests {
         let proxy: APIProxy
         do {
             let request = request()
-            request.customReleasePolicy = .finish
+            request.ownOptions.releasePolicy = .finish
             proxy = request.proxy
             request.loadData()
         }

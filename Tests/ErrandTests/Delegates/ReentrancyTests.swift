@@ -88,7 +88,7 @@ struct ReentrancyTests {
                     return nil
                 }
             case .requestAdapter:
-                $0.requestAdapters = [.adapting { [weak proxy] _, _ in proxy?.cancelAllRequests() }]
+                $0.adapters.request = [Adapter { [weak proxy] _, _ in proxy?.cancelAllRequests() }]
             }
         }
         let screen = Screen()
@@ -130,7 +130,7 @@ struct ReentrancyTests {
         request?.interceptor = interceptor
         request?.validator = validator
         request?.customSerializer = .multipart
-        request?.customProgress = callback == .progress
+        request?.ownOptions.reportsProgress = callback == .progress
         attach()
     }
 

@@ -188,9 +188,9 @@ struct SentinelTests {
             "APIEnvironment": [environment], "APIService": [service, APIService(environment: environment)],
             "APIProxy": [proxy], "ScriptedTransport": [transport],
             "RequestRecorder": [recorder],
-            "BaseAPIRequest": [TextRequest(proxy: proxy)], "PageAPIRequest": [list], "PageSequence": [list.pages],
+            "BaseAPIRequest": [TextRequest(proxy: proxy)], "PageAPIRequest": [list], "PageSequence": [list.pages()],
             "APIRequest": [ready], "APIRequestOptions": [APIRequestOptions(idempotencyKey: { Self.secret })],
-            "Iterator": [list.pages.makeAsyncIterator()], "APIOutcome": [outcome, failed, another],
+            "Iterator": [list.pages().makeAsyncIterator()], "APIOutcome": [outcome, failed, another],
             "APIGroup": [batch as APIGroup], "APIBatch": [batch], "APIChain": [chain], "APIError": errors,
             "APIEnding": errors.map(APIEnding.failure), "PageLoadState": errors.map(PageLoadState.failed),
             "ActiveRequest": [ActiveRequest(id: .next(), method: .get, path: "/")],
@@ -247,6 +247,7 @@ struct SentinelTests {
         var form = MultipartForm()
         form.append(Self.bytes, name: "password")
         return [
+            "RequestParams": [RequestParams.given(["token": Self.secret])],
             "APIParams": [
                 ["password": Self.secret] as APIParams, APIParams(Login()),
                 APIParams(Login()).merging(["a": Self.secret]),
@@ -286,7 +287,7 @@ struct SentinelTests {
 
     /// Types whose values contain numbers, names, paths of files, or parts of the app's code.
     private static let harmless: Set = [
-        "Level", "Details", "AdapterRetry", "ClosureAdapter",
+        "Level", "Details", "AdapterRetry", "Adapter", "Adapters",
         "APIErrorType", "AlertPresenter", "CookieFileError", "CookieRefusal", "Destination", "Direction",
         "DownloadedFile",
         "Envelope", "ErrorMessages", "Event", "ExchangeTimings", "FailurePolicy", "FailureReader", "Generation",

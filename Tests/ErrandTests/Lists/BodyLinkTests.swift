@@ -22,7 +22,7 @@ struct BodyLinkTests {
         var service = APIService(baseURL: URL("https://shop.test/api"))
         (service.envelope, service.retryPolicy) = (nil, .never)
         service.commonParams = { ["v": 1] }
-        service.requestAdapters = [.adapting { request, _ in request.headers["X-Signature"] = "s3cret" }]
+        service.adapters.request = [Adapter { request, _ in request.headers["X-Signature"] = "s3cret" }]
         let list = Texts(proxy: APIProxy(service: service, transport: transport))
         list.customStrategy = strategy
         return (list, transport)
@@ -182,8 +182,8 @@ struct BodyLinkTests {
         let transport = ScriptedTransport { _ in answers.next() }
         var service = APIService(baseURL: URL("https://shop.test/api"))
         (service.envelope, service.retryPolicy, service.reloginHandler) = (nil, .never, account)
-        service.requestAdapters = [
-            .adapting { request, _ in
+        service.adapters.request = [
+            Adapter { request, _ in
                 request.url.append(queryItems: [URLQueryItem(name: "signature", value: "s3cret")])
             }
         ]

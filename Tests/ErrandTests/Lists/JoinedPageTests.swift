@@ -24,7 +24,7 @@ struct JoinedPageTests {
     /// Waits for the second page in a task that has received the first.
     private func iteration(_ list: OffsetNumbers) async -> Task<[Int]?, any Error> {
         let task = Task {
-            var pages = list.pages.makeAsyncIterator()
+            var pages = list.pages().makeAsyncIterator()
             _ = try await pages.next()
             return try await pages.next()
         }
@@ -47,7 +47,7 @@ struct JoinedPageTests {
 
     @Test func `An iteration that has joined a page leaves it to the screen`() async throws {
         let list = list()
-        var iterator = list.pages.makeAsyncIterator()
+        var iterator = list.pages().makeAsyncIterator()
         _ = try await iterator.next()
         list.loadNextPage()
         let joined = Task { [iterator] in

@@ -62,7 +62,7 @@ struct PageLiveTests {
         let server = try recorded.serve()
         let issues = Issues(proxy: try proxy(kind, server))
         var pages: [[Int]] = []
-        for try await page in issues.pages { pages.append(page.map(\.number)) }
+        for try await page in issues.pages() { pages.append(page.map(\.number)) }
         #expect(pages == [[13, 12, 11], [10, 9, 8], [7, 6, 5], [4, 3, 2], [1]])
         #expect(issues.items.allSatisfy { $0.title == "Test issue \($0.number)" })
         #expect(server.requests.map(\.target) == recorded.exchanges.map(\.path))
@@ -74,7 +74,7 @@ struct PageLiveTests {
         let server = try LongServer(count: 71).serve()
         let list = try list(kind, server, way.strategy)
         var pages = 0
-        for try await page in list.pages {
+        for try await page in list.pages() {
             pages += 1
             #expect(page.count == (pages < 24 ? 3 : 2))
         }

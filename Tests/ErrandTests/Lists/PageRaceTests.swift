@@ -115,7 +115,7 @@ struct PageRaceTests {
 
     @Test func `The items are not copied when a page is added`() async throws {
         let list = list(.cancelPrevious, [])
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         var addresses: Set<UnsafeRawPointer> = []
         for _ in 1...512 {
             _ = try await pages.next()

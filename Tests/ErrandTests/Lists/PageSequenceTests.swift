@@ -34,7 +34,7 @@ struct PageSequenceTests {
 
     @Test func `A page is requested when the iteration reaches it`() async throws {
         var pages: [[Int]] = []
-        for try await page in list.pages {
+        for try await page in list.pages() {
             pages.append(page)
             #expect(server.queries.count == pages.count)
             if pages.count == 2 { break }
@@ -45,7 +45,7 @@ struct PageSequenceTests {
     }
 
     @Test func `After a failure the iterator requests the same page`() async throws {
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         server.failNextRequest()
         await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .http }
         #expect(try await pages.next() == Array(0..<10))
@@ -60,7 +60,7 @@ struct PageSequenceTests {
     }
 
     @Test func `An element contains only new items`() async throws {
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         server.insertAtStart()
         #expect(try await pages.next() == Array(10..<19))
@@ -68,7 +68,7 @@ struct PageSequenceTests {
 
     @Test(arguments: ["reload", "refreshAll"])
     func `Another load of the list ends the iteration`(_ what: String) async throws {
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         _ = what == "reload" ? list.reload() : list.refreshAll()
         for _ in 1...2 {
@@ -102,7 +102,7 @@ struct PageSequenceTests {
     }
 
     @Test func `A reload that is cancelled at once does not interrupt the iteration`() async throws {
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         list.reload()
         list.cancelAllRequests()
@@ -110,7 +110,7 @@ struct PageSequenceTests {
     }
 
     @Test func `A page that another load has added ends the iteration`() async throws {
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         list.loadNextPage()
         #expect(await screen.ending() == .success)
@@ -121,7 +121,7 @@ struct PageSequenceTests {
     @Test func `A previous page that is loading ends the iteration`() async throws {
         let list = PageWindowTests.Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.customStrategy = .offset(limit: 10, startOffset: 10)
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(10..<20))
         list.loadPreviousPage()
         await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .cancelled }
@@ -131,7 +131,7 @@ struct PageSequenceTests {
     @Test func `A previous page does not interrupt the iteration`() async throws {
         let list = PageWindowTests.Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
         list.customStrategy = .offset(limit: 10, startOffset: 10)
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(10..<20))
         list.loadPreviousPage()
         #expect(await screen.ending() == .success)
@@ -141,7 +141,7 @@ struct PageSequenceTests {
 
     @Test func `The iteration waits for the page after one without new items that a row has requested`() async throws {
         let list = PageWindowTests.Numbers(delegate: screen, proxy: APIProxy(fake: server.transport))
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         for number in (-10..<0).reversed() { server.insertAtStart(number) }
         list.itemAppeared(at: 9)
@@ -170,7 +170,7 @@ struct PageSequenceTests {
             default: break
             }
         }
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         #expect(try await pages.next() == Array(10..<20))
         #expect(followUps == 1)
@@ -205,7 +205,7 @@ struct PageSequenceTests {
     }
 
     @Test func `A delegate that joins the load of an iteration is notified`() async throws {
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         let id = list.load(.next, receiver: .caller)
         #expect(list.loadNextPage() == id)
@@ -214,7 +214,7 @@ struct PageSequenceTests {
     }
 
     @Test func `An iteration does not continue with a list that has been reset, but a new one begins`() async throws {
-        var pages = list.pages.makeAsyncIterator()
+        var pages = list.pages().makeAsyncIterator()
         #expect(try await pages.next() == Array(0..<10))
         list.reset()
         await #expect { try await pages.next() } throws: { ($0 as? APIError)?.type == .cancelled }

@@ -162,7 +162,7 @@ struct PagingServerTests {
     @Test(.fault(81)) func `A page without items behind the last one is none`() async throws {
         let list = list(PagingServer(Rules(), count: 10))
         var pages: [[Int]] = []
-        for try await page in list.pages { pages.append(page) }
+        for try await page in list.pages() { pages.append(page) }
         #expect(pages == [Array(0..<5), Array(5..<10)])
         #expect(list.pageCount == 2)
     }

@@ -17,7 +17,7 @@ struct RefreshEditTests {
         let method = HTTPMethod.get
         var startOffset = 0
         override var strategy: any PageStrategy { .offset(limit: 3, startOffset: startOffset) }
-        override var coalescesIdentical: Bool { true }
+        override var options: APIRequestOptions { APIRequestOptions(coalescesIdentical: true) }
     }
 
     let server = EditingServer()

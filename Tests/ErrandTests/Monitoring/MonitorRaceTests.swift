@@ -108,7 +108,7 @@ struct MonitorRaceTests {
         let proxy = APIProxy(service: .sample(), transport: transport, monitors: [recorder])
         let requests = (0..<2).map { _ in
             let request = GoodsRequest(delegate: screen, proxy: proxy)
-            (request.method, request.customCoalescesIdentical) = (.get, true)
+            (request.method, request.ownOptions.coalescesIdentical) = (.get, true)
             return request
         }
         requests[0].loadData()
@@ -142,8 +142,8 @@ struct MonitorRaceTests {
             $0.retryPolicy = RetryPolicy()
             ($0.retryPolicy.budget, $0.retryPolicy.minRetriesPerMinute) = (1, 1_000_000)
             ($0.retryPolicy.baseDelay, $0.retryPolicy.maxDelay) = (.microseconds(10), .microseconds(100))
-            $0.responseAdapters = [
-                .adapting { _, _ in if Int.random(in: 0..<50) == 0 { throw AdapterRetry.again() } }
+            $0.adapters.response = [
+                Adapter { _, _ in if Int.random(in: 0..<50) == 0 { throw AdapterRetry.again() } }
             ]
         }
         proxy = APIProxy(service: service, transport: transport, queueLimits: limits, monitors: monitors)
@@ -190,8 +190,8 @@ struct MonitorRaceTests {
         let request = GoodsRequest(proxy: proxy)
         request.method = .get
         request.path = "/goods/\(number % 40)"
-        request.customCoalescesIdentical = number.isMultiple(of: 3)
-        request.customPriority = RequestPriority.allCases[number % 3]
+        request.ownOptions.coalescesIdentical = number.isMultiple(of: 3)
+        request.ownOptions.priority = RequestPriority.allCases[number % 3]
         return request
     }
 }

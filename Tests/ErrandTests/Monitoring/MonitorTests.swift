@@ -246,8 +246,8 @@ struct MonitorTests {
     @Test func `An adapter that asks for another try makes the load wait`() async {
         let count = Counter()
         let (proxy, _) = proxy {
-            $0.responseAdapters = [
-                .adapting { _, _ in if count.next() == 1 { throw AdapterRetry.again(after: .seconds(5)) } }
+            $0.adapters.response = [
+                Adapter { _, _ in if count.next() == 1 { throw AdapterRetry.again(after: .seconds(5)) } }
             ]
         } script: { _, _ in
             .json(goodsJSON([]))
@@ -303,7 +303,7 @@ struct MonitorTests {
             request.observer?(.sent)
             return .json(goodsJSON([]))
         }
-        let requests = (0..<3).map { _ in request(proxy) { $0.customCoalescesIdentical = true } }
+        let requests = (0..<3).map { _ in request(proxy) { $0.ownOptions.coalescesIdentical = true } }
         let first = requests[0].loadData()
         await transport.waitForRequests()
         let others = requests.dropFirst().map { $0.loadData() }
@@ -324,7 +324,7 @@ struct MonitorTests {
         }
         let blocker = request(proxy) { $0.path = "/other" }
         blocker.loadData()
-        let requests = (0..<2).map { _ in request(proxy) { $0.customCoalescesIdentical = true } }
+        let requests = (0..<2).map { _ in request(proxy) { $0.ownOptions.coalescesIdentical = true } }
         let first = requests[0].loadData()
         await suspend(while: proxy.queuedCount < 1)
         let second = requests[1].loadData()

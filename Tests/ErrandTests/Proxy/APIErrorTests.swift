@@ -66,11 +66,11 @@ struct APIErrorTests {
     @Test func `The type of an app's error is in the description, and its text is not`() async {
         struct NoToken: Error { let text = "s3cret" }
         let service = { @Sendable (service: inout APIService) in
-            service.requestAdapters = [.adapting { _, _ in throw NoToken() }]
+            service.adapters.request = [Adapter { _, _ in throw NoToken() }]
         }
         let request = GoodsRequest(proxy: APIProxy(service: .sample(service), transport: ScriptedTransport()))
         let error = await #expect(throws: APIError.self) { try await request.value() }
-        let reason = "ClosureAdapter<HTTPRequest> could not adapt the request (NoToken)"
+        let reason = "an adapter could not adapt the request (NoToken)"
         #expect(error?.description == "invalidRequest, POST /goods, \(reason)")
     }
 
@@ -143,7 +143,7 @@ struct APIErrorTests {
         return .sample {
             $0.loginExpiredStatuses = failure == .login ? [500] : []
             if failure == .adapting {
-                $0.requestAdapters = [.adapting { _, _ in throw APIError(.security, reason: "no key") }]
+                $0.adapters.request = [Adapter { _, _ in throw APIError(.security, reason: "no key") }]
             }
         }
     }

@@ -34,7 +34,7 @@ struct AcceptedDownloadTests {
     private func request(_ transport: any HTTPTransport, _ service: APIService = .sample()) -> Download {
         let request = Download(proxy: APIProxy(service: service, transport: transport))
         (request.method, request.target) = (.get, .file(folder.file))
-        request.customAcceptedStatuses = [304, 404]
+        request.ownOptions.acceptedStatuses = [304, 404]
         return request
     }
 
@@ -93,8 +93,11 @@ struct AcceptedDownloadTests {
             let transport = ScriptedTransport { _ in .text("new", status: status) }
             let request = Choosing(proxy: APIProxy(fake: transport))
             (request.method, request.target) = (.get, .file(folder.file))
-            request.customAcceptedStatuses = [404]
-            let result = await APIBatch.results(of: request)
+            request.ownOptions.acceptedStatuses = [404]
+            let batch = APIBatch()
+            let outcome = batch.add(request)
+            try? await batch.run()
+            let result = try #require(outcome.result)
             #expect((try? result.get().url) == (isFile ? folder.file : nil))
             guard !isFile else { continue }
             #expect(result.error?.type == .decoding)

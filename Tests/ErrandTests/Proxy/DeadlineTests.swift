@@ -28,7 +28,7 @@ struct DeadlineTests {
         #expect(service.timeout == .seconds(60))
         #expect(service.deadline == nil)
         let request = GoodsRequest(proxy: APIProxy())
-        #expect(request.timeout == nil && request.deadline == nil)
+        #expect(request.timeout == nil && request.options.deadline == nil)
     }
 
     @Test(.blocksThread)
@@ -85,7 +85,7 @@ struct DeadlineTests {
             return .json(goodsJSON([]))
         }
         let request = GoodsRequest(proxy: proxy(transport))
-        request.customDeadline = .seconds(10)
+        request.ownOptions.deadline = .seconds(10)
         let caller = Task { await request.outcome() }
         await clock.waitForSleepers()
         if isLeft { caller.cancel() } else { never.open() }
@@ -98,7 +98,7 @@ struct DeadlineTests {
         let never = Latch()
         defer { never.open() }
         let proxy = proxy(ScriptedTransport()) {
-            $0.requestAdapters = [.adapting { _, _ in await never.waitIgnoringCancellation() }]
+            $0.adapters.request = [Adapter { _, _ in await never.waitIgnoringCancellation() }]
         }
         let request = load(proxy)
         await clock.waitForSleepers()
@@ -153,7 +153,7 @@ struct DeadlineTests {
         let slow = load(proxy, "/slow")
         await transport.waitForRequests(1)
         let queued = GoodsRequest(delegate: screen, proxy: proxy)
-        queued.customDeadline = .seconds(1)
+        queued.ownOptions.deadline = .seconds(1)
         queued.loadData()
         clock.advance(by: .seconds(100))
         gate.open()
@@ -172,8 +172,8 @@ struct DeadlineTests {
         await transport.waitForRequests(1)
         let shared = (0..<count).map { _ in
             let request = GoodsRequest(delegate: screen, proxy: proxy)
-            (request.path, request.method, request.customCoalescesIdentical) = ("/shared", .get, true)
-            request.customDeadline = .seconds(5)
+            (request.path, request.method, request.ownOptions.coalescesIdentical) = ("/shared", .get, true)
+            request.ownOptions.deadline = .seconds(5)
             request.loadData()
             return request
         }
@@ -184,7 +184,7 @@ struct DeadlineTests {
         await transport.waitForRequests(2)
         await clock.waitForSleepers(count)
         let late = GoodsRequest(delegate: screen, proxy: proxy)
-        (late.path, late.method, late.customCoalescesIdentical, late.customDeadline) = (
+        (late.path, late.method, late.ownOptions.coalescesIdentical, late.ownOptions.deadline) = (
             "/shared", .get, true, .seconds(7)
         )
         late.loadData()
@@ -203,7 +203,7 @@ struct DeadlineTests {
             return .json(goodsJSON([]))
         }
         let request = GoodsRequest(delegate: screen, proxy: proxy(transport))
-        request.customDeadline = .seconds(2)
+        request.ownOptions.deadline = .seconds(2)
         request.loadData()
         await clock.waitForSleepers()
         clock.advance(by: .seconds(2))

@@ -71,7 +71,7 @@ struct DownloadEndingTests {
         let screen = Screen()
         let request = request(try kind?.make() ?? deaf) { if kind != nil { $0.baseURL = server.baseURL } }
         let witness = DownloadScene.Witness(folder)
-        (request.delegate, request.customProgress) = (screen, true)
+        (request.delegate, request.ownOptions.reportsProgress) = (screen, true)
         request.loadData(indicator: witness)
         if kind == nil { try await arrived.wait() } else { await suspend(while: screen.progress.isEmpty) }
         let work = request.proxy.loads.tasks.first
@@ -219,8 +219,8 @@ struct DownloadEndingTests {
             if number == 1 { try await first.wait() }
             return .text("file \(number)")
         }
-        let options = APIRequestOptions(restartPolicy: .concurrent)
-        let request = APIRequest<DownloadedFile>("/a", options: options, proxy: APIProxy(fake: transport))
+        let proxy = APIProxy(fake: transport)
+        let request = APIRequest<DownloadedFile>("/a", restartPolicy: .concurrent, proxy: proxy)
         let (keeper, screen) = (FileKeeper(), Screen())
         (request.validator, request.delegate) = (keeper, screen)
         request.loadData()
@@ -278,7 +278,7 @@ struct DownloadEndingTests {
             try await APIRequest<Void>("/a", method: method, destination: target, proxy: proxy).value()
         }
         let missing = request(ScriptedTransport { _ in .status(404) })
-        (missing.method, missing.customAcceptedStatuses) = (.head, [404])
+        (missing.method, missing.ownOptions.acceptedStatuses) = (.head, [404])
         let refused = await #expect(throws: APIError.self) { try await missing.value() }
         #expect(refused?.type == .decoding)
         #expect(folder.contents == ["cookies.txt": "old"])
@@ -287,11 +287,11 @@ struct DownloadEndingTests {
     }
 
     @Test func `An answer or a file that the app makes of the temporary URL names the target`() async throws {
-        let adapter = ClosureAdapter.adapting { (response: inout APIResponse, _) in
+        let adapter = Adapter { (response: inout APIResponse, _) in
             let raw = HTTPResponse(status: 200, headers: response.headers, body: Data(), file: response.file)
             response = APIResponse(raw, url: response.url)
         }
-        let request = request(ScriptedTransport { _ in .text("new") }) { $0.responseAdapters = [adapter] }
+        let request = request(ScriptedTransport { _ in .text("new") }) { $0.adapters.response = [adapter] }
         #expect(try await request.value().url == folder.file)
         #expect(request.rawResponse?.file == folder.file)
         let made = ResponseSerializer { response, _ in try DownloadedFile(url: #require(response.file)) }

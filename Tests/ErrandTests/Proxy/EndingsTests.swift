@@ -90,7 +90,7 @@ struct EndingsTests {
         let endings = proxy.endings
         do {
             let kept = request("/goods", proxy)
-            kept.customReleasePolicy = .finish
+            kept.ownOptions.releasePolicy = .finish
             kept.loadData()
             let dropped = request("/goods/2", proxy)
             dropped.delegate = nil

@@ -75,7 +75,7 @@ struct FaultEndingTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         if fault == .neverAnswers { request.customTimeout = .milliseconds(500) }
         // A slow body is not idle.
-        if [.bodyDrips, .headersDrip].contains(fault) { request.customDeadline = .milliseconds(500) }
+        if [.bodyDrips, .headersDrip].contains(fault) { request.ownOptions.deadline = .milliseconds(500) }
         request.loadData(indicator: indicator)
         #expect(await screen.ending() == .failure(fault.type))
         #expect(screen.errors.first?.message.isEmpty == false)

@@ -23,7 +23,7 @@ struct JoinTests {
     private func request(_ proxy: APIProxy, joins: Bool = true, _ method: HTTPMethod = .get) -> GoodsRequest {
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
         request.method = method
-        request.customCoalescesIdentical = joins
+        request.ownOptions.coalescesIdentical = joins
         return request
     }
 

@@ -38,7 +38,7 @@ import Testing
             service.retryPolicy = RetryPolicy()
             service.retryPolicy.waitsForConnectivity = true
             guard let kind = point.adapterKind else { return }
-            service.adapters = AdapterLists([kind]) { _, _ in
+            service.adapters = Adapters([kind]) { _, _ in
                 adapterBegan.open()
                 try await adapterLatch.wait()
             }
@@ -62,7 +62,7 @@ import Testing
         if [.queued, .waitingToStart].contains(point) { await block() }
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.method = .get
-        request.customCoalescesIdentical = point == .joined
+        request.ownOptions.coalescesIdentical = point == .joined
         self.request = request
         if manner == .ofTask {
             let count = proxy.activeRequests.count

@@ -111,7 +111,7 @@ struct LoginLimitTests {
         let requests = [false, true].map { isLogin in
             let request = GoodsRequest(delegate: screen, proxy: proxy)
             (request.path, request.method) = ("/session", .get)
-            (request.customCoalescesIdentical, request.customLogin) = (true, isLogin)
+            (request.ownOptions.coalescesIdentical, request.customLogin) = (true, isLogin)
             return request
         }
         requests[0].loadData()

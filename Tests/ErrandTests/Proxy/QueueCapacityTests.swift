@@ -23,7 +23,7 @@ struct QueueCapacityTests {
         (0..<count).map { _ in
             let request = GoodsRequest(delegate: screen, proxy: proxy)
             (request.method, request.path) = (.get, path)
-            if path == "/slow" { (request.customTimeout, request.customDeadline) = (.seconds(60), .seconds(60)) }
+            if path == "/slow" { (request.customTimeout, request.ownOptions.deadline) = (.seconds(60), .seconds(60)) }
             request.loadData()
             return request
         }

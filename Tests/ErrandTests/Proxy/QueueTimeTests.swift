@@ -39,7 +39,7 @@ import TestSupport
         let requests = (0..<2).map { number in
             let request = TextRequest(proxy: proxy)
             (request.method, request.path) = (.get, "/\(number)")
-            request.customCoalescesIdentical = isCoalescing
+            request.ownOptions.coalescesIdentical = isCoalescing
             return request
         }
         requests[0].loadData()

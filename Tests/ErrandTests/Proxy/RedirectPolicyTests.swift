@@ -150,6 +150,7 @@ private final class RedirectedRequest: BaseAPIRequest, APIManager {
         super.init(proxy: proxy)
     }
 
-    override var redirectPolicy: RedirectPolicy? { policy }
-    override var coalescesIdentical: Bool { true }
+    override var options: APIRequestOptions {
+        APIRequestOptions(coalescesIdentical: true, redirectPolicy: policy)
+    }
 }

@@ -28,7 +28,7 @@ struct RequestQueueTests {
     private func load(_ path: String, _ proxy: APIProxy, _ priority: RequestPriority = .normal) -> GoodsRequest {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.path = path
-        request.customPriority = priority
+        request.ownOptions.priority = priority
         request.loadData()
         return request
     }
@@ -104,7 +104,7 @@ struct RequestQueueTests {
             let request = GoodsRequest(delegate: screen, proxy: proxy)
             request.customService = .sample { $0.baseURL = URL("http://host\(number * 5 % 7).test") }
             request.path = "/\(number)"
-            request.customPriority = number == 7 ? .userInitiated : .normal
+            request.ownOptions.priority = number == 7 ? .userInitiated : .normal
             request.loadData()
             return request
         }
@@ -129,7 +129,7 @@ struct RequestQueueTests {
         await transport.waitForRequests(1)
         var request: GoodsRequest? = GoodsRequest(proxy: proxy)
         request?.method = .get
-        request?.customCoalescesIdentical = isShared
+        request?.ownOptions.coalescesIdentical = isShared
         let id = manner == .ofTask ? nil : request?.loadData()
         let task = Task { [weak request] in if manner == .ofTask { _ = try? await request?.value() } }
         await suspend(while: proxy.queuedCount < 1)
@@ -178,7 +178,7 @@ struct RequestQueueTests {
         }
         let service = APIService.sample { service in
             service.deadline = .seconds(5)
-            if place == "adapter" { service.requestAdapters = [.adapting { _, _ in await wait() }] }
+            if place == "adapter" { service.adapters.request = [Adapter { _, _ in await wait() }] }
             if place != "adapter" {
                 service.commonHeaders = {
                     await wait()

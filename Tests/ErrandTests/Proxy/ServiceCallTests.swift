@@ -54,8 +54,8 @@ struct ServiceCallTests: SessionScene {
         var service = APIService.sample()
         service.commonHeaders = { ["X-Client": "ios", "Accept": "*/*"] }
         service.commonParams = { throw APIError(.security, reason: "parameters do not apply") }
-        service.requestAdapters = [
-            .adapting { request, _ in
+        service.adapters.request = [
+            Adapter { request, _ in
                 request.headers["X-Signature"] = "\(request.method) \(request.headers["Accept"] ?? "")"
             }
         ]
@@ -107,11 +107,11 @@ struct ServiceCallTests: SessionScene {
         let proxy = proxy(transport)
         let other = try await send("/other", by: proxy)
         var service = APIService.sample()
-        service.requestAdapters = [.adapting { request, _ in request.headers["X-Signature"] = "1" }]
+        service.adapters.request = [Adapter { request, _ in request.headers["X-Signature"] = "1" }]
         service.commonHeaders = { ["X-Client": "ios"] }
         #expect(try await send("/a", by: proxy, to: service).status == 404)
         if adapts {
-            service.requestAdapters = [.adapting { _, _ in throw APIError(.http, response: other) }]
+            service.adapters.request = [Adapter { _, _ in throw APIError(.http, response: other) }]
         } else {
             service.commonHeaders = { throw APIError(.http, response: other) }
         }

@@ -39,15 +39,20 @@ struct APIBatchTests {
     @Test func `Requests of any classes are loaded together, and their answers are in their order`() async throws {
         let (goods, json) = (server.goods("/goods/1"), JSONRequest(proxy: server.proxy))
         let requests: [any APIManager] = [goods, json, server.goods("/goods/3")]
-        let values = try await APIBatch.values(of: requests)
+        let batch = APIBatch()
+        let outcomes = batch.add(requests)
+        try await batch.run()
+        let values = try outcomes.map { try $0.value }
         #expect((values[0] as? [Goods])?.map(\.id) == [1])
         #expect(values[1] as? JSONValue == json.response && values.count == 3)
         #expect(goods.response?.map(\.id) == [1])
-        let failing: [any APIManager] = [server.goods("/fail"), NothingRequest(proxy: server.proxy)]
-        let results = await APIBatch.results(of: failing)
-        #expect(results.map { $0.error?.type } == [.http, nil])
-        await #expect { try await APIBatch.values(of: failing) } throws: { ($0 as? APIError)?.type == .http }
-        #expect(try await APIBatch.values(of: [any APIManager]()).isEmpty)
+        let failing = APIBatch()
+        let ended = failing.add([server.goods("/fail"), NothingRequest(proxy: server.proxy)])
+        await #expect { try await failing.run() } throws: { ($0 as? APIError)?.type == .http }
+        #expect(ended.map { $0.result?.error?.type } == [.http, nil])
+        let empty = APIBatch()
+        #expect(empty.add([any APIManager]()).isEmpty)
+        try await empty.run()
     }
 
     @Test func `Requests of any classes end with the group of the delegate, and can be cancelled alone`() async throws {
@@ -62,16 +67,13 @@ struct APIBatchTests {
     }
 
     @Test func `Waiting for all keeps the other answers after a failure`() async throws {
-        let (one, two, three) = await APIBatch.results(
-            of: server.goods("/goods/1"),
-            server.text("/fail/2"),
-            server.goods("/goods/3")
-        )
-        #expect(try one.get().map(\.id) == [1])
-        #expect(two.error?.type == .http)
-        #expect(try three.get().map(\.id) == [3])
-        let results = await APIBatch.results(of: [server.goods("/fail"), server.goods("/goods/2")])
-        #expect(results.map { $0.error?.type } == [.http, nil])
+        let batch = APIBatch()
+        let (one, two) = (batch.add(server.goods("/goods/1")), batch.add(server.text("/fail/2")))
+        let three = batch.add(server.goods("/goods/3"))
+        await #expect { try await batch.run() } throws: { ($0 as? APIError)?.type == .http }
+        #expect(try one.value.map(\.id) == [1])
+        #expect(two.result?.error?.type == .http)
+        #expect(try three.value.map(\.id) == [3])
     }
 
     @Test func `Failing fast cancels the others and keeps the answers received before`() async throws {

@@ -43,20 +43,20 @@ struct APIRequestTests {
             params: ["id": 7, "text": "a b"],
             headers: ["X-One": "1"],
             timeout: .seconds(7),
-            deadline: .seconds(70),
             requestSerializer: .form,
             responseSerializer: .nothing,
             service: service,
+            restartPolicy: .ignoreNew,
+            isLoginRequest: true,
             options: APIRequestOptions(
+                deadline: .seconds(70),
                 priority: .userInitiated,
                 retryPolicy: .never,
                 idempotencyKey: { "key" },
                 envelope: .wholeBody,
                 acceptedStatuses: [404],
                 redirectPolicy: .refuse,
-                restartPolicy: .ignoreNew,
                 releasePolicy: .finish,
-                isLoginRequest: true,
                 reportsProgress: true
             ),
             proxy: APIProxy(fake: transport)
@@ -67,11 +67,12 @@ struct APIRequestTests {
         #expect(sent.body == .data(Data("text=a+b".utf8)))
         #expect(sent.headers["X-One"] == "1" && sent.headers["X-Client"] == "test")
         #expect(sent.headers["Idempotency-Key"] == "key")
-        #expect(sent.timeout == .seconds(7) && request.deadline == .seconds(70))
-        #expect(request.priority == .userInitiated && request.retryPolicy?.maxRetries == 0)
-        #expect(request.restartPolicy == .ignoreNew && request.releasePolicy == .finish)
-        #expect(request.redirectPolicy != nil && request.envelope == .wholeBody && request.acceptedStatuses == [404])
-        #expect(request.isLoginRequest && request.reportsProgress && !request.coalescesIdentical)
+        #expect(sent.timeout == .seconds(7) && request.options.deadline == .seconds(70))
+        #expect(request.restartPolicy == .ignoreNew && request.isLoginRequest)
+        let options = request.options
+        #expect(options.priority == .userInitiated && options.retryPolicy?.maxRetries == 0)
+        #expect(options.redirectPolicy != nil && options.envelope == .wholeBody && options.acceptedStatuses == [404])
+        #expect(options.releasePolicy == .finish && options.reportsProgress && !options.coalescesIdentical)
     }
 
     @Test func `Parts make an upload`() async throws {

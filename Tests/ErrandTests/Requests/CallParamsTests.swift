@@ -95,8 +95,8 @@ struct CallParamsTests {
 }
 
 extension GoodsRequest {
-    fileprivate func loadDataAndKeep(params: APIParams?) {
-        customReleasePolicy = .cancel
+    fileprivate func loadDataAndKeep(params: RequestParams) {
+        ownOptions.releasePolicy = .cancel
         let kept = self
         Task { @MainActor in
             kept.loadData(params: params)

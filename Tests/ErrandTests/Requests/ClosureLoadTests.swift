@@ -29,15 +29,10 @@ struct ClosureLoadTests {
     }
 
     /// Loads with a request that only this function refers to; the optimizer releases it after its last use.
-    @inline(never) private func loadLocally(_ proxy: APIProxy, params: APIParams? = nil) -> (RequestID, Weak) {
+    @inline(never) private func loadLocally(_ proxy: APIProxy, params: RequestParams = .source) -> (RequestID, Weak) {
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
         let weak = Weak(request)
-        let id =
-            if let params {
-                request.loadData(params: params) { [results] in results.put($0) }
-            } else {
-                request.loadData { [results] in results.put($0) }
-            }
+        let id = request.loadData(params: params) { [results] in results.put($0) }
         return (id, weak)
     }
 

@@ -37,7 +37,7 @@ struct GroupErrorTests {
     @Test func `A batch presents the failure of a request that presents errors, also if another one is first`() async {
         let batch = APIBatch(delegate: screen)
         let (silent, loud) = (server.goods("/fail/1"), server.goods("/later/fail/2"))
-        silent.ownPresentsErrors = false
+        silent.ownOptions.presentsErrors = false
         batch.add(silent)
         batch.add(loud)
         screen.onEvent = { [server] _, event in
@@ -57,7 +57,7 @@ struct GroupErrorTests {
         batch.add(server.goods("/fail/1"))
         try? await batch.run()
         #expect(batch.result?.error?.type == .http)
-        _ = await APIBatch.results(of: [server.goods("/fail/2")])
+        _ = try? await APIBatch.values(of: [server.goods("/fail/2")])
         let success = APIBatch()
         success.add(server.goods("/goods/1"))
         await end(success)

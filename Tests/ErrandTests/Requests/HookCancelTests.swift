@@ -10,9 +10,8 @@ import Testing
 struct HookCancelTests {
     /// The hooks of a load, in the order in which they are called.
     enum Hook: CaseIterable, Sendable {
-        case params, reformParams, headers, requestSerializer, timeout, redirectPolicy, idempotencyKey, appendParts
-        case responseSerializer, destination, shouldLoad, priority, coalescesIdentical, retryPolicy, deadline
-        case acceptedStatuses, reportsProgress, envelope, loginRenewalDate, acceptsParams
+        case params, reformParams, headers, requestSerializer, timeout, idempotencyKey, appendParts
+        case responseSerializer, destination, shouldLoad, loginRenewalDate, acceptsParams
 
         func isAfter(_ other: Hook) -> Bool {
             let hooks = Self.allCases
@@ -82,18 +81,12 @@ struct HookCancelTests {
     override var headers: HTTPHeaders { call(.headers, super.headers) }
     override var requestSerializer: RequestSerializer { call(.requestSerializer, super.requestSerializer) }
     override var timeout: Duration? { call(.timeout, super.timeout) }
-    override var redirectPolicy: RedirectPolicy? { call(.redirectPolicy, super.redirectPolicy) }
-    override var idempotencyKey: String? { call(.idempotencyKey, super.idempotencyKey) }
+    override var options: APIRequestOptions {
+        APIRequestOptions(idempotencyKey: { [unowned self] in call(.idempotencyKey, nil) })
+    }
     override func appendParts(to form: inout MultipartForm) { onHook(.appendParts) }
     var responseSerializer: ResponseSerializer<[Goods]> { call(.responseSerializer, .automatic) }
     override var destination: HTTPRequest.Destination { call(.destination, super.destination) }
-    override var priority: RequestPriority { call(.priority, super.priority) }
-    override var coalescesIdentical: Bool { call(.coalescesIdentical, super.coalescesIdentical) }
-    override var retryPolicy: RetryPolicy? { call(.retryPolicy, super.retryPolicy) }
-    override var deadline: Duration? { call(.deadline, super.deadline) }
-    override var acceptedStatuses: Set<Int> { call(.acceptedStatuses, super.acceptedStatuses) }
-    override var reportsProgress: Bool { call(.reportsProgress, super.reportsProgress) }
-    override var envelope: Envelope? { call(.envelope, super.envelope) }
 }
 
 /// Calls a closure when its renewal date is read.

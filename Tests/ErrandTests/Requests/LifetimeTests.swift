@@ -37,7 +37,7 @@ struct LifetimeTests {
         let screen = Screen()
         var request: GoodsRequest? = GoodsRequest(delegate: screen, proxy: proxy)
         weak let released = request
-        request?.customReleasePolicy = .finish
+        request?.ownOptions.releasePolicy = .finish
         request?.loadData(indicator: indicator)
         request = nil
         #expect(released == nil)

@@ -106,8 +106,8 @@ struct MisuseTests {
             @MainActor func prepare(_ service: inout APIService, _ store: TokenStore) {
                 service.commonHeaders = { [weak store] in ["Authorization": await store?.token] }
                 service.commonParams = { [weak store] in ["token": await store?.token] }
-                service.requestAdapters = [
-                    .adapting { [weak store] request, _ in request.headers["Authorization"] = await store?.token }
+                service.adapters.request = [
+                    Adapter { [weak store] request, _ in request.headers["Authorization"] = await store?.token }
                 ]
                 service.commonHeaders = { ["X-Client": "ios"] }
             }

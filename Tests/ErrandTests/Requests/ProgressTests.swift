@@ -55,7 +55,7 @@ struct ProgressTests {
             )
         }
         let request = DataRequest(delegate: screen, proxy: try proxy(kind, server))
-        (request.method, request.customProgress) = (.get, true)
+        (request.method, request.ownOptions.reportsProgress) = (.get, true)
         var (reports, changes): ([TransferProgress], Int) = ([], 0)
         withObservationTracking {
             _ = request.progress
@@ -82,7 +82,7 @@ struct ProgressTests {
                 : .script(.write(head + "newer"), .pass(Gate()))
         }
         let request = DataRequest(delegate: screen, proxy: try proxy(TransportKind.allCases[0], server))
-        (request.method, request.customProgress, request.customRestartPolicy) = (.get, true, .concurrent)
+        (request.method, request.ownOptions.reportsProgress, request.customRestartPolicy) = (.get, true, .concurrent)
         request.path = "/old"
         request.loadData()
         request.path = "/new"
@@ -103,7 +103,7 @@ struct ProgressTests {
             .script(.pass(gate), .write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .close)
         }
         let request = Upload(delegate: screen, proxy: try proxy(kind, server))
-        request.customProgress = true
+        request.ownOptions.reportsProgress = true
         var (reports, changes): ([TransferProgress], Int) = ([], 0)
         withObservationTracking {
             _ = request.progress
@@ -139,7 +139,7 @@ struct ProgressTests {
         proxy.defaultService?.retryPolicy = RetryPolicy()
         proxy.defaultService?.retryPolicy.baseDelay = .zero
         let request = Upload(delegate: screen, proxy: proxy)
-        (request.method, request.customProgress) = (.put, true)
+        (request.method, request.ownOptions.reportsProgress) = (.put, true)
         var newest: [TransferProgress] = []
         try await request.value { newest.append($0) }
         #expect(newest.map(\.attempt) == newest.map(\.attempt).sorted())

@@ -88,7 +88,7 @@ struct ReleaseFaultTests {
 
     private static func perform(_ release: Release, _ proxy: APIProxy, _ screen: Screen, _ gate: Latch) async {
         let request = GoodsRequest(delegate: release == .withoutDelegate ? nil : screen, proxy: proxy)
-        if release == .toFinish { request.customReleasePolicy = .finish }
+        if release == .toFinish { request.ownOptions.releasePolicy = .finish }
         guard release != .beforeLoading else { return }
         guard release != .withScreen else {
             let owner = Owner(proxy: proxy)

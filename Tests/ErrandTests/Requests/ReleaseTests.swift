@@ -68,8 +68,8 @@ struct ReleaseTests {
         if isQueued { blocker.loadData() }
         var request: GoodsRequest? = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
         request?.method = .get
-        request?.customCoalescesIdentical = joins
-        request?.customProgress = true
+        request?.ownOptions.coalescesIdentical = joins
+        request?.ownOptions.reportsProgress = true
         screen.params = ["last": asking(proxy, released)]
         let id = request?.loadData(indicator: Indicator(asking(proxy, released)))
         screen.params = nil

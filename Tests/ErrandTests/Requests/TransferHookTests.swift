@@ -150,7 +150,7 @@ struct TransferHookTests {
         let proxy = APIProxy(fake: transport)
         var request: Download? = Download(delegate: screen, proxy: proxy)
         request?.validator = validator
-        if mishap == .release { request?.customReleasePolicy = .finish }
+        if mishap == .release { request?.ownOptions.releasePolicy = .finish }
         validator.acceptsContent = { request in
             if mishap == .cancelByValidator { request.cancelAllRequests() }
             return mishap != .validator

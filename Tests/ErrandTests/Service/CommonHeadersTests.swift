@@ -103,7 +103,7 @@ struct CommonHeadersTests {
         let services = [
             APIService.sample { $0.commonHeaders = { throw APIError(.cancelled) } },
             .sample { $0.commonParams = { throw APIError(.cancelled) } },
-            .sample { $0.requestAdapters = [.adapting { _, _ in throw APIError(.cancelled) }] },
+            .sample { $0.adapters.request = [Adapter { _, _ in throw APIError(.cancelled) }] },
         ]
         for service in services {
             let request = request(transport, service)

@@ -18,7 +18,7 @@ struct EnvelopeTests {
     ) async -> Request {
         let transport = ScriptedTransport { _ in .json(body, status: status) }
         let request = Request(proxy: APIProxy(fake: transport, service: service))
-        request.customEnvelope = envelope
+        request.ownOptions.envelope = envelope
         _ = try? await request.value()
         return request
     }

@@ -188,8 +188,8 @@ struct EnvironmentTests: SessionScene {
         let proxy = inProduction(transport) {
             $0.commonHeaders = { ["X-Token": APIEnvironment.current?.name] }
             $0.commonParams = { ["of": APIEnvironment.current?.name] }
-            $0.requestAdapters = [
-                .adapting { request, _ in request.headers["X-Adapted"] = APIEnvironment.current?.name }
+            $0.adapters.request = [
+                Adapter { request, _ in request.headers["X-Adapted"] = APIEnvironment.current?.name }
             ]
         }
         let first = load(proxy)

@@ -295,7 +295,7 @@ struct ErrorMessagesTests {
         #expect(await request.outcome() == .invalidRequest)
         #expect(request.error?.message == "refused here")
         var own = service
-        own.requestAdapters = [.adapting { _, _ in throw APIError(.invalidRequest, message: "by the app") }]
+        own.adapters.request = [Adapter { _, _ in throw APIError(.invalidRequest, message: "by the app") }]
         (request.customService, request.reform) = (own, { $0 })
         #expect(await request.outcome() == .invalidRequest)
         #expect(request.error?.message == "by the app")

@@ -46,7 +46,7 @@ struct LoginDecisionTests {
 
     private func request(_ refusal: Refusal, _ proxy: APIProxy) -> MaybeGoods {
         let request = MaybeGoods(proxy: proxy)
-        if refusal == .acceptedStatus { request.customAcceptedStatuses = [401] }
+        if refusal == .acceptedStatus { request.ownOptions.acceptedStatuses = [401] }
         return request
     }
 

@@ -122,7 +122,7 @@ struct ReloginProxyTests {
         let transport = transport()
         account.login = { _ = try await APIRequest<[Goods]>("/login").value() }
         let request = GoodsRequest(proxy: APIProxy(fake: transport, service: secured))
-        request.customEnvelope = .wholeBody
+        request.ownOptions.envelope = .wholeBody
         request.reform = { _ in ["x": 1] }
         await #expect { try await request.value() } throws: { ($0 as? APIError)?.type == .decoding }
         #expect(account.logins == 1, "the login was read in the envelope of the service")

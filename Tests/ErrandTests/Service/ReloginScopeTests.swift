@@ -119,7 +119,7 @@ struct ReloginScopeTests: SessionScene {
     /// Joins a queued load that is not part of the relogin.
     private func join(_ request: GoodsRequest, _ proxy: APIProxy) async throws {
         let queued = inner(proxy)
-        (queued.customService, queued.customCoalescesIdentical, request.customCoalescesIdentical) = (
+        (queued.customService, queued.ownOptions.coalescesIdentical, request.ownOptions.coalescesIdentical) = (
             proxy.defaultService, true, true
         )
         queued.customService?.reloginHandler = nil

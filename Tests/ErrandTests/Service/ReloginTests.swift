@@ -43,7 +43,7 @@ struct ReloginTests {
         #expect(await screen.ending() == .failure(.loginExpired))
         #expect(transport.requests.map(\.method) == [.post, .get])
         #expect(account.logins == 0)
-        request.customIdempotencyKey = { "key" }
+        request.ownOptions.idempotencyKey = { "key" }
         request.loadData()
         #expect(await screen.ending() == .failure(.loginExpired))
         #expect(transport.requests.map(\.method) == [.post, .get, .post, .get, .post, .get])

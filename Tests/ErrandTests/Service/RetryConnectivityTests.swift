@@ -41,7 +41,7 @@ struct RetryConnectivityTests {
         let network = Reachability(status: .unreachable)
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let request = waitingRequest(network, transport)
-        request.proxy.defaultService?.responseAdapters = [.adapting { _, _ in throw APIError(.noNetwork) }]
+        request.proxy.defaultService?.adapters.response = [Adapter { _, _ in throw APIError(.noNetwork) }]
         request.loadData()
         #expect(await screen.ending() == .failure(.noNetwork))
         #expect(transport.requests.count == 1)
@@ -93,7 +93,7 @@ struct RetryConnectivityTests {
     ) async {
         let (network, transport) = (Reachability(status: status), unreachable(until: Counter(), .hostNotFound))
         let request = waitingRequest(network, transport)
-        request.customRetryPolicy = .never
+        request.ownOptions.retryPolicy = .never
         request.loadData()
         #expect(await screen.ending() == .failure(status == .unreachable ? .noNetwork : .transport))
         #expect(request.error?.reason == "no way")

@@ -107,7 +107,7 @@ struct RetryTests {
         #expect(await screen.ending() == .failure(.http))
         #expect(transport.requests.count == 1)
         let repeatable = request(proxy, method)
-        repeatable.customIdempotencyKey = { UUID().uuidString }
+        repeatable.ownOptions.idempotencyKey = { UUID().uuidString }
         #expect(await loadToEnd(repeatable) == .failure(.http))
         let keys = transport.requests.dropFirst().map { $0.headers["Idempotency-Key"] }
         #expect(keys.count == 3)
@@ -124,7 +124,7 @@ struct RetryTests {
         ])
         let transport = ScriptedTransport { _ in answers.next() }
         let request = request(proxy(transport) { $0.maxRetries = 0 }, .post)
-        request.customIdempotencyKey = { UUID().uuidString }
+        request.ownOptions.idempotencyKey = { UUID().uuidString }
         request.loadData()
         _ = await screen.ending()
         for _ in 0..<5 {
@@ -154,7 +154,7 @@ struct RetryTests {
             proxy(transport) { ($0.baseDelay, $0.maxRetries) = (.zero, isSecondLoad ? 0 : 2) },
             .post
         )
-        request.customIdempotencyKey = { UUID().uuidString }
+        request.ownOptions.idempotencyKey = { UUID().uuidString }
         request.loadData()
         if isSecondLoad {
             #expect(await screen.ending() == .failure(.timeout))
@@ -174,11 +174,11 @@ struct RetryTests {
             return .json(goodsJSON([]))
         }
         let proxy = proxy(transport) { $0.baseDelay = .zero }
-        proxy.defaultService?.requestAdapters = [
-            .adapting { _, context in if context.attempt == 2 { throw NoToken() } }
+        proxy.defaultService?.adapters.request = [
+            Adapter { _, context in if context.attempt == 2 { throw NoToken() } }
         ]
         let request = request(proxy, .post)
-        request.customIdempotencyKey = { "key \(keys.next())" }
+        request.ownOptions.idempotencyKey = { "key \(keys.next())" }
         request.loadData()
         #expect(await screen.ending() == .failure(.invalidRequest))
         request.loadAgain()
@@ -193,7 +193,7 @@ struct RetryTests {
             return .json(goodsJSON([]))
         }
         let request = request(proxy(transport), .post)
-        request.customIdempotencyKey = { UUID().uuidString }
+        request.ownOptions.idempotencyKey = { UUID().uuidString }
         request.loadData()
         await transport.waitForRequests()
         request.cancelAllRequests()
@@ -277,7 +277,7 @@ struct RetryTests {
     @Test func `A request's policy takes precedence over the service's`() async {
         let transport = ScriptedTransport { _ in .status(503) }
         let request = request(proxy(transport))
-        request.customRetryPolicy = .never
+        request.ownOptions.retryPolicy = .never
         request.loadData()
         #expect(await screen.ending() == .failure(.http))
         #expect(transport.requests.count == 1)

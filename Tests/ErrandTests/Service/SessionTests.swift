@@ -116,7 +116,7 @@ struct SessionTests: SessionScene {
             let login = GoodsRequest(proxy: proxy)
             login.path = "/login"
             login.customLogin = true
-            login.customRetryPolicy = RetryPolicy.never
+            login.ownOptions.retryPolicy = RetryPolicy.never
             _ = try await login.value()
         }
         return proxy
@@ -163,7 +163,7 @@ struct SessionTests: SessionScene {
         let proxy = proxy(transport)
         account.login = { [proxy] in
             let login = GoodsRequest(proxy: proxy)
-            (login.path, login.customLogin, login.customRetryPolicy) = ("/login", true, RetryPolicy.never)
+            (login.path, login.customLogin, login.ownOptions.retryPolicy) = ("/login", true, RetryPolicy.never)
             _ = try await login.value()
         }
         let requests = [load(proxy, "/late")]
@@ -262,7 +262,7 @@ struct SessionTests: SessionScene {
         account.login = { [proxy] in
             for path in ["/login", "/profile"] {
                 let request = GoodsRequest(proxy: proxy)
-                (request.path, request.customLogin, request.customRetryPolicy) = (path, path == "/login", .never)
+                (request.path, request.customLogin, request.ownOptions.retryPolicy) = (path, path == "/login", .never)
                 _ = try await request.value()
             }
         }
@@ -311,7 +311,7 @@ struct SessionTests: SessionScene {
         account.login = { [proxy] in
             for path in ["/login", "/profile"] {
                 let request = GoodsRequest(proxy: proxy)
-                (request.path, request.customLogin, request.customRetryPolicy) = (path, path == "/login", .never)
+                (request.path, request.customLogin, request.ownOptions.retryPolicy) = (path, path == "/login", .never)
                 _ = try await request.value()
             }
         }

@@ -62,7 +62,7 @@ import Synchronization
         let proxy = APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
         let requests = priorities.enumerated().map { number, priority in
             let request = GoodsRequest(delegate: screen, proxy: proxy)
-            (request.path, request.method, request.customPriority) = ("/\(number)", .get, priority)
+            (request.path, request.method, request.ownOptions.priority) = ("/\(number)", .get, priority)
             request.loadData()
             return request
         }

@@ -15,21 +15,12 @@ struct Goods: Codable, Equatable, Sendable {
     var path = "/goods"
     var method = HTTPMethod.post
     var customService: APIService?
-    var customEnvelope: Envelope?
-    var customAcceptedStatuses: Set<Int> = []
     var customHeaders: HTTPHeaders = [:]
     var customTimeout: Duration?
-    var customDeadline: Duration?
     var customSerializer = RequestSerializer.json
     var customRestartPolicy = RestartPolicy.cancelPrevious
-    var customReleasePolicy = ReleasePolicy.cancel
     var customLogin = false
-    var customProgress = false
-    var ownPresentsErrors = true
-    var customRetryPolicy: RetryPolicy?
-    var customIdempotencyKey: () -> String? = { nil }
-    var customPriority = RequestPriority.normal
-    var customCoalescesIdentical = false
+    var ownOptions = APIRequestOptions()
     var reform: (APIParams?) -> APIParams? = { $0 }
 
     required override init(
@@ -41,21 +32,12 @@ struct Goods: Codable, Equatable, Sendable {
     }
 
     override var service: APIService? { customService }
-    override var envelope: Envelope? { customEnvelope }
-    override var acceptedStatuses: Set<Int> { customAcceptedStatuses }
     override var headers: HTTPHeaders { customHeaders }
     override var timeout: Duration? { customTimeout }
-    override var deadline: Duration? { customDeadline }
     override var requestSerializer: RequestSerializer { customSerializer }
     override var restartPolicy: RestartPolicy { customRestartPolicy }
-    override var releasePolicy: ReleasePolicy { customReleasePolicy }
     override var isLoginRequest: Bool { customLogin }
-    override var reportsProgress: Bool { customProgress }
-    override var presentsErrors: Bool { ownPresentsErrors }
-    override var retryPolicy: RetryPolicy? { customRetryPolicy }
-    override var idempotencyKey: String? { customIdempotencyKey() }
-    override var priority: RequestPriority { customPriority }
-    override var coalescesIdentical: Bool { customCoalescesIdentical }
+    override var options: APIRequestOptions { ownOptions }
     override func reformParams(_ params: APIParams?) -> APIParams? { reform(params) }
 }
 
@@ -69,7 +51,7 @@ final class GoodsRequest: SampleRequest, APIManager {
 extension GoodsRequest {
     /// Begins a load and retains the request until the load has ended.
     func loadRetainingSelf() {
-        customReleasePolicy = .finish
+        ownOptions.releasePolicy = .finish
         let kept = self
         Task { @MainActor in
             kept.loadData()

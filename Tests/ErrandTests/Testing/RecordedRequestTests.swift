@@ -27,7 +27,7 @@ struct RecordedRequestTests {
         let network = ScriptedTransport { _ in .json(goodsJSON([])) }
         let request = GoodsRequest(proxy: APIProxy(fake: network))
         (request.method, request.customSerializer) = (method, serializer)
-        _ = try await request.value(params: params)
+        _ = try await request.value(params: .given(params))
         return try #require(network.requests.last)
     }
 

@@ -8,8 +8,8 @@ enum Backend {
         var service = bookshop(server)
         let cookies = CookieJar()
         service.cookies = cookies
-        service.requestAdapters = [
-            .adapting { request, _ in
+        service.adapters.request = [
+            Adapter { request, _ in
                 guard request.method != .get else { return }
                 let token = cookies.cookies(for: request.url).first { $0.name == "csrftoken" }
                 request.headers["X-CSRFToken"] = token?.value

@@ -34,7 +34,7 @@ final class SaveBookRequest: BaseAPIRequest, APIManager {
     var path: String { bookID == nil ? "/books/" : "/books/{id}/" }
     var method: HTTPMethod { bookID == nil ? .post : .put }
     // The form shows its errors beside the fields.
-    override var presentsErrors: Bool { false }
+    override var options: APIRequestOptions { APIRequestOptions(presentsErrors: false) }
 }
 
 final class RemoveBookRequest: BaseAPIRequest, APIManager {
@@ -49,7 +49,7 @@ final class PictureUpload: BaseAPIRequest, APIManager {
     let method = HTTPMethod.put
     var picture: URL?
     override var requestSerializer: RequestSerializer { .multipart }
-    override var reportsProgress: Bool { true }
+    override var options: APIRequestOptions { APIRequestOptions(reportsProgress: true) }
 
     override func appendParts(to form: inout MultipartForm) {
         guard let picture else { return }

@@ -4,21 +4,19 @@ extension APIService {
     /// Returns the parameters of a load as its adapters leave them.
     func adapted(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
         let call = AdapterCall(what: "the parameters", failure: .invalidRequest)
-        return try await adapted(params, by: adapters.params, for: call) { try await $0.adapt(&$1, context: context) }
+        return try await adapted(params, by: adapters.params, context, for: call)
     }
 
     /// Returns a request as its adapters leave it.
     func adapted(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
         let call = AdapterCall(what: "the request", failure: .invalidRequest)
-        return try await adapted(request, by: adapters.request, for: call) { try await $0.adapt(&$1, context: context) }
+        return try await adapted(request, by: adapters.request, context, for: call)
     }
 
     /// Returns an answer as its adapters leave it.
     func adapted(_ response: APIResponse, in context: AdapterContext) async throws(APIError) -> APIResponse {
         let call = AdapterCall(what: "the answer", failure: .decoding)
-        let adapted = try await adapted(response, by: adapters.response, for: call) {
-            try await $0.adapt(&$1, context: context)
-        }
+        let adapted = try await adapted(response, by: adapters.response, context, for: call)
         guard adapted.file == nil || adapted.body.isEmpty else {
             let reason = "a response adapter has set the body of an answer that is stored in a file"
             throw APIError(.decoding, reason: reason, response: response)
@@ -33,14 +31,14 @@ extension APIService {
         in context: AdapterContext
     ) async throws(APIError) -> Data {
         let call = AdapterCall(what: "the data", failure: .decoding, response: response)
-        return try await adapted(data, by: adapters.data, for: call) { try await $0.adapt(&$1, context: context) }
+        return try await adapted(data, by: adapters.data, context, for: call)
     }
 
-    private func adapted<Subject, Adapter>(
+    private func adapted<Subject>(
         _ subject: Subject,
-        by adapters: [Adapter],
-        for call: AdapterCall,
-        adapt: (Adapter, inout Subject) async throws -> Void
+        by adapters: [Adapter<Subject>],
+        _ context: AdapterContext,
+        for call: AdapterCall
     ) async throws(APIError) -> Subject {
         var subject = subject
         for adapter in adapters {
@@ -48,11 +46,11 @@ extension APIService {
                 guard !Task.isCancelled else { throw APIError(.cancelled) }
                 subject = try await EnvironmentScope.$current.withValue(environment) {
                     var changed = subject
-                    try await adapt(adapter, &changed)
+                    try await adapter.adapt(&changed, context)
                     return changed
                 }
             } catch {
-                throw failure(error, of: adapter, in: call).withResponse(
+                throw failure(error, of: adapter.name, in: call).withResponse(
                     ifMissing: subject as? APIResponse ?? call.response
                 )
             }
@@ -60,11 +58,11 @@ extension APIService {
         return subject
     }
 
-    private func failure(_ error: any Error, of adapter: Any, in call: AdapterCall) -> APIError {
+    private func failure(_ error: any Error, of adapter: String, in call: AdapterCall) -> APIError {
         guard let retry = error as? AdapterRetry else {
-            return failure(from: error, reason: "\(type(of: adapter)) could not adapt \(call.what)", as: call.failure)
+            return failure(from: error, reason: "\(adapter) could not adapt \(call.what)", as: call.failure)
         }
-        let reason = "\(type(of: adapter)) has thrown AdapterRetry, the second one of this load"
+        let reason = "\(adapter) has thrown AdapterRetry, the second one of this load"
         return APIError(call.failure, reason: reason, underlying: RequestedRetry(retry: retry))
     }
 }

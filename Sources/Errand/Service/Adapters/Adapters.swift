@@ -1,61 +1,62 @@
 public import Foundation
 
-/// Changes the merged parameters of a load before they are encoded.
+/// The adapters of a service or of a request, which change what each send of a load sends and receives.
 ///
-/// Called at every send, in the order of ``APIService/paramAdapters``, then in that of the request; on any thread.
-public protocol ParamAdapter: Sendable {
-    /// Changes the parameters.
+/// Those of ``APIService/adapters`` are called in their order, then those of ``APIRequestOptions/adapters``, at every send, so
+/// also after a relogin and before a retry, in the task of the load, which a cancel of the load cancels;
+/// ``APIEnvironment/current`` is the environment of the load. Like ``APIService/commonHeaders``, they must not wait for a load of
+/// the same proxy: the time of ``params`` and ``request`` counts against ``QueueLimits``, and not against ``APIService/timeout``.
+///
+/// None are called for ``APIProxy/send(_:progress:)``, and neither ``params`` nor ``request`` for a link from the server to
+/// another origin (``LinkStrategy/allowedOrigins``).
+public struct Adapters: Sendable {
+    /// Change the merged parameters before they are encoded: ``APIService/commonParams``, those of the load, and those that a list
+    /// adds for a page; `nil` for none.
     ///
-    /// - Parameters:
-    ///   - params: Those of the load and of the service, merged; `nil` for none.
-    ///   - context: The send for which they are changed.
-    /// - Throws: An ``APIError``, as if the exchange had failed with it; ``AdapterRetry`` for another try; anything else is `invalidRequest`.
-    func adapt(_ params: inout APIParams?, context: AdapterContext) async throws
-}
-
-/// Changes a request that is complete except for its cookies, for example to sign it.
-///
-/// Called at every send, in the order of ``APIService/requestAdapters``, then in that of the request; on any thread.
-public protocol RequestAdapter: Sendable {
-    /// Changes the request.
+    /// A `{name}` of the path is filled from what they leave. Not for ``APIProxy/send(_:to:progress:)``.
+    public var params: [Adapter<APIParams?>]
+    /// Change each request last of all, for instance to sign it.
     ///
-    /// - Throws: An ``APIError``, as if the exchange had failed with it; ``AdapterRetry`` for another try; anything else is `invalidRequest`.
-    func adapt(_ request: inout HTTPRequest, context: AdapterContext) async throws
-}
-
-/// Changes an answer before its envelope is read, for example to verify and decrypt it.
-///
-/// Called for every answer, in the order of ``APIService/responseAdapters``, then in that of the request; on any thread.
-public protocol ResponseAdapter: Sendable {
-    /// Changes the answer.
+    /// It has its headers and its body, but not yet its cookies. Redirects are not adapted. A load with
+    /// ``APIRequestOptions/coalescesIdentical`` is adapted before it queues, and shares an exchange only with loads that were adapted to
+    /// the very same request. What makes each request different, such as a nonce, leaves nothing to share.
+    public var request: [Adapter<HTTPRequest>]
+    /// Change each answer, for instance to verify and decrypt it.
     ///
-    /// - Throws: An ``APIError``, as if the exchange had failed with it; ``AdapterRetry`` for another try; anything else is `decoding`.
-    func adapt(_ response: inout APIResponse, context: AdapterContext) async throws
-}
-
-/// Changes the data under the envelope before it is decoded.
-///
-/// Called for every success of which something is decoded, in the order of ``APIService/dataAdapters``, then in that of the
-/// request; on any thread.
-public protocol DataAdapter: Sendable {
-    /// Changes the data.
+    /// Called after redirects, for an answer with any status, before it decides about a relogin or a retry, and before the
+    /// envelope is read. An answer that is stored in a file has its ``APIResponse/file``, and no body. Loads that share an
+    /// exchange have their answer adapted one by one. Also for an answer of another origin, to which a link of the server or a
+    /// redirect leads, so that no answer evades a verification: ``APIResponse/url`` is where it is from. The load has no place in
+    /// the queue then.
+    public var response: [Adapter<APIResponse>]
+    /// Change the JSON under the envelope, or the whole body without one, before it is decoded.
     ///
-    /// - Parameters:
-    ///   - data: The JSON under the envelope, or the whole body without one.
-    ///   - context: The send that it answers.
-    /// - Throws: An ``APIError``, as if the exchange had failed with it; ``AdapterRetry`` for another try; anything else is `decoding`.
-    func adapt(_ data: inout Data, context: AdapterContext) async throws
-}
+    /// Called for successes of which something is decoded: not for `Data`, `Void`, a ``DownloadedFile``, a `String` outside of an
+    /// envelope, an answer without content, nor for ``APIProxy/send(_:to:progress:)``; for an app's ``ResponseSerializer`` if the
+    /// answer is JSON. A value that is missing under the envelope's data key is not adapted, and `null` is. ``APIResponse/body``
+    /// has the changed data from then on.
+    public var data: [Adapter<Data>]
 
-/// Thrown by an adapter to have the load sent again, whatever its method, at most once for each load.
-///
-/// The load waits by the clock of the proxy, without a place in the queue, and can be cancelled meanwhile. It is neither a retry
-/// of the ``RetryPolicy`` nor the replay after a relogin. The second time in one load it is a failure: `invalidRequest` from an
-/// adapter of parameters or requests, `decoding` from one of answers or data.
-public struct AdapterRetry: Error, Sendable {
-    /// How long to wait before the load is sent again.
-    public let delay: Duration
+    /// Creates adapters, none by default.
+    public init(
+        params: [Adapter<APIParams?>] = [],
+        request: [Adapter<HTTPRequest>] = [],
+        response: [Adapter<APIResponse>] = [],
+        data: [Adapter<Data>] = []
+    ) {
+        (self.params, self.request, self.response, self.data) = (params, request, response, data)
+    }
 
-    /// Returns the error that has the load sent again after a delay, none by default.
-    public static func again(after delay: Duration = .zero) -> AdapterRetry { AdapterRetry(delay: delay) }
+    var isEmpty: Bool { params.isEmpty && request.isEmpty && !adaptsResponses }
+
+    /// Whether some of them change what has arrived.
+    var adaptsResponses: Bool { !response.isEmpty || !data.isEmpty }
+
+    /// Adds those of `other` after these.
+    mutating func append(_ other: Adapters) {
+        params += other.params
+        request += other.request
+        response += other.response
+        data += other.data
+    }
 }

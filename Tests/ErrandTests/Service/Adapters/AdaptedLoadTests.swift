@@ -37,19 +37,19 @@ struct AdaptedLoadTests {
         }
     }
 
-    private func joining(_ proxy: APIProxy, _ adapters: AdapterLists) -> APIRequest<[Goods]> {
-        var options = APIRequestOptions(adapters)
+    private func joining(_ proxy: APIProxy, _ adapters: Adapters) -> APIRequest<[Goods]> {
+        var options = APIRequestOptions(adapters: adapters)
         options.coalescesIdentical = true
         return APIRequest("/goods", options: options, delegate: screen, proxy: proxy)
     }
 
-    private func renaming(_ name: String) -> AdapterLists {
-        var adapters = AdapterLists()
+    private func renaming(_ name: String) -> Adapters {
+        var adapters = Adapters()
         adapters.response = [
-            .adapting { answer, _ in answer.body = Data(answer.text.replacing("tea", with: name).utf8) }
+            Adapter { answer, _ in answer.body = Data(answer.text.replacing("tea", with: name).utf8) }
         ]
         adapters.data = [
-            .adapting { data, _ in data = Data(String(decoding: data, as: UTF8.self).replacing("1", with: "2").utf8) }
+            Adapter { data, _ in data = Data(String(decoding: data, as: UTF8.self).replacing("1", with: "2").utf8) }
         ]
         return adapters
     }
@@ -74,8 +74,8 @@ struct AdaptedLoadTests {
         let transport = held(gate)
         let proxy = proxy(transport)
         let requests = (0..<2).map { number in
-            var adapters = AdapterLists()
-            adapters.request = [.adapting { request, _ in request.headers["X-Number"] = "\(number)" }]
+            var adapters = Adapters()
+            adapters.request = [Adapter { request, _ in request.headers["X-Number"] = "\(number)" }]
             return joining(proxy, adapters)
         }
         for request in requests { request.loadData() }
@@ -89,8 +89,8 @@ struct AdaptedLoadTests {
         let gate = Latch()
         let transport = held(gate)
         let proxy = proxy(transport)
-        let again = AdapterLists([.response]) { _, context in if context.attempt == 1 { throw AdapterRetry.again() } }
-        let requests = [joining(proxy, again), joining(proxy, AdapterLists())]
+        let again = Adapters([.response]) { _, context in if context.attempt == 1 { throw AdapterRetry.again() } }
+        let requests = [joining(proxy, again), joining(proxy, Adapters())]
         for request in requests { request.loadData() }
         await suspend(while: proxy.sharedLoadCount < 2)
         gate.open()
@@ -104,7 +104,7 @@ struct AdaptedLoadTests {
     @Test func `A plain call to a service has its request and its answer adapted, whatever the status`() async throws {
         let transport = ScriptedTransport { _ in .json("", status: 404) }
         let proxy = proxy(transport) {
-            $0.responseAdapters.append(.adapting { answer, _ in answer.headers["X-Seen"] = "1" })
+            $0.adapters.response.append(Adapter { answer, _ in answer.headers["X-Seen"] = "1" })
         }
         let service = try #require(proxy.defaultService)
         let answer = try await proxy.send(HTTPRequest(.get, URL("/plain")), to: service)
@@ -120,7 +120,7 @@ struct AdaptedLoadTests {
         let other = APIResponse(HTTPResponse(status: 404), url: URL("http://other.test"))
         for kind in [AdapterKind.request, .response] {
             let proxy = proxy(transport) {
-                $0.adapters = AdapterLists([kind]) { _, _ in throw APIError(.http, response: other) }
+                $0.adapters = Adapters([kind]) { _, _ in throw APIError(.http, response: other) }
             }
             let service = try #require(proxy.defaultService)
             let error = await #expect(throws: APIError.self) {
@@ -133,7 +133,7 @@ struct AdaptedLoadTests {
     @Test func `A plain call is sent again once for an adapter`() async throws {
         let transport = ScriptedTransport { _ in .json("[]") }
         let proxy = proxy(transport) {
-            $0.responseAdapters = [.adapting { _, context in if context.attempt == 1 { throw AdapterRetry.again() } }]
+            $0.adapters.response = [Adapter { _, context in if context.attempt == 1 { throw AdapterRetry.again() } }]
         }
         let service = try #require(proxy.defaultService)
         let answer = try await proxy.send(HTTPRequest(.post, URL("/plain")), to: service)
@@ -147,8 +147,8 @@ struct AdaptedLoadTests {
         let answers = Answers(pages.map { .json(#"{"errcode":200,"data":\#($0)}"#) })
         let transport = ScriptedTransport { _ in answers.next() }
         let proxy = proxy(transport) {
-            $0.paramAdapters = [
-                .adapting { params, _ in
+            $0.adapters.params = [
+                Adapter { params, _ in
                     let offset = params?["offset"] as? Int ?? -1
                     params?["signature"] = "of \(offset)"
                 }
@@ -188,8 +188,8 @@ struct AdaptedLoadTests {
         var service = APIService(baseURL: URL("https://shop.test/api"))
         (service.envelope, service.retryPolicy) = (nil, .never)
         service.adapters = journal.adapters("1")
-        service.responseAdapters.append(
-            .adapting { [journal] answer, context in
+        service.adapters.response.append(
+            Adapter { [journal] answer, context in
                 journal.note("\(answer.url.host ?? "") \(context.attempt) \(context.request?.url.host ?? "")")
             }
         )

@@ -23,7 +23,7 @@ struct AdapterFailureTests {
     ) -> APIProxy {
         let service = APIService.sample {
             change(&$0)
-            $0.adapters = AdapterLists([kind]) { _, context in try await adapt(context) }
+            $0.adapters = Adapters([kind]) { _, context in try await adapt(context) }
         }
         return APIProxy(service: service, transport: transport, queueLimits: limits, clock: clock)
     }
@@ -41,7 +41,7 @@ struct AdapterFailureTests {
         let error = await error(proxy(kind) { _ in throw Broken() })
         #expect(error?.type == (kind.isOutward ? .invalidRequest : .decoding))
         #expect(error?.underlying is Broken)
-        #expect(error?.reason?.hasPrefix("ClosureAdapter<") == true)
+        #expect(error?.reason?.hasPrefix("an adapter ") == true)
         #expect(error?.status == (kind.isOutward ? nil : 200))
         #expect(transport.requests.count == (kind.isOutward ? 0 : 1))
     }
@@ -112,7 +112,7 @@ struct AdapterFailureTests {
         let service = APIService.sample {
             $0.reloginHandler = account
             ($0.retryPolicy, $0.retryPolicy.baseDelay) = (RetryPolicy(), .zero)
-            $0.requestAdapters = [.adapting { _, context in if context.attempt == 1 { throw AdapterRetry.again() } }]
+            $0.adapters.request = [Adapter { _, context in if context.attempt == 1 { throw AdapterRetry.again() } }]
         }
         let proxy = APIProxy(service: service, transport: transport, clock: clock)
         _ = try await APIRequest<[Goods]>("/goods", proxy: proxy).value()
@@ -155,11 +155,11 @@ struct AdapterFailureTests {
     ) async throws {
         let (begun, gate, calls) = (Latch(), Latch(), Counter())
         let service = APIService.sample {
-            $0.adapters = AdapterLists([kind]) { _, _ in
+            $0.adapters = Adapters([kind]) { _, _ in
                 begun.open()
                 await gate.waitIgnoringCancellation()
             }
-            $0.adapters.append(AdapterLists { called, _ in if called == kind { _ = calls.next() } })
+            $0.adapters.append(Adapters { called, _ in if called == kind { _ = calls.next() } })
         }
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport, service: service))
         request.loadData()

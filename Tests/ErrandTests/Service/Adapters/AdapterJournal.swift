@@ -34,33 +34,21 @@ final class AdapterJournal: Sendable {
     }
 
     /// Returns an adapter of each kind that records its calls.
-    func adapters(_ name: String) -> AdapterLists {
-        AdapterLists { kind, context in self.note("\(kind) \(name)", kind, context) }
+    func adapters(_ name: String) -> Adapters {
+        Adapters { kind, context in self.note("\(kind) \(name)", kind, context) }
     }
 }
 
-extension AdapterLists {
+extension Adapters {
     /// Creates one adapter of each of `kinds` that calls `adapt` and changes nothing.
     init(
         _ kinds: [AdapterKind] = AdapterKind.allCases,
         adapt: @escaping @Sendable (AdapterKind, AdapterContext) async throws -> Void
     ) {
         self.init()
-        if kinds.contains(.params) { params = [.adapting { try await adapt(.params, $1) }] }
-        if kinds.contains(.request) { request = [.adapting { try await adapt(.request, $1) }] }
-        if kinds.contains(.response) { response = [.adapting { try await adapt(.response, $1) }] }
-        if kinds.contains(.data) { data = [.adapting { try await adapt(.data, $1) }] }
-    }
-}
-
-extension APIRequestOptions {
-    /// Creates options with these adapters.
-    init(_ adapters: AdapterLists) {
-        self.init(
-            paramAdapters: adapters.params,
-            requestAdapters: adapters.request,
-            responseAdapters: adapters.response,
-            dataAdapters: adapters.data
-        )
+        if kinds.contains(.params) { params = [Adapter { try await adapt(.params, $1) }] }
+        if kinds.contains(.request) { request = [Adapter { try await adapt(.request, $1) }] }
+        if kinds.contains(.response) { response = [Adapter { try await adapt(.response, $1) }] }
+        if kinds.contains(.data) { data = [Adapter { try await adapt(.data, $1) }] }
     }
 }

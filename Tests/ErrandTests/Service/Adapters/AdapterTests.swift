@@ -31,7 +31,7 @@ struct AdapterTests {
         var ofService = journal.adapters("1")
         ofService.append(journal.adapters("2"))
         let proxy = proxy(answering()) { $0.adapters = ofService }
-        let options = APIRequestOptions(journal.adapters("of the request"))
+        let options = APIRequestOptions(adapters: journal.adapters("of the request"))
         _ = try await APIRequest<[Goods]>("/goods", options: options, proxy: proxy).value()
         let kinds = ["params", "request", "response", "data"].map { kind in
             ["\(kind) 1", "\(kind) 2", "\(kind) of the request"]
@@ -43,11 +43,8 @@ struct AdapterTests {
         typealias Response = [Goods]
         let path = "/goods"
         let method = HTTPMethod.get
-        var adapters = AdapterLists()
-        override var paramAdapters: [any ParamAdapter] { adapters.params }
-        override var requestAdapters: [any RequestAdapter] { adapters.request }
-        override var responseAdapters: [any ResponseAdapter] { adapters.response }
-        override var dataAdapters: [any DataAdapter] { adapters.data }
+        var adapters = Adapters()
+        override var options: APIRequestOptions { APIRequestOptions(adapters: adapters) }
     }
 
     @Test func `A request class has adapters, which are those of its loads alone`() async throws {
@@ -63,30 +60,30 @@ struct AdapterTests {
         let transport = answering([.json(goodsJSON([Goods(id: 1, name: "tea")]))])
         let proxy = proxy(transport) {
             $0.commonParams = { ["v": 1, "a": 1] }
-            $0.paramAdapters = [
-                .adapting { params, _ in
+            $0.adapters.params = [
+                Adapter { params, _ in
                     let a = params?["a"] as? Int ?? 0
                     params?["sum"] = a + 1
                 },
-                .adapting { params, _ in
+                Adapter { params, _ in
                     let sum = params?["sum"] as? Int ?? 0
                     params?["sum"] = sum * 10
                 },
             ]
-            $0.requestAdapters = [
-                .adapting { request, _ in request.body = .data(Data("[\(request.body.text)]".utf8)) },
-                .adapting { request, _ in request.headers["X-Body"] = request.body.text },
+            $0.adapters.request = [
+                Adapter { request, _ in request.body = .data(Data("[\(request.body.text)]".utf8)) },
+                Adapter { request, _ in request.headers["X-Body"] = request.body.text },
             ]
-            $0.responseAdapters = [
-                .adapting { answer, _ in answer.headers["X-Count"] = "\(answer.body.count)" },
-                .adapting { answer, _ in
+            $0.adapters.response = [
+                Adapter { answer, _ in answer.headers["X-Count"] = "\(answer.body.count)" },
+                Adapter { answer, _ in
                     // Anything but a blank would not be JSON.
                     answer.body += Data((answer.headers["X-Count"] == "\(answer.body.count)" ? " " : "?").utf8)
                 },
             ]
-            $0.dataAdapters = [
-                .adapting { data, _ in data = Data(data.text.replacing("tea", with: "green tea").utf8) },
-                .adapting { data, _ in data = Data(data.text.replacing("green", with: "black").utf8) },
+            $0.adapters.data = [
+                Adapter { data, _ in data = Data(data.text.replacing("tea", with: "green tea").utf8) },
+                Adapter { data, _ in data = Data(data.text.replacing("green", with: "black").utf8) },
             ]
         }
         let request = APIRequest<[Goods]>("/goods/{id}", method: .post, params: ["id": 7, "a": 2], proxy: proxy)
@@ -102,10 +99,10 @@ struct AdapterTests {
 
     @Test func `Param adapters may remove all parameters and add some where there are none`() async throws {
         let transport = answering()
-        let removing = proxy(transport) { $0.paramAdapters = [.adapting { params, _ in params = nil }] }
+        let removing = proxy(transport) { $0.adapters.params = [Adapter { params, _ in params = nil }] }
         _ = try await APIRequest<[Goods]>("/goods", method: .post, params: ["a": 1], proxy: removing).value()
         let adding = proxy(transport) {
-            $0.paramAdapters = [.adapting { params, _ in params = params.map { _ in [:] } ?? ["a": 2] }]
+            $0.adapters.params = [Adapter { params, _ in params = params.map { _ in [:] } ?? ["a": 2] }]
         }
         _ = try await APIRequest<[Goods]>("/goods", method: .post, proxy: adding).value()
         #expect(transport.requests.map(\.body.isEmpty) == [true, false])
@@ -122,7 +119,7 @@ struct AdapterTests {
             ($0.retryPolicy, $0.reloginHandler) = (RetryPolicy(), account)
             $0.retryPolicy.baseDelay = .zero
             $0.adapters = journal.adapters("1")
-            $0.requestAdapters.append(.adapting { $0.headers["X-Attempt"] = "\($1.attempt)" })
+            $0.adapters.request.append(Adapter { $0.headers["X-Attempt"] = "\($1.attempt)" })
         }
         _ = try await APIRequest<[Goods]>("/goods/{id}", params: ["id": 1], proxy: proxy).value()
         #expect(transport.requests.map { $0.headers["X-Attempt"] } == ["1", "2", "3"])
@@ -147,8 +144,8 @@ struct AdapterTests {
         let transport = answering([HTTPResponse(status: 400, body: Data("}7:edocrre{".utf8))])
         let proxy = proxy(transport) {
             $0.failureReader = .keys(code: "errcode", message: "msg")
-            $0.responseAdapters = [.adapting { answer, _ in answer.body = Data(#"{"errcode":7,"msg":"no"}"#.utf8) }]
-            $0.dataAdapters = journal.adapters("1").data
+            $0.adapters.response = [Adapter { answer, _ in answer.body = Data(#"{"errcode":7,"msg":"no"}"#.utf8) }]
+            $0.adapters.data = journal.adapters("1").data
         }
         let error = await #expect(throws: APIError.self) {
             try await APIRequest<[Goods]>("/goods", proxy: proxy).value()
@@ -164,8 +161,8 @@ struct AdapterTests {
             let transport = answering([refusal, .json(goodsJSON([]))])
             let proxy = proxy(transport) {
                 $0.reloginHandler = account
-                $0.responseAdapters = [
-                    .adapting { answer, _ in
+                $0.adapters.response = [
+                    Adapter { answer, _ in
                         if answer.status == 419 { answer.status = 401 }
                         answer.body = Data(answer.text.replacing(#""expired""#, with: "11010").utf8)
                     }
@@ -181,19 +178,19 @@ struct AdapterTests {
         let folder = try TemporaryFolder()
         let proxy = proxy(answering([HTTPResponse(status: 200, body: Data("new".utf8))]))
         let seen = Latch()
-        func download(_ adapter: any ResponseAdapter) -> APIRequest<DownloadedFile> {
-            let options = APIRequestOptions(responseAdapters: [adapter])
+        func download(_ adapter: Adapter<APIResponse>) -> APIRequest<DownloadedFile> {
+            let options = APIRequestOptions(adapters: Adapters(response: [adapter]))
             return APIRequest("/file", destination: .file(folder.file), options: options, proxy: proxy)
         }
         let file = try await download(
-            .adapting { answer, _ in
+            Adapter { answer, _ in
                 let text = try answer.file.map { try String(contentsOf: $0, encoding: .utf8) }
                 if text == "new", answer.body.isEmpty { seen.open() }
             }
         ).value()
         try await seen.wait()
         #expect(file.url == folder.file)
-        let setting = download(.adapting { answer, _ in answer.body = Data("x".utf8) })
+        let setting = download(Adapter { answer, _ in answer.body = Data("x".utf8) })
         let error = await #expect(throws: APIError.self) { try await setting.value() }
         #expect(error?.type == .decoding && error?.reason?.contains("stored in a file") == true)
         #expect(try folder.names.count == 1, "the file of the failed load is removed")

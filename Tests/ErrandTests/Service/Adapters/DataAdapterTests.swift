@@ -20,8 +20,8 @@ struct DataAdapterTests {
     ) -> APIProxy {
         let transport = ScriptedTransport { _ in .json(body, status: status, headers: ["Content-Type": type]) }
         let service = APIService.sample {
-            $0.dataAdapters = [
-                .adapting { [journal] data, _ in journal.note(String(decoding: data, as: UTF8.self)) }
+            $0.adapters.data = [
+                Adapter { [journal] data, _ in journal.note(String(decoding: data, as: UTF8.self)) }
             ]
             change(&$0)
         }
@@ -71,7 +71,7 @@ struct DataAdapterTests {
 
     @Test func `What they leave is decoded and is in the raw answer, beside the code and the message`() async throws {
         let proxy = proxy(#"{"errcode":200,"data":"c2VjcmV0","msg":"fine"}"#) {
-            $0.dataAdapters = [.adapting { data, _ in data = Data("[1,2]".utf8) }]
+            $0.adapters.data = [Adapter { data, _ in data = Data("[1,2]".utf8) }]
         }
         let request = APIRequest<[Int]>("/data", proxy: proxy)
         #expect(try await request.value() == [1, 2])
@@ -81,7 +81,7 @@ struct DataAdapterTests {
 
     @Test func `Data that is not JSON any more is an error that says so`() async {
         for text in ["", "[1", "[1],\"errcode\":1"] {
-            let proxy = proxy(goodsJSON([])) { $0.dataAdapters = [.adapting { data, _ in data = Data(text.utf8) }] }
+            let proxy = proxy(goodsJSON([])) { $0.adapters.data = [Adapter { data, _ in data = Data(text.utf8) }] }
             let request = APIRequest<Goods>("/data", proxy: proxy)
             let error = await #expect(throws: APIError.self) { try await request.value() }
             #expect(error?.type == .decoding)
@@ -132,7 +132,7 @@ struct DataAdapterTests {
 
     @Test func `A serializer of the app and what is composed of others receive the changed answer`() async throws {
         let change: (inout APIService) -> Void = {
-            $0.dataAdapters = [.adapting { data, _ in data = Data("[2]".utf8) }]
+            $0.adapters.data = [Adapter { data, _ in data = Data("[2]".utf8) }]
         }
         let proxy = proxy(#"{"errcode":200,"data":[1]}"#, change)
         let texts = ResponseSerializer { response, _ in response.text }
@@ -155,7 +155,7 @@ struct DataAdapterTests {
         for envelope in [nil, Envelope()] {
             let service = APIService.sample {
                 ($0.customDecoder, $0.envelope) = (PropertyListDecoder(), envelope)
-                $0.dataAdapters = [.adapting { data, _ in if data == list { _ = count.next() } }]
+                $0.adapters.data = [Adapter { data, _ in if data == list { _ = count.next() } }]
             }
             let request = APIRequest<[String: Int]>("/data", proxy: APIProxy(fake: transport, service: service))
             guard envelope != nil else {
@@ -173,7 +173,7 @@ struct DataAdapterTests {
         let text = try #require(#"{"errcode":200,"data":[1]}"#.data(using: .utf16))
         let answer = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: text)
         let service = APIService.sample { [journal] in
-            $0.dataAdapters = [.adapting { _, _ in journal.note("called") }]
+            $0.adapters.data = [Adapter { _, _ in journal.note("called") }]
         }
         let inUTF16 = APIProxy(fake: ScriptedTransport { _ in answer }, service: service)
         for proxy in [inCamelCase, inUTF16] {
@@ -189,7 +189,7 @@ struct DataAdapterTests {
     @Test func `Data cannot change the members around them`() async throws {
         let body = #"{"data":"x","errcode":200}"#
         let proxy = proxy(body) {
-            $0.dataAdapters = [.adapting { data, _ in data = Data(#"null,"errcode":11010"#.utf8) }]
+            $0.adapters.data = [Adapter { data, _ in data = Data(#"null,"errcode":11010"#.utf8) }]
         }
         let error = await #expect(throws: APIError.self) { try await APIRequest<[Int]?>("/data", proxy: proxy).value() }
         #expect(error?.type == .decoding && error?.reason?.contains("not JSON") == true)

@@ -14,7 +14,7 @@ struct RequestAdapterTests {
     private let screen = Screen()
 
     private func service(_ adapt: @escaping @Sendable (inout HTTPRequest) async throws -> Void) -> APIService {
-        .sample { $0.requestAdapters = [.adapting { request, _ in try await adapt(&request) }] }
+        .sample { $0.adapters.request = [Adapter { request, _ in try await adapt(&request) }] }
     }
 
     @Test func `It receives the whole request, and its changes are sent`() async {
@@ -50,7 +50,7 @@ struct RequestAdapterTests {
     /// A load that joins identical ones, with its default service or a given one.
     private func joining(_ proxy: APIProxy, _ service: APIService? = nil) -> GoodsRequest {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
-        (request.method, request.customCoalescesIdentical, request.customService) = (.get, true, service)
+        (request.method, request.ownOptions.coalescesIdentical, request.customService) = (.get, true, service)
         return request
     }
 
@@ -88,7 +88,7 @@ struct RequestAdapterTests {
         var copy = adapting
         if how == "state" { _ = language.next() }
         if how == "copies" {
-            copy.requestAdapters = [.adapting { request, _ in request.headers["X-Key"] = "of the copy" }]
+            copy.adapters.request = [Adapter { request, _ in request.headers["X-Key"] = "of the copy" }]
         }
         let second = joining(proxy, copy)
         second.loadData()

@@ -1,0 +1,39 @@
+/// Changes the parameters, the requests, the answers or the data of loads, as a closure or by a method of the app.
+///
+/// ```swift
+/// service.adapters.request = [Adapter { request, context in request.headers["X-Attempt"] = "\(context.attempt)" }]
+/// ```
+///
+/// ``Adapters`` has the subjects, and when each is adapted.
+public struct Adapter<Subject>: Sendable {
+    /// Changes the subject, at each send, on any thread.
+    ///
+    /// It throws an ``APIError``, as if the exchange had failed with it, or ``AdapterRetry`` for another try. Anything else is an
+    /// `invalidRequest` of an adapter of parameters or requests, and a `decoding` of one of answers or data.
+    public typealias Change = @Sendable (inout Subject, AdapterContext) async throws -> Void
+
+    /// What the reason of an error calls the adapter.
+    public let name: String
+    /// What the adapter belongs to, so that it can be found again; `nil` for a closure.
+    package let owner: (any Sendable)?
+    package let adapt: Change
+
+    /// Creates an adapter.
+    ///
+    /// - Parameters:
+    ///   - name: What the reason of an error calls it.
+    ///   - adapt: Changes the subject.
+    public init(_ name: String = "an adapter", _ adapt: @escaping Change) {
+        (self.name, self.adapt, owner) = (name, adapt, nil)
+    }
+
+    /// Creates an adapter that is found by its owner.
+    package init<Owner: Sendable>(of owner: Owner, _ adapt: @escaping Change) {
+        (name, self.adapt, self.owner) = ("\(Owner.self)", adapt, owner)
+    }
+}
+
+extension Adapter: RedactedDescription {
+    /// The name alone, because a closure may have captured a key.
+    public var description: String { name }
+}
