@@ -71,7 +71,7 @@ public struct APIParams: Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
-extension APIParams: CustomStringConvertible, CustomReflectable {
+extension APIParams: RedactedDescription {
     /// The names of the parameters, or the type of the object that holds them, without any value.
     public var description: String {
         let texts = layers.flatMap { layer in
@@ -82,9 +82,6 @@ extension APIParams: CustomStringConvertible, CustomReflectable {
         }
         return "APIParams(\(texts.joined(separator: ", ")))"
     }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["params": description]) }
 }
 
 extension APIParams: Encodable {

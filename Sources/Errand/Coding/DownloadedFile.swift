@@ -32,12 +32,9 @@ extension DownloadedFile: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(location.target) }
 }
 
-extension DownloadedFile: CustomStringConvertible, CustomReflectable {
+extension DownloadedFile: RedactedDescription {
     /// The type and the path of the file.
     public var description: String { "DownloadedFile(\(url.path(percentEncoded: false)))" }
-
-    /// The URL alone.
-    public var customMirror: Mirror { Mirror(self, children: ["url": url]) }
 }
 
 extension ResponseSerializer<DownloadedFile> {

@@ -160,7 +160,7 @@ extension JSONValue: Encodable {
     }
 }
 
-extension JSONValue: CustomStringConvertible, CustomReflectable {
+extension JSONValue: RedactedDescription {
     /// The type and the size, without names and values, which may be secrets; a `JSONEncoder` returns the whole text.
     public var description: String {
         switch self {
@@ -172,7 +172,4 @@ extension JSONValue: CustomStringConvertible, CustomReflectable {
         case .object(let members): "object of \(members.count) members"
         }
     }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["json": description]) }
 }

@@ -98,12 +98,9 @@ public struct MultipartForm: Sendable {
     }
 }
 
-extension MultipartForm: CustomStringConvertible, CustomReflectable {
+extension MultipartForm: RedactedDescription {
     /// The names, sizes and files of the parts, without their contents.
     public var description: String {
         "MultipartForm(\(parts.map { "\($0.name): \($0.content)" }.joined(separator: ", ")))"
     }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
 }

@@ -45,15 +45,13 @@ public struct Cookie: Sendable, Equatable {
     public var value: String { String(decoding: valueBytes, as: UTF8.self) }
 }
 
-extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Cookie: RedactedDescription, CustomDebugStringConvertible {
     /// The name, domain and path, without the value, which may be a secret, and without names that look like tokens.
     public var description: String {
         "\(Redactor.standard.name(name))=… (\(isHostOnly ? "" : ".")\(domain)\(URLRedaction.path(path)))"
     }
     /// The same as ``description``.
     public var debugDescription: String { description }
-    /// A mirror without the value, so that `dump` does not print it either.
-    public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
 }
 
 extension Cookie {

@@ -36,7 +36,7 @@ import Synchronization
 /// ```
 public final class CookieJar: Sendable {
     /// The result of storing a `Set-Cookie`.
-    public enum Outcome: Sendable, Equatable {
+    package enum Outcome: Sendable, Equatable {
         /// The cookie is in the jar.
         case stored(Cookie)
         /// The cookie is not in the jar: it is expired, or was evicted because the jar is full.
@@ -46,7 +46,7 @@ public final class CookieJar: Sendable {
     }
 
     /// The period between two calls of ``CookieJar/clear()``; see ``CookieJar/generation``.
-    public struct Generation: Sendable, Hashable {
+    package struct Generation: Sendable, Hashable {
         private var number = 0
 
         var next: Generation { Generation(number: number + 1) }
@@ -78,8 +78,7 @@ public final class CookieJar: Sendable {
     ///   - capacity: How many cookies the jar holds in all, 1 to 1,000,000 and 3,300 by default. Above it, cookies that were
     ///     unused for longest are evicted, those of sites with many cookies first. One site has at most 180. Jars that
     ///     share a file have the same capacity.
-    ///   - publicSuffixList: A list in the format of publicsuffix.org; by default the system's, see
-    ///     ``publicSuffixSource``.
+    ///   - publicSuffixList: A list in the format of publicsuffix.org; the system's by default.
     ///   - trustworthyLoopback: Whether `http` to `localhost`, `*.localhost`, `127.0.0.0/8` and `::1` may set and receive
     ///     `Secure` cookies, as in browsers; `false` by default.
     ///   - date: The present, at which the file's cookies are expired or not.
@@ -120,13 +119,13 @@ public final class CookieJar: Sendable {
     }
 
     /// The source of the public suffixes that this jar uses.
-    public var publicSuffixSource: PublicSuffixSource { suffixes.source }
+    package var publicSuffixSource: PublicSuffixSource { suffixes.source }
 
     /// The jar's present generation.
     ///
     /// Read it before a request is sent, and pass it to `store` with the response: if the jar was cleared in between, the
     /// response's cookies are those of an ended session, and are refused.
-    public var generation: Generation { state.withLock(\.generation) }
+    package var generation: Generation { state.withLock(\.generation) }
 
     /// Every cookie, the oldest first, including expired ones that were not removed yet.
     public var cookies: [Cookie] { state.withLock(\.store.cookies) }
@@ -140,7 +139,7 @@ public final class CookieJar: Sendable {
     ///   - date: When the response was received.
     /// - Returns: Whether the cookie was stored, removed or refused.
     @discardableResult
-    public func store(
+    package func store(
         setCookie: String,
         from url: URL,
         generation: Generation? = nil,
@@ -158,7 +157,7 @@ public final class CookieJar: Sendable {
     ///   - date: When the response was received.
     /// - Returns: Whether the cookie was stored, removed or refused.
     @discardableResult
-    public func store(
+    package func store(
         setCookie bytes: some Collection<UInt8>,
         from url: URL,
         generation: Generation? = nil,
@@ -179,7 +178,7 @@ public final class CookieJar: Sendable {
     /// The value of the `Cookie` header field of a request; `nil` when no cookie matches.
     ///
     /// At most 8 KB; cookies that do not fit are left out. Bytes that are not UTF-8 are replaced.
-    public func header(for url: URL, at date: Date = .now) -> String? {
+    package func header(for url: URL, at date: Date = .now) -> String? {
         CookieHeader.value(cookies(for: url, at: date)).map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -197,7 +196,7 @@ public final class CookieJar: Sendable {
         change { $0.remove(unwanted, at: .now) }
     }
 
-    /// Removes every cookie, from the file too, and begins a new ``generation``.
+    /// Removes every cookie, from the file too, and begins a new generation.
     ///
     /// Other jars of this process that share the file are cleared as well. Returns when the change is on the disk, so that
     /// a logout is permanent, and blocks as ``flush()`` does. If the file cannot be written, the error hook is called and

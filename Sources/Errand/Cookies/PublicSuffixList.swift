@@ -1,10 +1,10 @@
-public import Foundation
+import Foundation
 
 /// The source of a jar's public suffixes.
 ///
 /// A public suffix is a domain under which anyone may register a name, like `com` or `co.uk`. A cookie for a public suffix
 /// would be sent to unrelated hosts, so none is stored.
-public enum PublicSuffixSource: Sendable, Equatable {
+package enum PublicSuffixSource: Sendable, Equatable {
     /// The list in this file, which is in the format of publicsuffix.org.
     case file(URL)
     /// The newest list that the system's libpsl finds.

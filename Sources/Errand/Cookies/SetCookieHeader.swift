@@ -73,7 +73,7 @@ struct SetCookieHeader {
 // MARK: Validation
 
 /// Why a `Set-Cookie` was not stored (RFC 6265bis sections 5.6 and 5.7).
-public enum CookieRefusal: Error, Sendable, Equatable {
+package enum CookieRefusal: Error, Sendable, Equatable {
     /// The URL is not `http` or `https`, or has no host.
     case unsupportedURL
     /// The header field contains a control character other than TAB.

@@ -34,24 +34,24 @@ public struct ExchangeTimings: Sendable {
     public var attempt = 1
     /// The bytes of the request line and the header lines that were sent, with the empty line at their end; `nil` over HTTP/2 on
     /// Linux, where they are compressed.
-    public var sentHeaderBytes: Int64?
+    package var sentHeaderBytes: Int64?
     /// The bytes of the request body that were sent, without the framing of chunks.
-    public var sentBodyBytes: Int64?
+    package var sentBodyBytes: Int64?
     /// The bytes of the status line and the header lines of the final (not 1xx) answer, with the empty line at their end; `nil` over
     /// HTTP/2 on Linux, where they are compressed.
-    public var receivedHeaderBytes: Int64?
+    package var receivedHeaderBytes: Int64?
     /// The bytes of the answer's body as received, compressed where it is, without the framing of chunks.
-    public var receivedBodyBytes: Int64?
+    package var receivedBodyBytes: Int64?
     /// The bytes of the answer's body after its content codings are removed.
-    public var decodedBodyBytes: Int64?
+    package var decodedBodyBytes: Int64?
     /// The protocol by its ALPN identifier, for example `http/1.1` or `h2` (RFC 7301, IANA).
-    public var protocolName: String?
+    package var protocolName: String?
     /// The IP address of the server or the proxy server.
-    public var remoteAddress: String?
+    package var remoteAddress: String?
     /// The port of the server or the proxy server.
-    public var remotePort: Int?
+    package var remotePort: Int?
     /// Distinguishes the connection from the others that the transport has at the time.
-    public var connectionID: String?
+    package var connectionID: String?
     /// Whether the connection was opened for an earlier request.
     public var isReused: Bool?
 

@@ -31,7 +31,7 @@ public struct HTTPField: Sendable {
     }
 
     /// Returns whether this field has `name`, without regard to case.
-    public func isNamed(_ name: String) -> Bool {
+    package func isNamed(_ name: String) -> Bool {
         self.name.utf8.equalsIgnoringCase(name.utf8)
     }
 
@@ -73,7 +73,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// Every field called `name`, in their order.
-    public func fields(named name: String) -> [HTTPField] {
+    package func fields(named name: String) -> [HTTPField] {
         fields.filter { $0.isNamed(name) }
     }
 
@@ -83,7 +83,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// Adds a line at the end.
-    public mutating func append(_ field: HTTPField) {
+    package mutating func append(_ field: HTTPField) {
         fields.append(field)
     }
 

@@ -96,7 +96,7 @@ public struct HTTPRequest: Sendable {
     /// Called on any thread, in order, each event at most once, and not after the transport has returned, which
     /// may be soon after the ending of a load that is cancelled. Must not block. A transport that cannot report an event does not. A
     /// request with an observer shares no exchange.
-    public var observer: (@Sendable (TransportEvent) -> Void)? {
+    package var observer: (@Sendable (TransportEvent) -> Void)? {
         get { contents.observer }
         set { contents.observer = newValue }
     }
@@ -109,7 +109,7 @@ public struct HTTPRequest: Sendable {
     /// Whether the request has passed ``validateAhead()`` since its method, URL, headers or body were changed.
     var isValidated: Bool { contents.isValidated }
 
-    /// Checks the request, so that ``validate()`` of it and of its later copies returns at once until method, URL, headers or
+    /// Checks the request, so that `validate()` of it and of its later copies returns at once until method, URL, headers or
     /// body change; an invalid request is not reported here.
     mutating func validateAhead() {
         contents.isValidated = (try? validate()) != nil
@@ -117,7 +117,7 @@ public struct HTTPRequest: Sendable {
 }
 
 /// What a transport reports of an exchange before its answer is complete.
-public enum TransportEvent: Sendable {
+package enum TransportEvent: Sendable {
     /// The last byte of the request has been handed to the system.
     ///
     /// Not reported when the head of the answer is complete before that, as with a 413, nor when libcurl sends the request again.

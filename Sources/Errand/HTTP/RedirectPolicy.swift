@@ -9,7 +9,7 @@
 /// header.
 public struct RedirectPolicy: Sendable {
     /// Returns whether the answer's redirect to the given request is followed.
-    public typealias Decision = @Sendable (_ answer: HTTPResponse, _ next: HTTPRequest) -> Bool
+    package typealias Decision = @Sendable (_ answer: HTTPResponse, _ next: HTTPRequest) -> Bool
 
     /// The largest number of redirects of one request; one more fails it with ``TransportError/Kind/badResponse``.
     let limit: Int
@@ -34,7 +34,7 @@ public struct RedirectPolicy: Sendable {
     /// Follows the redirects for which `decision` returns `true`, at most `limit` (20 by default).
     ///
     /// `decision` is called once for each redirect that may be followed, on any thread; it must not block.
-    public static func decide(limit: Int = 20, _ decision: @escaping Decision) -> RedirectPolicy {
+    package static func decide(limit: Int = 20, _ decision: @escaping Decision) -> RedirectPolicy {
         RedirectPolicy(limit: limit, decision: decision)
     }
 }

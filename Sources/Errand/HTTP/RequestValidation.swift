@@ -8,7 +8,7 @@ extension HTTPRequest {
     /// a `HEAD` request has no body.
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest``.
-    public func validate() throws(TransportError) {
+    package func validate() throws(TransportError) {
         guard !isValidated else { return }
         guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isToken) else {
             throw TransportError(.invalidRequest, "the method is not a token")

@@ -21,7 +21,7 @@
 ///
 /// A load that joins an exchange receives what follows of it, and so may have no `requestMade` for its number. A load may end
 /// at any point; no event of an exchange that is under way then follows. Transports of the app report neither `sent` nor
-/// `headReceived`, unless they call ``HTTPRequest/observer``.
+/// `headReceived`.
 public final class APIEvent: Sendable {
     /// What has happened.
     public enum Kind: Sendable {
@@ -181,15 +181,12 @@ public final class APIEvent: Sendable {
     }
 }
 
-extension APIEvent: CustomStringConvertible, CustomReflectable {
+extension APIEvent: RedactedDescription {
     /// The load, the try and what has happened, without headers, bodies and queries.
     public var description: String {
         let exchange = exchange.map { ", exchange \($0)" } ?? ""
         return "\(method) \(path) (load \(id), try \(attempt)\(exchange)): \(kind)"
     }
-
-    /// The description alone, so that `dump` prints no more than `print`.
-    public var customMirror: Mirror { Mirror(self, children: ["event": description]) }
 }
 
 extension APIEvent.Kind {
@@ -203,7 +200,7 @@ extension APIEvent.Kind {
     }
 }
 
-extension APIEvent.Kind: CustomStringConvertible, CustomReflectable {
+extension APIEvent.Kind: RedactedDescription {
     /// What has happened, without headers, bodies and queries.
     public var description: String {
         switch self {
@@ -225,9 +222,6 @@ extension APIEvent.Kind: CustomStringConvertible, CustomReflectable {
         case .released: "released"
         }
     }
-
-    /// The description alone, so that `dump` prints no more than `print`.
-    public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
 }
 
 extension APIEnding {

@@ -9,7 +9,7 @@ extension HTTPRequest {
     /// ```
     ///
     /// Redacted, as by default, the command is for readers: run, it sends placeholders or fails, and reads no file. Without a
-    /// redactor it sends the same method, URL, header lines and body as ``CurlTransport``; it contains every secret of the
+    /// redactor it sends the same method, URL, header lines and body as libcurl's transport; it contains every secret of the
     /// request. Files are read by name. `URLSession` adds header lines that the command does not send, such as `User-Agent`.
     ///
     /// The command follows no redirects. Proxy, TLS and other settings of the transport's ``TransportConfiguration`` are not part

@@ -102,10 +102,24 @@ public final class APIProxy: Sendable {
     /// The loads that have begun and not ended, oldest first.
     public var activeRequests: [ActiveRequest] { loads.activeRequests }
 
-    /// The endings of the loads of this proxy, plain calls included, from now on.
+    /// The endings of the loads of this proxy, for code that is not their delegate: statistics, tests, a widget that is updated.
     ///
-    /// Any number of readers may exist, each of which receives every ending; without one, this costs nothing.
-    public var endings: EndedRequests { EndedRequests(of: endingPublisher) }
+    /// ```swift
+    /// for await load in APIProxy.shared.endings {
+    ///     if case .failure(let error) = load.ending { print(load.path, error.type) }
+    /// }
+    /// ```
+    ///
+    /// Reads from now on: every load and plain call that ends afterwards, once each, in the order of their endings. Any number of
+    /// readers may exist; without one, this costs nothing. An ending is passed to the
+    /// readers before the delegate, the closure or the caller of the load receives it; one that is passed to several has the same
+    /// order for all. A load of a request ends on the main actor, a plain call on any thread.
+    ///
+    /// Up to 1,024 endings wait for a slow reader. After that the oldest is dropped for each new one, and the next ending that
+    /// is read has the number of those that are missing before it; see ``EndedRequest/droppedCount``.
+    ///
+    /// The iteration ends when its task is cancelled, and when the proxy is released, which the sequence does not retain.
+    public var endings: some AsyncSequence<EndedRequest, Never> & Sendable { EndedRequests(of: endingPublisher) }
 
     // MARK: Cancelling
 

@@ -90,14 +90,11 @@ extension APIEnvironment: Hashable {
     }
 }
 
-extension APIEnvironment: CustomStringConvertible, CustomReflectable {
+extension APIEnvironment: RedactedDescription {
     /// The name, and the base URL without user and password.
     public var description: String {
         (name.isEmpty ? "" : "\(name), ") + Redactor.standard.url(baseURL.absoluteString)
     }
-
-    /// The environment as ``description`` has it, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["environment": description]) }
 }
 
 /// The login sessions of a service and its copies: one for each environment and origin.

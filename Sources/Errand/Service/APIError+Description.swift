@@ -1,6 +1,6 @@
 import Foundation
 
-extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension APIError: LocalizedError, RedactedDescription, CustomDebugStringConvertible {
     /// The text for the user.
     public var errorDescription: String? { message }
 
@@ -21,9 +21,6 @@ extension APIError: LocalizedError, CustomStringConvertible, CustomDebugStringCo
 
     /// The type, method and path, status, code and reason.
     public var debugDescription: String { description }
-
-    /// The description alone, so that `dump` prints no more than `print`.
-    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }
 
 extension Error {

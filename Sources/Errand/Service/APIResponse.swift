@@ -135,12 +135,9 @@ public struct APIResponse: Sendable {
     }
 }
 
-extension APIResponse: CustomStringConvertible, CustomReflectable {
+extension APIResponse: RedactedDescription {
     /// The status and the size, without the contents.
     public var description: String { "HTTP \(status), \(body.count) bytes" }
-
-    /// The description alone, so that `dump` prints no more than `print`.
-    public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }
 
 /// Where the file of an answer is, the same for all values that name it, also inside values of the app.

@@ -257,10 +257,7 @@ public struct APIService: Sendable {
     }
 }
 
-extension APIService: CustomStringConvertible, CustomReflectable {
+extension APIService: RedactedDescription {
     /// The base URL, without user and password.
     public var description: String { "APIService(\(Redactor.standard.url(baseURL.absoluteString)))" }
-
-    /// The service as ``description`` has it, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["service": description]) }
 }

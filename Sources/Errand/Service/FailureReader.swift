@@ -152,14 +152,11 @@ extension ServerFailure {
     fileprivate var isEmpty: Bool { code == nil && message == nil && fieldMessages.isEmpty && type == nil }
 }
 
-extension ServerFailure: CustomStringConvertible, CustomReflectable {
+extension ServerFailure: RedactedDescription {
     /// The type and the code, `*` if that is not a plain identifier.
     public var description: String {
         (["ServerFailure"] + [type?.rawValue, code.map { "code \($0)" }].compactMap { $0 }).joined(separator: ", ")
     }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["failure": description]) }
 }
 
 extension JSONValue {

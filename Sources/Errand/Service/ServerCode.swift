@@ -94,14 +94,11 @@ extension ServerCode {
     }
 }
 
-extension ServerCode: CustomStringConvertible, CustomReflectable {
+extension ServerCode: RedactedDescription {
     /// The code for logs: `*` for a text that is neither an identifier nor a URL without a query, or longer than 64 characters.
     public var description: String {
         guard case .text(let text) = value else { return self.text }
         let isName = text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "_-.:/".utf8.contains($0) }
         return isName && text.utf8.count <= 64 ? text : "*"
     }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["code": description]) }
 }

@@ -1,5 +1,5 @@
-/// The transport of the platform, which a proxy uses by default: `CurlTransport` on Linux, where libcurl is available,
-/// ``URLSessionTransport`` otherwise.
+/// The transport of the platform, which a proxy uses by default: libcurl on Linux, where it is available, `URLSession`
+/// otherwise.
 ///
 /// On Linux, requests fail with ``TransportError/Kind/cannotConnect`` while the process has no descriptors or memory for libcurl.
 ///

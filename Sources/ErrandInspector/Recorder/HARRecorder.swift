@@ -88,10 +88,7 @@ public final class HARRecorder: APIMonitor {
     }
 }
 
-extension HARRecorder: CustomStringConvertible, CustomReflectable {
+extension HARRecorder: RedactedDescription {
     /// The number of exchanges.
     public var description: String { "\(count) exchanges" }
-
-    /// The description alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["recorder": description]) }
 }

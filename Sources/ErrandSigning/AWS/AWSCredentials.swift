@@ -1,3 +1,5 @@
+public import Errand
+
 /// The credentials with which requests are signed by ``AWSSignature``.
 ///
 /// Its description and its mirror contain the access key's ID alone.
@@ -22,12 +24,9 @@ public struct AWSCredentials: Sendable, Hashable {
     }
 }
 
-extension AWSCredentials: CustomStringConvertible, CustomReflectable {
+extension AWSCredentials: RedactedDescription {
     /// The ID of the access key, and whether there is a session token.
     public var description: String {
         "AWSCredentials(\(accessKeyID)\(sessionToken == nil ? "" : ", with a session token"))"
     }
-
-    /// The credentials as ``description`` has them, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["credentials": description]) }
 }

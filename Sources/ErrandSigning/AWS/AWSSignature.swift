@@ -87,12 +87,9 @@ public struct AWSSignature: Sendable {
     }
 }
 
-extension AWSSignature: CustomStringConvertible, CustomReflectable {
+extension AWSSignature: RedactedDescription {
     /// The region and the service.
     public var description: String { "AWSSignature(\(region)/\(service))" }
-
-    /// The signature as ``description`` has it, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["signature": description]) }
 }
 
 extension APIService {

@@ -150,12 +150,9 @@ public struct ParamSigning: Sendable {
     }
 }
 
-extension ParamSigning: CustomStringConvertible, CustomReflectable {
+extension ParamSigning: RedactedDescription {
     /// The algorithm and the place of the signature.
     public var description: String { "ParamSigning(\(algorithm), \(signature))" }
-
-    /// The signing as ``description`` has it, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["signing": description]) }
 }
 
 extension APIService {

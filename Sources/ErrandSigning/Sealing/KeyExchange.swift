@@ -1,3 +1,4 @@
+public import Errand
 public import Foundation
 
 /// Agrees on a session key with the server, for ``TrafficSealing``; implemented by the app.
@@ -55,10 +56,7 @@ public struct SessionKey: Sendable, Hashable {
     }
 }
 
-extension SessionKey: CustomStringConvertible, CustomReflectable {
+extension SessionKey: RedactedDescription {
     /// The length of the key, without the key and its name.
     public var description: String { "SessionKey(\(bytes.count) bytes)" }
-
-    /// The description alone, so that `dump` prints no more than `print`.
-    public var customMirror: Mirror { Mirror(self, children: ["key": description]) }
 }

@@ -109,12 +109,9 @@ public struct TrafficSealing: Sendable {
     public func forgetKeys() { sessions.forget() }
 }
 
-extension TrafficSealing: CustomStringConvertible, CustomReflectable {
+extension TrafficSealing: RedactedDescription {
     /// The cipher.
     public var description: String { "TrafficSealing(\(cipher))" }
-
-    /// The description alone, so that `dump` prints no more than `print`.
-    public var customMirror: Mirror { Mirror(self, children: ["sealing": description]) }
 }
 
 extension APIService {

@@ -172,7 +172,7 @@ struct DownloadEndingTests {
         #expect(asset.file.url == folder.file && asset.type == "text/plain")
         #expect(request.response?.file == DownloadedFile(url: folder.file))
         #expect(Set([asset.file, DownloadedFile(url: folder.file)]).count == 1)
-        #expect("\(Mirror(reflecting: asset.file).children.map(\.label))" == #"[Optional("url")]"#)
+        #expect("\(Mirror(reflecting: asset.file).children.map(\.label))" == #"[Optional("description")]"#)
     }
 
     @Test func `A plain call names the target, and an answer that is not 2xx does not change it`() async throws {

@@ -21,7 +21,9 @@ struct EndingsTests {
         return request
     }
 
-    private nonisolated func read(_ count: Int, of endings: EndedRequests) async -> [EndedRequest] {
+    private nonisolated func read(_ count: Int, of endings: some AsyncSequence<EndedRequest, Never>) async
+        -> [EndedRequest]
+    {
         var read: [EndedRequest] = []
         for await load in endings {
             read.append(load)
@@ -69,7 +71,8 @@ struct EndingsTests {
         #expect(error.response?.body.isEmpty == true && error.response?.serverCode == 5001)
     }
 
-    @Test func `A reader reads from its creation on, and a second one of the same sequence from then on`() async {
+    @Test func `A reader reads from its creation on, and a second one of the same sequence from then on`() async throws
+    {
         let proxy = APIProxy(fake: transport)
         let good = request("/goods", proxy)
         good.loadData()
@@ -81,8 +84,8 @@ struct EndingsTests {
         var late = endings.makeAsyncIterator()
         let third = good.loadData()
         #expect(await screen.ending() == .success)
-        #expect(await [first.next()?.id, first.next()?.id] == [second, third])
-        #expect(await late.next()?.id == third)
+        #expect(try await [first.next()?.id, first.next()?.id] == [second, third])
+        #expect(try await late.next()?.id == third)
     }
 
     @Test func `An ending is reported before the delegate is notified, and for a released request as well`() async {
@@ -144,7 +147,7 @@ struct EndingsTests {
         #expect(await count(endings) == 1)
     }
 
-    private nonisolated func count(_ endings: EndedRequests) async -> Int {
+    private nonisolated func count(_ endings: some AsyncSequence<EndedRequest, Never>) async -> Int {
         var count = 0
         for await _ in endings { count += 1 }
         return count

@@ -5,21 +5,21 @@
 /// server has sent before is not requested again: the next load fails with `decoding`.
 public struct CursorStrategy: PageStrategy {
     /// The name of the parameter for the cursor; `cursor` by default.
-    public var cursorKey = "cursor"
+    package var cursorKey = "cursor"
     /// Where a page contains the cursor of the next page; ``Source/nextCursor`` by default.
-    public var next: Source = .nextCursor
+    package var next: Source = .nextCursor
     /// The name of the parameter for the cursor of a previous page; `nil`, the default, is ``cursorKey``.
-    public var previousCursorKey: String?
+    package var previousCursorKey: String?
     /// Where a page contains the cursor of the previous page; `nil`, the default, if it contains none.
-    public var previous: Source?
+    package var previous: Source?
     /// The cursor at which the list starts; `nil`, the default, sends none.
-    public var startCursor: String?
+    package var startCursor: String?
     /// The name of the parameter for the size; `nil`, the default, sends none.
-    public var sizeKey: String?
+    package var sizeKey: String?
     /// The number of items to request per page; at least 1, 20 by default.
-    public var size = 20
+    package var size = 20
 
-    /// The start of the list, or ``startCursor``.
+    /// The start of the list, or `startCursor`.
     public var start: PagePosition {
         startCursor.map { .cursor($0, parameter: cursorKey) } ?? .start
     }
@@ -104,12 +104,9 @@ extension CursorStrategy {
     }
 }
 
-extension CursorStrategy: CustomStringConvertible, CustomReflectable {
-    /// The name of the parameter, without ``startCursor``.
+extension CursorStrategy: RedactedDescription {
+    /// The name of the parameter, without `startCursor`.
     public var description: String { "CursorStrategy(\(cursorKey))" }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["strategy": description]) }
 }
 
 extension PageStrategy where Self == CursorStrategy {

@@ -10,19 +10,19 @@ public import Foundation
 /// The list ends with an answer that has no such link; an empty page alone does not end it.
 public struct LinkStrategy: PageStrategy {
     /// Where an answer contains the link to the next page; its `Link` header with the relation `next` by default.
-    public var next: Source = .header("next")
+    package var next: Source = .header("next")
     /// Where an answer contains the link to the previous page; its `Link` header with the relation `prev` by default, `nil` if it
     /// contains none.
-    public var previous: Source? = .header("prev")
+    package var previous: Source? = .header("prev")
     /// The origins, besides the service's, to which a link may lead, as URLs of any path; none by default.
     ///
     /// Such an origin receives neither a body nor a header that may be secret, and no cookies but its own. A list whose method
     /// sends a body fails with `security`.
     public var allowedOrigins: [URL] = []
     /// The name of the parameter for the size, in the first request; `nil`, the default, sends none.
-    public var sizeKey: String?
+    package var sizeKey: String?
     /// The number of items to request per page; at least 1, 20 by default.
-    public var size = 20
+    package var size = 20
 
     /// The start of the list.
     public var start: PagePosition { .start }
@@ -102,12 +102,9 @@ extension LinkStrategy {
     }
 }
 
-extension LinkStrategy: CustomStringConvertible, CustomReflectable {
+extension LinkStrategy: RedactedDescription {
     /// The allowed origins, without other parts of their URLs.
     public var description: String { "LinkStrategy(\(allowedOrigins.map(\.originText).joined(separator: ", ")))" }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["strategy": description]) }
 }
 
 extension PageStrategy where Self == LinkStrategy {

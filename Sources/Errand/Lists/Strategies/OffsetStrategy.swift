@@ -1,22 +1,22 @@
 /// Pages by the number of items before them: `offset=40&limit=20`.
 ///
 /// The next offset counts the received items, whatever the limit was. The list ends as with ``PageNumberStrategy``: with an
-/// empty page; with a page that is shorter than ``limit`` and shorter than an earlier page, after the total has been reached
+/// empty page; with a page that is shorter than `limit` and shorter than an earlier page, after the total has been reached
 /// if the server sends one; and with a 404 for a page that no total promises.
 public struct OffsetStrategy: PageStrategy {
     /// The name of the parameter for the offset; `offset` by default.
-    public var offsetKey = "offset"
+    package var offsetKey = "offset"
     /// The name of the parameter for the limit; `limit` by default.
-    public var limitKey = "limit"
+    package var limitKey = "limit"
     /// The number of items to request per page; at least 1, 20 by default.
-    public var limit = 20
+    package var limit = 20
     /// The offset at which the list starts; 0 by default, and never below.
-    public var startOffset = 0
+    package var startOffset = 0
     /// Whether the list ends as soon as the server's total is reached; false by default.
     ///
     /// If the total is too small, items are missing. If this is false, the list requests one page more when its last page is
     /// as long as the others, or the only one.
-    public var totalIsExact = false
+    package var totalIsExact = false
 
     /// The offset at which the list starts.
     public var start: PagePosition { .offset(max(0, startOffset)) }
@@ -37,7 +37,7 @@ public struct OffsetStrategy: PageStrategy {
     }
 
     /// Returns `.more` if more than one item of the total is missing, `.end` if the total is reached or the first page is
-    /// shorter than ``limit``, and `.unknown` otherwise.
+    /// shorter than `limit`, and `.unknown` otherwise.
     public func expectation(after page: PageInfo) -> PageExpectation {
         guard case .offset(let offset) = page.position else { return .more }
         return detector(for: page, offset: offset).expectation

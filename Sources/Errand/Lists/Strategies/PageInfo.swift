@@ -87,10 +87,7 @@ extension PageInfo {
     }
 }
 
-extension PageInfo: CustomStringConvertible, CustomReflectable {
+extension PageInfo: RedactedDescription {
     /// The position, the number of items and the answer, without cursors.
     public var description: String { "\(position), \(itemCount) items, \(response)" }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["page": description]) }
 }

@@ -1,24 +1,24 @@
 /// Pages by number and size: `page=1&pageSize=20`.
 ///
-/// The list ends with an empty page; with a page that is shorter than ``size`` and shorter than an earlier page, after the
+/// The list ends with an empty page; with a page that is shorter than `size` and shorter than an earlier page, after the
 /// total has been reached if the server sends one; and with a 404 for a page that no total promises. The requested size
 /// alone decides nothing, because a server may cap, ignore or round it. If the last page is as long as the others, or the
-/// only one, the list therefore requests one more page; ``totalIsExact`` avoids that request.
+/// only one, the list therefore requests one more page; `totalIsExact` avoids that request.
 public struct PageNumberStrategy: PageStrategy {
     /// The number of the first page; 1 by default.
-    public var first = 1
+    package var first = 1
     /// The name of the parameter for the number; `page` by default.
-    public var pageKey = "page"
+    package var pageKey = "page"
     /// The name of the parameter for the size; `pageSize` by default.
-    public var sizeKey = "pageSize"
+    package var sizeKey = "pageSize"
     /// The number of items to request per page; at least 1, 20 by default.
-    public var size = 20
-    /// The number of the page at which the list starts; `nil`, the default, is ``first``.
-    public var startNumber: Int?
+    package var size = 20
+    /// The number of the page at which the list starts; `nil`, the default, is `first`.
+    package var startNumber: Int?
     /// Whether the list ends as soon as the server's total of items, or else of pages, is reached; false by default.
     ///
     /// If the total is too small, items are missing.
-    public var totalIsExact = false
+    package var totalIsExact = false
 
     /// The page at which the list starts.
     public var start: PagePosition { .number(startNumber ?? first) }
@@ -37,13 +37,13 @@ public struct PageNumberStrategy: PageStrategy {
     }
 
     /// Returns `.more` if more than one item of the total is missing, `.end` if the total is reached or the first page is
-    /// shorter than ``size``, and `.unknown` otherwise.
+    /// shorter than `size`, and `.unknown` otherwise.
     public func expectation(after page: PageInfo) -> PageExpectation {
         guard case .number(let number) = page.position else { return .more }
         return detector(for: page, number: number).expectation
     }
 
-    /// Returns the number before, down to ``first``.
+    /// Returns the number before, down to `first`.
     public func position(before page: PageInfo) -> PagePosition? {
         guard case .number(let number) = page.position, number > first else { return nil }
         return .number(number - 1)

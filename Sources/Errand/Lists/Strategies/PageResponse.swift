@@ -65,10 +65,7 @@ public struct PageModel<Item: Decodable & Sendable>: PageResponse, Sendable {
     }
 }
 
-extension PageModel: CustomStringConvertible, CustomReflectable {
+extension PageModel: RedactedDescription {
     /// The number of items, without their contents.
     public var description: String { "PageModel(\(items.count) items)" }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["page": description]) }
 }

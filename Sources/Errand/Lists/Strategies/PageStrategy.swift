@@ -106,7 +106,7 @@ extension PageStrategy {
     }
 }
 
-extension PagePosition: CustomStringConvertible, CustomReflectable {
+extension PagePosition: RedactedDescription {
     /// The position, without the text of a cursor and the secret parts of a URL.
     public var description: String {
         switch self {
@@ -117,7 +117,4 @@ extension PagePosition: CustomStringConvertible, CustomReflectable {
         case .link(let url): "link \(Redactor.standard.url(url.absoluteString))"
         }
     }
-
-    /// A mirror with ``description`` alone, so that `dump` prints no more.
-    public var customMirror: Mirror { Mirror(self, children: ["position": description]) }
 }

@@ -18,9 +18,9 @@ import Synchronization
 ///   300 ms; the other requests continue. A proxy server's answer to `CONNECT` has at most 64 KiB, counted since libcurl 7.80.
 /// - libcurl limits a header line to 100 KB, and newer versions limit a header block to 300 KB and 5,000 lines, even where the
 ///   request's limits are higher.
-public final class CurlTransport: HTTPTransport {
+package final class CurlTransport: HTTPTransport {
     /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
-    public let capacity: TransportCapacity
+    package let capacity: TransportCapacity
     private let settings: CurlSettings
     /// Made for the first request.
     private let loop = Mutex<CurlLoop?>(nil)
@@ -32,7 +32,7 @@ public final class CurlTransport: HTTPTransport {
     /// - Throws: ``TransportError/Kind/cannotConnect`` when there is no libcurl 7.76 or later;
     ///   ``TransportError/Kind/invalidRequest`` for a setting that is invalid, or that this libcurl cannot apply; the reason
     ///   names it.
-    public convenience init(
+    package convenience init(
         _ configuration: TransportConfiguration = TransportConfiguration()
     ) throws(TransportError) {
         if let reason = CurlLibrary.unavailableReason { throw TransportError(.cannotConnect, reason) }
@@ -53,10 +53,10 @@ public final class CurlTransport: HTTPTransport {
     }
 
     /// The reason why no `CurlTransport` can be created in this process; `nil` when it can.
-    public static var unavailableReason: String? { CurlLibrary.unavailableReason }
+    package static var unavailableReason: String? { CurlLibrary.unavailableReason }
 
     /// Sends a request; see ``HTTPTransport/send(_:progress:)``.
-    public func send(
+    package func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {

@@ -23,16 +23,16 @@ import FoundationNetworking
 /// ``HTTPResponse/isMultiplexed`` is always `false`; and with libcurl 7.88.0 to 8.1, after a request has ended while it connects
 /// (refused, reset, timed out or cancelled), another request may wait until its timeout, or until it is cancelled. Child processes
 /// inherit the sockets: when one runs at that time, the process may crash.
-public final class URLSessionTransport: HTTPTransport {
+package final class URLSessionTransport: HTTPTransport {
     /// The limits of the configuration, and 100 exchanges on an HTTP/2 connection.
-    public let capacity: TransportCapacity
+    package let capacity: TransportCapacity
     private let queues = URLSessionQueues()
     private let exchanges: URLSessionExchanges
     private let sessions: URLSessionPool
     private let pinnedKeys: PinnedKeys
 
     /// Creates a transport with the default configuration and a new session.
-    public convenience init() {
+    package convenience init() {
         self.init(
             TransportConfiguration(),
             proxy: nil,
@@ -45,7 +45,7 @@ public final class URLSessionTransport: HTTPTransport {
     ///
     /// - Throws: ``TransportError/Kind/invalidRequest`` for a setting that is invalid, or that `URLSession` cannot apply on this
     ///   platform; the reason names it.
-    public convenience init(_ configuration: TransportConfiguration) throws(TransportError) {
+    package convenience init(_ configuration: TransportConfiguration) throws(TransportError) {
         try configuration.validateForURLSession()
         let pinnedKeys = try PinnedKeys(configuration.tls.pinnedPublicKeys)
         let challenges = try URLSessionChallenges(configuration.tls, pinnedKeys: pinnedKeys)
@@ -70,7 +70,7 @@ public final class URLSessionTransport: HTTPTransport {
     }
 
     /// Sends a request; see ``HTTPTransport/send(_:progress:)``.
-    public func send(
+    package func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
     ) async throws(TransportError) -> HTTPResponse {
