@@ -5,39 +5,17 @@
 /// expired login for developers: for `loginExpired` it counts after the app's texts for the status and the type. An error that an
 /// app creates with a message keeps that message.
 public struct ErrorMessages: Sendable {
-    private struct Contents: Sendable {
-        var byCode: [ServerCode: String]
-        var byStatus: [Int: String]
-        var byType: [APIErrorType: String]
-        var localize: (@Sendable (APIError) -> String?)?
-    }
-
-    // Each load that waits has the messages.
-    @Boxed private var contents: Contents
-
     /// Texts by the server's business code, a number, a string or a Boolean.
-    public var byCode: [ServerCode: String] {
-        get { contents.byCode }
-        set { contents.byCode = newValue }
-    }
+    public var byCode: [ServerCode: String]
     /// Texts by HTTP status.
-    public var byStatus: [Int: String] {
-        get { contents.byStatus }
-        set { contents.byStatus = newValue }
-    }
+    public var byStatus: [Int: String]
     /// Texts by the type of the error.
-    public var byType: [APIErrorType: String] {
-        get { contents.byType }
-        set { contents.byType = newValue }
-    }
+    public var byType: [APIErrorType: String]
     /// Returns the text for an error, for instance from a string catalogue; `nil` for the usual one.
     ///
     /// The error has the usual text as its message. Called once for each load that fails, and for the error of
     /// ``ReloginHandler/sessionDidExpire(_:)``; on any thread.
-    public var localize: (@Sendable (APIError) -> String?)? {
-        get { contents.localize }
-        set { contents.localize = newValue }
-    }
+    public var localize: (@Sendable (APIError) -> String?)?
 
     /// Creates texts; what is not given stays the server's or the library's.
     public init(
@@ -46,7 +24,7 @@ public struct ErrorMessages: Sendable {
         byType: [APIErrorType: String] = [:],
         localize: (@Sendable (APIError) -> String?)? = nil
     ) {
-        contents = Contents(byCode: byCode, byStatus: byStatus, byType: byType, localize: localize)
+        (self.byCode, self.byStatus, self.byType, self.localize) = (byCode, byStatus, byType, localize)
     }
 
     /// Returns the text for an error, before ``localize``; `standard` if there is none.

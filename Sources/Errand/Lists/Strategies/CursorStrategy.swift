@@ -115,6 +115,8 @@ extension PageStrategy where Self == CursorStrategy {
     /// - Parameters:
     ///   - cursorKey: The name of the parameter for the cursor.
     ///   - next: Where a page contains the cursor of the next page.
+    ///   - previousCursorKey: The name of the parameter for the cursor of a previous page; `nil` is `cursorKey`.
+    ///   - previous: Where a page contains the cursor of the previous page; `nil`, the default, if it contains none.
     ///   - startCursor: The cursor at which the list starts.
     ///   - sizeKey: The name of the parameter for the size.
     ///   - size: The number of items to request per page; sent if there is a `sizeKey`.
@@ -122,10 +124,20 @@ extension PageStrategy where Self == CursorStrategy {
     public static func cursor(
         _ cursorKey: String = "cursor",
         next: CursorStrategy.Source = .nextCursor,
+        previousCursorKey: String? = nil,
+        previous: CursorStrategy.Source? = nil,
         startCursor: String? = nil,
         sizeKey: String? = nil,
         size: Int = 20
     ) -> Self {
-        Self(cursorKey: cursorKey, next: next, startCursor: startCursor, sizeKey: sizeKey, size: size)
+        Self(
+            cursorKey: cursorKey,
+            next: next,
+            previousCursorKey: previousCursorKey,
+            previous: previous,
+            startCursor: startCursor,
+            sizeKey: sizeKey,
+            size: size
+        )
     }
 }
