@@ -1,3 +1,5 @@
+import Foundation
+
 /// One header line: a name, which is not case-sensitive, and a value.
 public struct HTTPField: Sendable {
     /// The name in its original case.
@@ -95,6 +97,23 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     /// Returns these headers and those of `other`; a name in both keeps only the lines of `other`.
     public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
         HTTPHeaders(fields.filter { other[$0.name] == nil } + other.fields)
+    }
+}
+
+extension HTTPHeaders {
+    /// Returns the `Authorization` line of a bearer token (RFC 6750 section 2.1), or no line without a token.
+    public static func authorization(bearer token: String?) -> HTTPHeaders {
+        ["Authorization": token.map { "Bearer \($0)" }]
+    }
+
+    /// Returns the `Authorization` line of a user and a password (RFC 7617), in UTF-8.
+    ///
+    /// - Throws: `invalidRequest` for a user with a colon, where a server would take the password to begin.
+    public static func authorization(user: String, password: String) throws(TransportError) -> HTTPHeaders {
+        guard !user.utf8.contains(UInt8(ascii: ":")) else {
+            throw TransportError(.invalidRequest, "the user of a basic authorization has a colon")
+        }
+        return ["Authorization": "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"]
     }
 }
 

@@ -192,21 +192,21 @@ final class LoadTrace: Sendable {
 
     // MARK: Timings
 
-    /// Returns an answer with the number of its try, and with its time in the queue if it is the first one.
-    func numbered(_ response: APIResponse) -> APIResponse {
+    /// Returns an answer as that of the load, with the number of its try, and with its time in the queue if it is the first one.
+    func belonging(_ response: APIResponse) -> APIResponse {
         let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
-        return response.numbered(attempt: attempt, queueTime: queueTime)
+        return response.belonging(to: load.id, attempt: attempt, queueTime: queueTime)
     }
 
-    /// Returns an error with the number of its try, and with its time in the queue if it is the first one.
-    func numbered(_ error: APIError) -> APIError {
+    /// Returns an error as that of the load, with the number of its try, and with its time in the queue if it is the first one.
+    func belonging(_ error: APIError) -> APIError {
         let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
-        return error.numbered(attempt: attempt, queueTime: queueTime)
+        return error.belonging(to: load.id, attempt: attempt, queueTime: queueTime)
     }
 
     /// Returns an error as that of the load.
     func attributed(_ error: APIError) -> APIError {
-        numbered(error).ended(load.method, path: load.path, messages: nil)
+        belonging(error).ended(load.id, load.method, path: load.path, messages: nil)
     }
 
     // MARK: Delivery

@@ -8,18 +8,23 @@ public struct EndedRequest: Sendable, Identifiable {
     public let method: HTTPMethod
     /// The path with `{name}` for its parameters; for a plain call the URL without user, password, query and fragment.
     public let path: String
-    /// How the load ended.
-    ///
-    /// The ``APIError/response`` of a failure has status and headers, but neither body nor file.
+    /// The answer, with status, headers and timings, but neither body nor file; `nil` if none was received.
+    public let response: APIResponse?
+    /// How the load ended; the ``APIError/response`` of a failure is ``response``.
     public let ending: APIEnding
     /// The number of endings directly before this one that were dropped because the reader was too slow; usually 0.
     public internal(set) var droppedCount = 0
 
-    init(id: RequestID, requestClass: AnyClass?, method: HTTPMethod, path: String, ending: APIEnding) {
-        self.id = id
-        self.requestClass = requestClass
-        self.method = method
-        self.path = URLRedaction.path(path)
+    init(
+        _ id: RequestID,
+        of requestClass: AnyClass?,
+        _ method: HTTPMethod,
+        path: String,
+        _ response: APIResponse?,
+        _ ending: APIEnding
+    ) {
+        (self.id, self.requestClass, self.method, self.path) = (id, requestClass, method, URLRedaction.path(path))
+        self.response = response?.withContent()
         self.ending = ending.withoutBody
     }
 }

@@ -68,20 +68,20 @@ final class LoadRunner<Value: Sendable> {
         call.trace?.beginTry()
     }
 
-    @inline(never) private func numbered(_ response: APIResponse) -> APIResponse {
-        if let trace = call.trace { return trace.numbered(response) }
-        return response.numbered(attempt: tries, queueTime: queueTime)
+    @inline(never) private func belonging(_ response: APIResponse) -> APIResponse {
+        if let trace = call.trace { return trace.belonging(response) }
+        return response.belonging(to: call.id, attempt: tries, queueTime: queueTime)
     }
 
-    private func numbered(_ error: APIError) -> APIError {
-        if let trace = call.trace { return trace.numbered(error) }
-        return error.numbered(attempt: tries, queueTime: queueTime)
+    private func belonging(_ error: APIError) -> APIError {
+        if let trace = call.trace { return trace.belonging(error) }
+        return error.belonging(to: call.id, attempt: tries, queueTime: queueTime)
     }
 
     /// Returns the error of a send as that of the load, whose file is discarded.
     @inline(never) private func failure(_ error: APIError) -> APIError {
         proxy.loads.discardFile(of: call.id)
-        return numbered(error).withoutFile
+        return belonging(error).withoutFile
     }
 
     /// Waits for the load's turn and for the login to send with.
@@ -124,7 +124,7 @@ final class LoadRunner<Value: Sendable> {
             if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
                 try await exchange(request)
             }
-        return numbered(received(response, isMultiplexed, in: login))
+        return belonging(received(response, isMultiplexed, in: login))
     }
 
     /// Releases the place in the queue, once what the answer means for the next request is known.

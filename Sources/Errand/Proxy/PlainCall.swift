@@ -47,11 +47,12 @@ struct PlainCall: Sendable {
         let trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service)
         let ended = { @Sendable (result: Result<APIResponse, APIError>) in
             let result = result.mapError {
-                $0.ended(method, path: request.url.path(percentEncoded: true), messages: messages)
+                $0.ended(id, method, path: request.url.path(percentEncoded: true), messages: messages)
             }
-            trace?.end(result.ending, response: (try? result.get()) ?? result.error?.response)
+            let response = (try? result.get()) ?? result.error?.response
+            trace?.end(result.ending, response: response)
             proxy.endingPublisher.publish {
-                EndedRequest(id: id, requestClass: nil, method: method, path: path, ending: result.ending)
+                EndedRequest(id, of: nil, method, path: path, response, result.ending)
             }
             ended(result)
         }

@@ -49,6 +49,12 @@ public import Observation
 
     /// The raw answer of the newest load that has ended with one, also with an error status.
     public internal(set) var rawResponse: APIResponse?
+    /// The load that has ended last, also as cancelled; in a method of the delegate, the one that it is called for.
+    ///
+    /// With ``RestartPolicy/concurrent`` an older load may end last: ``rawResponse`` and ``error`` remain those of the newest one.
+    public internal(set) var newestEnding: RequestID?
+    /// Whether the newest load that has ended, cancelled ones not included, was a success; false before the first one.
+    public internal(set) var isSuccess = false
     /// Why the newest ended load failed; `nil` after a success.
     public internal(set) var error: APIError?
     /// The newest progress of the newest load that is active; `nil` from the beginning of a load until its first report.
@@ -172,6 +178,7 @@ extension BaseAPIRequest {
     public func reset() {
         cancelAllRequests()
         (rawResponse, error, progress, content) = (nil, nil, nil, nil)
+        (newestEnding, isSuccess) = (nil, false)
         history.removeInput()
         pager?.removeAllPages()
     }

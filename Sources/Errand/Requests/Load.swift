@@ -280,7 +280,7 @@ extension APIManager {
         didFinish(.failure(Interruption.timeout))
     }
 
-    private func ended(_ error: APIError) -> APIError { error.ended(method, path: path, messages: messages) }
+    private func ended(_ error: APIError) -> APIError { error.ended(id, method, path: path, messages: messages) }
 
     private func removeTemporaryFile() {
         if let temporaryFile { unlink(temporaryFile.path) }
@@ -291,7 +291,7 @@ extension APIManager {
         // The call refers to this load, by its progress.
         callForPage = nil
         proxy.endingPublisher.publish {
-            EndedRequest(id: id, requestClass: Manager.self, method: method, path: path, ending: outcome.ending)
+            EndedRequest(id, of: Manager.self, method, path: path, response, outcome.ending)
         }
         guard let manager else {
             if outcome.error == nil { removeTemporaryFile() }
@@ -343,9 +343,13 @@ extension BaseAPIRequest {
         response: APIResponse?
     ) -> (() -> Void)? {
         removeLoad(id)
-        // A cancellation replaces nothing.
+        newestEnding = id
+        // A cancellation replaces nothing else.
         if result.error?.type != .cancelled {
-            if history.recordEnding(id), error != nil || result.error != nil { error = result.error }
+            if history.recordEnding(id) {
+                if error != nil || result.error != nil { error = result.error }
+                if isSuccess != (result.error == nil) { isSuccess.toggle() }
+            }
             if let response, history.recordResponse(id) { rawResponse = response }
             if case .success(let content) = result, !(content is EndOfList), history.recordSuccess(id) {
                 self.content = content

@@ -54,6 +54,7 @@ public struct APIError: Error, Sendable {
         // Not the message of an answer that is a success for the server.
         var serverMessage: String?
         var fieldMessages: [String: [String]] = [:]
+        var requestID: RequestID?
         var method: HTTPMethod?
         var path: String?
         var response: APIResponse?
@@ -75,6 +76,8 @@ public struct APIError: Error, Sendable {
     public var code: ServerCode? { details.code }
     /// The server's messages for the fields of a form, by the name of the field; see ``ServerFailure/fieldMessages``.
     public var fieldMessages: [String: [String]] { details.fieldMessages }
+    /// The load that failed; `nil` for an error that no load has made.
+    public var requestID: RequestID? { details.requestID }
     /// The method of the request that failed; `nil` for an error that no load has made.
     public var method: HTTPMethod? { details.method }
     /// The path of the request that failed, with `{name}` for its parameters and without a query; `nil` for an error that no
@@ -143,10 +146,11 @@ extension APIError {
         )
     }
 
-    /// This error as the ending of a load: with its method and path, and with the text that `messages` have for it, unless an
+    /// This error as the ending of a load: with its ID, method and path, and with the text that `messages` have for it, unless an
     /// app has made it with a message.
-    func ended(_ method: HTTPMethod, path: String, messages: ErrorMessages?) -> APIError {
+    func ended(_ id: RequestID, _ method: HTTPMethod, path: String, messages: ErrorMessages?) -> APIError {
         var error = self
+        error.details.requestID = id
         (error.details.method, error.details.path) = (method, URLRedaction.path(path))
         error.details.isOfStatus = false
         return error.worded(by: messages)
@@ -182,10 +186,11 @@ extension APIError {
         return error
     }
 
-    /// This error with the number of its try, and for the first one its time in the queue, in its timings, if it has any.
-    func numbered(attempt: Int, queueTime: Duration? = nil) -> APIError {
+    /// This error as that of a load, with the number of its try, and for the first one its time in the queue, in its timings, if it
+    /// has any.
+    func belonging(to id: RequestID, attempt: Int, queueTime: Duration?) -> APIError {
         var error = self
-        if let response { error.details.response = response.numbered(attempt: attempt, queueTime: queueTime) }
+        if let response { error.details.response = response.belonging(to: id, attempt: attempt, queueTime: queueTime) }
         guard var cause = underlying as? TransportError, let timings = cause.timings else { return error }
         cause.timings = timings.numbered(attempt: attempt, queueTime: queueTime)
         error.details.underlying = cause

@@ -13,6 +13,7 @@ public struct APIResponse: Sendable {
         let duration: Duration
         var timings: ExchangeTimings?
         var statement: ServerFailure?
+        var requestID: RequestID?
     }
 
     // Boxed, because an asynchronous function reserves memory for each answer that it may return.
@@ -51,6 +52,8 @@ public struct APIResponse: Sendable {
         set { contents.timings = newValue }
     }
 
+    /// The load that has received the answer; `nil` for one that no load has.
+    public var requestID: RequestID? { contents.requestID }
     /// The business code in the body, of a success as well; `nil` if it has none, and before the body is decoded.
     public var serverCode: ServerCode? { contents.statement?.code }
     /// The server's message in the body, of a success as well; `nil` if it has none, and before the body is decoded.
@@ -87,11 +90,12 @@ public struct APIResponse: Sendable {
     /// This answer with the code and message of `other`.
     func withStatement(of other: APIResponse) -> APIResponse { withStatement(other.contents.statement) }
 
-    /// This answer with the number of its try, and for the first one its time in the queue, in its timings, if it has any.
-    func numbered(attempt: Int, queueTime: Duration? = nil) -> APIResponse {
-        guard let timings else { return self }
+    /// This answer as that of a load, with the number of its try, and for the first one its time in the queue, in its timings, if it
+    /// has any.
+    func belonging(to id: RequestID, attempt: Int, queueTime: Duration?) -> APIResponse {
         var response = self
-        response.contents.timings = timings.numbered(attempt: attempt, queueTime: queueTime)
+        response.contents.requestID = id
+        response.contents.timings = timings?.numbered(attempt: attempt, queueTime: queueTime)
         return response
     }
 

@@ -10,7 +10,7 @@ import Testing
 /// A jar that changes a cookie after another one did does so when that one has saved; apart from this, any jar saves at any time.
 @Suite("Random updates of a shared cookie file", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CookieModelTests {
-    private static let seeds = CookieProbe.runsSlowTests ? 0..<200 : 0..<12
+    private static let seeds = CookieProbe.runsSlowTests ? 0..<200 : 0..<6
     private let folder: TemporaryFolder
 
     init() throws {

@@ -196,11 +196,12 @@ struct SentinelTests {
             "ActiveRequest": [ActiveRequest(id: .next(), method: .get, path: "/")],
             "EndedRequest": errors.map { error in
                 EndedRequest(
-                    id: .next(),
-                    requestClass: Secrets.self,
-                    method: .get,
+                    .next(),
+                    of: Secrets.self,
+                    .get,
                     path: Self.url.absoluteString,
-                    ending: .failure(error)
+                    error.response,
+                    .failure(error)
                 )
             },
         ]

@@ -223,7 +223,7 @@ struct ListEditModelTests {
     func `in 1,000 random runs, and in 10,000 with slow tests`() async {
         let server = EditingServer()
         let proxy = APIProxy(service: server.service, transport: server.transport)
-        let seeds = UInt64(1)...(CookieProbe.runsSlowTests ? 10_000 : 1_000)
+        let seeds = UInt64(1)...(CookieProbe.runsSlowTests ? 10_000 : 500)
         // Further seeds, which have failed.
         for seed in Array(seeds) + [5753, 6268, 6808, 9323, 16_238, 17_874] {
             guard await Run(seed, server, proxy).holds() else { return }

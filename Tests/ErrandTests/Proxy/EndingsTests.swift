@@ -233,7 +233,7 @@ struct EndingsTests {
 
     private nonisolated static func ended(_ id: RequestID, _ error: APIError? = nil) -> EndedRequest {
         let ending = error.map(APIEnding.failure) ?? .success
-        return EndedRequest(id: id, requestClass: nil, method: .get, path: "/", ending: ending)
+        return EndedRequest(id, of: nil, .get, path: "/", error?.response, ending)
     }
 }
 

@@ -34,6 +34,32 @@ struct RestartTests {
         #expect(screen.events == [.cancelled, .success])
     }
 
+    @Test func `Each ending names its load, on the request, the answer, the error and in the endings`() async throws {
+        let gates = [Latch(), Latch()]
+        let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
+        request.customRestartPolicy = .concurrent
+        #expect(request.newestEnding == nil && !request.isSuccess)
+        var endings = request.proxy.endings.makeAsyncIterator()
+        let (first, second) = (request.loadData(), request.loadData())
+        gates[1].open()
+        #expect(await screen.ending() == .success)
+        let newest = try #require(request.newestEnding)
+        #expect(request.rawResponse?.requestID == newest && request.isSuccess)
+        #expect(try await endings.next()?.response?.requestID == newest)
+        request.cancelAllRequests()
+        #expect(await screen.ending() == .cancelled)
+        #expect(Set([first, second]) == [newest, try #require(request.newestEnding)])
+        #expect(try await endings.next()?.response == nil)
+        #expect(request.isSuccess, "a cancellation replaces nothing")
+        let failing = GoodsRequest(delegate: screen, proxy: APIProxy(fake: ScriptedTransport { _ in .status(404) }))
+        let third = failing.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(failing.error?.requestID == third && failing.error?.response?.requestID == third)
+        #expect(failing.newestEnding == third && !failing.isSuccess)
+        failing.reset()
+        #expect(failing.newestEnding == nil)
+    }
+
     @Test(.fault(20)) func `ignoreNew sends nothing and returns the ID of the active load`() async {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
