@@ -322,6 +322,8 @@ extension APIManager {
         let (waiters, ending) = (manager.takeWaiters(of: id), outcome.ending)
         if presentsErrors, case .failure(let error) = ending { manager.present(error, to: receiver) }
         if case .delegate = receiver {
+            // An indicator or an observer may have reset the request.
+            if manager.newestEnding != id { manager.newestEnding = id }
             switch ending {
             case .success: manager.delegate?.managerCallAPIDidSucceed(manager)
             case .failure(let error): manager.delegate?.managerCallAPIDidFail(manager, with: error)

@@ -92,7 +92,10 @@ public struct APIResponse: Sendable {
 
     /// This answer as that of a load, with the number of its try, and for the first one its time in the queue, in its timings, if it
     /// has any.
+    ///
+    /// Unchanged if it is that of another load, as in an error that an app throws once more.
     func belonging(to id: RequestID, attempt: Int, queueTime: Duration?) -> APIResponse {
+        guard requestID == nil || requestID == id else { return self }
         var response = self
         response.contents.requestID = id
         response.contents.timings = timings?.numbered(attempt: attempt, queueTime: queueTime)

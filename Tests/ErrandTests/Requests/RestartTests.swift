@@ -60,6 +60,31 @@ struct RestartTests {
         #expect(failing.newestEnding == nil)
     }
 
+    @Test func `In the delegate the newest ending is its load, also if the indicator has reset the request`() async {
+        let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: ScriptedTransport { _ in .status(404) }))
+        let indicator = ResettingIndicator(request)
+        var newest: RequestID?
+        screen.onEvent = { _, _ in newest = request.newestEnding }
+        let id = request.loadData(indicator: indicator)
+        #expect(await screen.ending() == .failure(.http))
+        #expect(newest == id && !request.isSuccess && request.error == nil)
+    }
+
+    @Test func `An error that an app throws in another load keeps the load of its answer`() async throws {
+        let transport = ScriptedTransport { _ in .status(404) }
+        let first = GoodsRequest(proxy: APIProxy(fake: transport))
+        let error = try #require(await #expect(throws: APIError.self) { try await first.value() })
+        let proxy = APIProxy(
+            service: .sample { $0.adapters.request = [Adapter { _, _ in throw error }] },
+            transport: transport
+        )
+        let second = GoodsRequest(delegate: screen, proxy: proxy)
+        let id = second.loadData()
+        #expect(await screen.ending() == .failure(.http))
+        #expect(second.error?.requestID == id)
+        #expect(second.error?.response?.requestID == first.newestEnding && first.newestEnding != id)
+    }
+
     @Test(.fault(20)) func `ignoreNew sends nothing and returns the ID of the active load`() async {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
@@ -169,4 +194,17 @@ struct RestartTests {
         #expect(request.response?.first?.id == 2)
         #expect(!request.isLoading)
     }
+}
+
+/// Resets its request when it is hidden.
+@MainActor private final class ResettingIndicator: LoadingIndicator {
+    private let request: BaseAPIRequest
+
+    init(_ request: BaseAPIRequest) {
+        self.request = request
+    }
+
+    func showLoading(_ message: String?) {}
+
+    func hideLoading() { request.reset() }
 }
