@@ -81,20 +81,10 @@ final class MainDeliveryTests {
     #if os(macOS) || os(Linux)
     @Test func `Jobs that block the thread pool delay no ending for long`() async {
         await #expect(processExitsWith: .success) {
-            let (running, released) = (Counter(), Counter())
-            for _ in 0..<64 {
-                Task.detached(priority: .high) {
-                    _ = running.next()
-                    let end = ContinuousClock.now + .seconds(20)
-                    while released.count == 0, ContinuousClock.now < end { usleep(1_000) }
-                }
-            }
-            // No further job begins when each thread of the pool has one.
-            var count = -1
-            while count != running.count || count == 0 {
-                count = running.count
-                usleep(50_000)
-            }
+            // Each blocks a thread of the pool; no further job begins when each thread has one.
+            let blocker = PoolBlocker()
+            for _ in 0..<64 { Task.detached(priority: .high) { blocker.block() } }
+            blocker.waitUntilBlocked(ProcessInfo.processInfo.activeProcessorCount)
             let delivery = MainDelivery()
             for number in 0..<100 {
                 let start = ContinuousClock.now
@@ -107,7 +97,7 @@ final class MainDeliveryTests {
                 #expect(start.duration(to: .now) < .seconds(5), "\(number)")
                 guard start.duration(to: .now) < .seconds(5) else { break }
             }
-            _ = released.next()
+            blocker.release()
         }
     }
     #endif
@@ -150,4 +140,23 @@ final class MainDeliveryTests {
         await suspend(while: calls.count < 5)
         #expect(calls.last == "first upload 6")
     }
+}
+
+/// Blocks threads until it is released, 20 seconds at most.
+private final class PoolBlocker: Sendable {
+    private let began = DispatchSemaphore(value: 0)
+    private let released = DispatchSemaphore(value: 0)
+
+    func block() {
+        began.signal()
+        guard released.wait(timeout: .now() + 20) == .success else { return }
+        // For the next thread.
+        released.signal()
+    }
+
+    func waitUntilBlocked(_ count: Int) {
+        for _ in 0..<count { _ = began.wait(timeout: .now() + 20) }
+    }
+
+    func release() { released.signal() }
 }

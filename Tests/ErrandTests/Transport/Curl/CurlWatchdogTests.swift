@@ -55,7 +55,8 @@ struct CurlWatchdogTests {
             case .passing:
                 if pair.receive() <= 0 { return true }
                 activity.receiveCall()
-            case .waiting: usleep(10_000)
+            // As libcurl waits: for a socket without bytes.
+            case .waiting: pair.wait()
             case .busy: break
             }
         }
@@ -133,6 +134,12 @@ private final class Pair: Sendable {
     func receive() -> Int {
         var bytes = [UInt8](repeating: 0, count: 1_024)
         return recv(client, &bytes, bytes.count, 0)
+    }
+
+    /// Waits for bytes, 10 ms at most.
+    func wait() {
+        var descriptor = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+        _ = poll(&descriptor, 1, 10)
     }
 
     /// Ends the connection.
