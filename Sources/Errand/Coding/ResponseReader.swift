@@ -218,20 +218,7 @@ struct ResponseReader: Sendable {
     }
 
     private func error(_ type: APIErrorType, for failure: ServerFailure, in response: APIResponse) -> APIError {
-        let ownType = failure.type == .cancelled ? nil : failure.type
-        let finalType: APIErrorType =
-            switch service.isLoginExpired?(response.withStatement(failure)) {
-            case true?: .loginExpired
-            case false?: ownType == .loginExpired ? type : ownType ?? type
-            case nil: ownType ?? (isExpired(failure, type, in: response) ? .loginExpired : type)
-            }
-        return APIError(finalType, failure: failure, response: response)
-    }
-
-    /// Returns whether the status or the code of a failure is one of an expired login.
-    private func isExpired(_ failure: ServerFailure, _ type: APIErrorType, in response: APIResponse) -> Bool {
-        if type == .http, service.loginExpiredStatuses.contains(response.status) { return true }
-        return failure.code.map { service.envelope?.loginExpiredCodes.contains($0) == true } == true
+        APIError(service.errorType(of: failure, as: type, in: response), failure: failure, response: response)
     }
 }
 

@@ -126,28 +126,3 @@ package enum TransportEvent: Sendable {
     /// Status and headers of the final (not 1xx) answer have been received.
     case head(status: Int, headers: HTTPHeaders)
 }
-
-/// The largest answer that is accepted; a larger one fails with ``TransportError/Kind/responseTooLarge``.
-public struct HTTPLimits: Sendable, Hashable {
-    /// The bytes of a decoded body in memory; 32 MiB by default.
-    ///
-    /// A body that is stored in a file has no limit.
-    public var bodyBytes: Int = 32 << 20
-    /// The bytes of the header block, all lines together; 256 KiB by default.
-    public var headerBytes: Int = 256 << 10
-
-    /// Creates the default limits.
-    public init() {}
-
-    /// Checks the size of an answer's header lines, as they are sent over HTTP/1.1.
-    ///
-    /// - Throws: ``TransportError/Kind/responseTooLarge``.
-    package func check(_ headers: HTTPHeaders) throws(TransportError) {
-        let bytes = headers.reduce(0) { $0 + $1.name.utf8.count + $1.bytes.count + ": \r\n".utf8.count }
-        guard bytes <= headerBytes else { throw tooLargeHeaders }
-    }
-
-    var tooLargeHeaders: TransportError {
-        TransportError(.responseTooLarge, "the header block is larger than \(headerBytes) bytes")
-    }
-}

@@ -30,16 +30,6 @@ struct ListRules<Item> {
     let maxPages: Int?
 }
 
-/// Why a list cannot be edited; the list has not changed.
-public struct ListEditError: Error, CustomStringConvertible {
-    /// A description for the developer, without items and IDs.
-    public let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
-
 /// Edits of a list in place.
 ///
 /// The observer is notified before an edit returns, the delegate is not. An edit that the server's list has as well moves the

@@ -1,6 +1,7 @@
 import Observation
 
-/// A request whose answers are pages of one list: ``APIManager/reload(params:indicator:message:)``, ``APIManager/loadNextPage(indicator:message:)``, ``items``.
+/// A request whose answers are pages of one list, which ``APIManager/reload(params:indicator:message:)`` begins and
+/// ``APIManager/loadNextPage(indicator:message:)`` continues.
 ///
 /// The page size that the server uses may differ from the requested one: no page is skipped or loaded twice because of it.
 ///

@@ -122,32 +122,6 @@ public import Observation
     }
 }
 
-/// Receives the ending of a group of requests; usually the screen.
-///
-/// Not retained.
-///
-/// A group ends in exactly one of the three endings, on the main actor, after ``APIGroup/start()`` has returned.
-@MainActor public protocol APIGroupDelegate: AnyObject {
-    /// The group has succeeded; the answers are in its ``APIOutcome``s.
-    func groupDidSucceed(_ group: APIGroup)
-
-    /// The group has failed; the answers received before are in its ``APIOutcome``s.
-    func group(_ group: APIGroup, didFailWith error: APIError)
-
-    /// The group was cancelled. Does nothing by default.
-    func groupDidCancel(_ group: APIGroup)
-
-    /// A request has succeeded, failed or been cancelled; called before the group's ending. Does nothing by default.
-    func group(_ group: APIGroup, didFinish count: Int, of total: Int)
-}
-
-extension APIGroupDelegate {
-    /// Does nothing.
-    public func groupDidCancel(_ group: APIGroup) {}
-    /// Does nothing.
-    public func group(_ group: APIGroup, didFinish count: Int, of total: Int) {}
-}
-
 extension APIGroup: CustomReflectable {
     /// An empty mirror, because answers may be secrets; `dump` prints the class alone.
     public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }

@@ -7,11 +7,3 @@ public enum RestartPolicy: Sendable {
     /// All run, and each ending is delivered; an older answer never replaces a newer one.
     case concurrent
 }
-
-/// What happens to the loads of a request when the request object is released.
-public enum ReleasePolicy: Sendable {
-    /// They are cancelled.
-    case cancel
-    /// They continue, and no delegate is notified of their endings.
-    case finish
-}

@@ -1,43 +1,5 @@
 import Foundation
 
-/// Why a load failed, in the terms that a screen acts on.
-public enum APIErrorType: String, Sendable, CaseIterable {
-    /// The request cannot be made: there is no service, or its parameters were refused or cannot be encoded.
-    ///
-    /// Nothing was sent, unless it is an adapter that fails a later send of the load.
-    case invalidRequest
-    /// There is no route to the host, or its name has no address while ``APIProxy/reachability`` is `unreachable`.
-    case noNetwork
-    /// No byte was transferred for ``BaseAPIRequest/timeout``, or ``APIRequestOptions/deadline`` passed.
-    case timeout
-    /// The login has expired and could not be renewed.
-    case loginExpired
-    /// The server refused with a business code.
-    case server
-    /// The server answered with a status that is neither 2xx nor one of ``APIRequestOptions/acceptedStatuses``.
-    case http
-    /// The validator refused the answer.
-    case invalidAnswer
-    /// The answer is not what the request expects.
-    case decoding
-    /// The answer is larger than the service allows.
-    case responseTooLarge
-    /// A certificate, a pinned key, a redirect, a URL of another origin or a sealed answer was refused.
-    case security
-    /// The disk failed: the answer's file could not be written, or a file to send could not be read to its end.
-    ///
-    /// Also for an ``HTTPBody/Stream`` to send that failed or had another length than stated.
-    ///
-    /// Usually a full disk, a missing folder or a missing permission; ``APIError/reason`` names the file and quotes the
-    /// system's error. A file to send that is missing when the load begins is `invalidRequest`, since nothing was sent.
-    /// Problems with cookie files fail no load; see ``APIProxy/onError``.
-    case storage
-    /// The connection could not be made, or was lost; or the answer is malformed, or has too many redirects.
-    case transport
-    /// The load was cancelled.
-    case cancelled
-}
-
 /// Why a load failed.
 ///
 /// Its description may be logged: it contains no header, no parameter, and of a body only the business code, or `*` if that is not

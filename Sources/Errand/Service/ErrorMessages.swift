@@ -42,23 +42,3 @@ public struct ErrorMessages: Sendable {
         return (type == .loginExpired ? own ?? server : server ?? own) ?? standard
     }
 }
-
-extension APIErrorType {
-    var message: String {
-        switch self {
-        case .invalidRequest: "The request could not be made."
-        case .noNetwork: "There is no network connection."
-        case .timeout: "The server took too long to answer."
-        case .loginExpired: "Please sign in again."
-        case .server: "The server refused the request."
-        case .http: "The server could not handle the request."
-        case .invalidAnswer: "There is nothing to show."
-        case .decoding: "The server's answer could not be understood."
-        case .responseTooLarge: "The server's answer is too large."
-        case .security: "The connection is not secure."
-        case .storage: "A file could not be saved or read on this device."
-        case .transport: "The connection to the server failed."
-        case .cancelled: "The request was cancelled."
-        }
-    }
-}

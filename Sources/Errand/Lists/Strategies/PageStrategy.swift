@@ -61,60 +61,11 @@ extension PageStrategy {
     public func position(before page: PageInfo) -> PagePosition? { nil }
 }
 
-/// Why a strategy cannot request a page.
-public struct PageStrategyError: Error, CustomStringConvertible {
-    /// A description for the developer.
-    public let description: String
-
-    /// Creates an error.
-    public init(_ description: String) {
-        self.description = description
-    }
-}
-
-/// What a strategy expects after a page, at the position that it has returned for the next one.
-public enum PageExpectation: Sendable {
-    /// Another page. If the server answers 404, the load fails.
-    case more
-    /// Unknown. If the server answers 404, the list ends.
-    case unknown
-    /// No page. If the server answers 404 or sends the last page again, the list ends; the page is recognized by the IDs of its
-    /// items, by ``PageAPIRequest/itemID`` or `Identifiable`, or else by its bytes.
-    case end
-}
-
-/// The position of a page in its list, in the terms of the strategy.
-public enum PagePosition: Sendable, Hashable {
-    /// The start of the list, for a strategy whose first request names no position.
-    case start
-    /// The number of the page.
-    case number(Int)
-    /// The number of items before the page.
-    case offset(Int)
-    /// A cursor from the server, and the name of the parameter that sends it.
-    case cursor(String, parameter: String)
-    /// A URL from the server, which is requested unchanged if it has the service's origin or an allowed one.
-    case link(URL)
-}
-
 extension PageStrategy {
     func addition(for position: PagePosition) throws(PageStrategyError) -> RequestDraft.Addition {
         let params = try params(at: position)
         guard case .link(let url) = position else { return RequestDraft.Addition(params: params, link: nil) }
         let link = RequestDraft.Link(url: url, allowedOrigins: allowedOrigins)
         return RequestDraft.Addition(params: params, link: Boxed(wrappedValue: link))
-    }
-}
-
-extension PagePosition: RedactedDescription {
-    /// The position, without the text of a cursor and the secret parts of a URL.
-    public var description: String {
-        switch self {
-        case .start: "start"
-        case .number(let number): "page \(number)"
-        case .offset(let offset): "offset \(offset)"
-        case .cursor(let cursor, let parameter): "\(parameter) \(Redactor.hidden(cursor.utf8))"
-        case .link(let url): "link \(Redactor.standard.url(url.absoluteString))"
-        }
     }
 }

@@ -12,7 +12,7 @@ public struct Adapter<Subject>: Sendable {
     /// `invalidRequest` of an adapter of parameters or requests, and a `decoding` of one of answers or data.
     public typealias Change = @Sendable (inout Subject, AdapterContext) async throws -> Void
 
-    /// What the reason of an error calls the adapter.
+    /// What the reason of an error calls the adapter; free of secrets.
     public let name: String
     /// What the adapter belongs to, so that it can be found again; `nil` for a closure.
     package let owner: (any Sendable)?
@@ -21,7 +21,7 @@ public struct Adapter<Subject>: Sendable {
     /// Creates an adapter.
     ///
     /// - Parameters:
-    ///   - name: What the reason of an error calls it.
+    ///   - name: What the reason of an error calls it; free of secrets.
     ///   - adapt: Changes the subject.
     public init(_ name: String = "an adapter", _ adapt: @escaping Change) {
         (self.name, self.adapt, owner) = (name, adapt, nil)

@@ -1,0 +1,37 @@
+/// How much of an upload or a download is complete.
+public struct TransferProgress: Sendable, Equatable {
+    /// Receives progress; called on any thread and must not block.
+    public typealias Handler = @Sendable (TransferProgress) -> Void
+
+    /// The direction in which bytes are transferred.
+    public enum Direction: Sendable {
+        /// To the server.
+        case upload
+        /// From the server.
+        case download
+    }
+
+    /// The direction in which the bytes are transferred.
+    public let direction: Direction
+    /// The bytes of the body that have been transferred.
+    public let completedBytes: Int64
+    /// The bytes of the whole body; `nil` when unknown.
+    public let totalBytes: Int64?
+    /// The try of the load that transfers them, 1 for the first one.
+    ///
+    /// The bytes count from 0 in each try: when a retry, or a new login, sends the request again.
+    public internal(set) var attempt = 1
+
+    /// Creates a report.
+    public init(_ direction: Direction, completedBytes: Int64, totalBytes: Int64?) {
+        self.direction = direction
+        self.completedBytes = completedBytes
+        self.totalBytes = totalBytes
+    }
+
+    /// The completed part, 0 to 1; `nil` when the total is unknown or 0.
+    public var fractionCompleted: Double? {
+        guard let totalBytes, totalBytes > 0 else { return nil }
+        return min(1, Double(completedBytes) / Double(totalBytes))
+    }
+}

@@ -1,0 +1,57 @@
+/// Why a load failed, in the terms that a screen acts on.
+public enum APIErrorType: String, Sendable, CaseIterable {
+    /// The request cannot be made: there is no service, or its parameters were refused or cannot be encoded.
+    ///
+    /// Nothing was sent, unless it is an adapter that fails a later send of the load.
+    case invalidRequest
+    /// There is no route to the host, or its name has no address while ``APIProxy/reachability`` is `unreachable`.
+    case noNetwork
+    /// No byte was transferred for ``BaseAPIRequest/timeout``, or ``APIRequestOptions/deadline`` passed.
+    case timeout
+    /// The login has expired and could not be renewed.
+    case loginExpired
+    /// The server refused with a business code.
+    case server
+    /// The server answered with a status that is neither 2xx nor one of ``APIRequestOptions/acceptedStatuses``.
+    case http
+    /// The validator refused the answer.
+    case invalidAnswer
+    /// The answer is not what the request expects.
+    case decoding
+    /// The answer is larger than the service allows.
+    case responseTooLarge
+    /// A certificate, a pinned key, a redirect, a URL of another origin or a sealed answer was refused.
+    case security
+    /// The disk failed: the answer's file could not be written, or a file to send could not be read to its end.
+    ///
+    /// Also for an ``HTTPBody/Stream`` to send that failed or had another length than stated.
+    ///
+    /// Usually a full disk, a missing folder or a missing permission; ``APIError/reason`` names the file and quotes the
+    /// system's error. A file to send that is missing when the load begins is `invalidRequest`, since nothing was sent.
+    /// Problems with cookie files fail no load; see ``APIProxy/onError``.
+    case storage
+    /// The connection could not be made, or was lost; or the answer is malformed, or has too many redirects.
+    case transport
+    /// The load was cancelled.
+    case cancelled
+}
+
+extension APIErrorType {
+    var message: String {
+        switch self {
+        case .invalidRequest: "The request could not be made."
+        case .noNetwork: "There is no network connection."
+        case .timeout: "The server took too long to answer."
+        case .loginExpired: "Please sign in again."
+        case .server: "The server refused the request."
+        case .http: "The server could not handle the request."
+        case .invalidAnswer: "There is nothing to show."
+        case .decoding: "The server's answer could not be understood."
+        case .responseTooLarge: "The server's answer is too large."
+        case .security: "The connection is not secure."
+        case .storage: "A file could not be saved or read on this device."
+        case .transport: "The connection to the server failed."
+        case .cancelled: "The request was cancelled."
+        }
+    }
+}

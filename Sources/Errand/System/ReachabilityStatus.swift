@@ -1,0 +1,11 @@
+/// Whether the network is reachable, as far as the system knows.
+///
+/// It is a hint: only a request shows whether a server answers.
+public enum ReachabilityStatus: Sendable {
+    /// Nothing is known: there is only a loopback interface, or the system does not report the status.
+    case unknown
+    /// There is an interface with an address that other hosts can reach, including those of a VPN or a container's bridge.
+    case reachable
+    /// There are interfaces other than loopback, and none is connected and has an address.
+    case unreachable
+}
