@@ -1,4 +1,4 @@
-/// Why a request could not be signed or sealed, or an answer not verified or opened.
+/// Why a request could not be signed or sealed, or a response not verified or opened.
 ///
 /// It holds no key, no nonce and nothing of a body, so it is fit for logs. A load that fails because of it ends with an
 /// `APIError` that has it as `underlying`.
@@ -18,7 +18,7 @@ public struct SigningError: Error, Sendable, Hashable {
         case notAuthentic
         /// A sealed body is not in the documented format.
         case malformedBody
-        /// An answer is not sealed although it must be.
+        /// A response is not sealed although it must be.
         case notSealed
         /// A request cannot be signed or sealed, for example because its body is a stream.
         case unsupportedRequest

@@ -2,7 +2,7 @@ public import Errand
 public import Foundation
 
 extension HTTPResponse {
-    /// Returns an answer whose body is JSON text; 200 by default.
+    /// Returns a response whose body is JSON text; 200 by default.
     ///
     /// A `Content-Type` in `headers` replaces the default one, `application/json`.
     public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> HTTPResponse {
@@ -10,7 +10,7 @@ extension HTTPResponse {
         return HTTPResponse(status: status, headers: type.merging(headers), body: Data(text.utf8))
     }
 
-    /// Returns an answer whose body is a value as JSON, for a service or a request without an envelope; 200 by default.
+    /// Returns a response whose body is a value as JSON, for a service or a request without an envelope; 200 by default.
     ///
     /// A `String` is JSON text, as of ``json(_:status:headers:)``; a JSON string is a `JSONValue`.
     ///
@@ -19,7 +19,7 @@ extension HTTPResponse {
     ///   - status: The HTTP status.
     ///   - headers: The header lines; a `Content-Type` replaces the default one, `application/json`.
     ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
-    /// - Returns: The answer.
+    /// - Returns: The response.
     /// - Throws: The error of the encoder.
     public static func json(
         _ value: some Encodable,
@@ -30,7 +30,7 @@ extension HTTPResponse {
         .json(String(decoding: try encoder.encode(value), as: UTF8.self), status: status, headers: headers)
     }
 
-    /// Returns an answer with a value as JSON, under `data` of the default envelope.
+    /// Returns a response with a value as JSON, under `data` of the default envelope.
     ///
     /// `.envelope(code: 5001, message: "sold out")` is a failure.
     ///
@@ -39,7 +39,7 @@ extension HTTPResponse {
     ///   - code: The business code, a number, a string or a Boolean; 200, which is success, by default.
     ///   - message: The message for the user; `ok` by default.
     ///   - encoder: Encodes the value; the default writes dates in ISO 8601, as a service reads them.
-    /// - Returns: An answer with HTTP status 200.
+    /// - Returns: A response with HTTP status 200.
     /// - Throws: The error of the encoder.
     public static func envelope(
         _ value: some Encodable = JSONValue.null,
@@ -53,7 +53,7 @@ extension HTTPResponse {
         return .json(#"{"errcode":\#(number),"msg":\#(text),"data":\#(data)}"#)
     }
 
-    /// Returns an answer with this status and without a body.
+    /// Returns a response with this status and without a body.
     public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> HTTPResponse {
         HTTPResponse(status: status, headers: headers)
     }

@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 extension ScriptedTransport {
-    /// Returns a script that is called when the body of its request has been read, as a server answers it.
+    /// Returns a script that is called when the body of its request has been read, as a server responds to it.
     ///
     /// A body without files and streams, and whose progress is not observed, needs no reading.
     static func reading(
@@ -63,25 +63,25 @@ extension HTTPRequest {
 }
 
 extension HTTPResponse {
-    /// Returns this answer as a transport does: without a body where HTTP has none, checked against the limits, reported,
+    /// Returns this response as a transport does: without a body where HTTP has none, checked against the limits, reported,
     /// and written to its file.
     func delivered(
         to request: HTTPRequest,
         _ progress: TransferProgress.Handler?
     ) throws(TransportError) -> HTTPResponse {
         try request.limits.check(headers)
-        var answer = self
-        if !request.method.isAnsweredWithBody(status) { answer.body = Data() }
-        let bytes = Int64(answer.body.count)
+        var response = self
+        if !request.method.allowsResponseBody(status) { response.body = Data() }
+        let bytes = Int64(response.body.count)
         if case .file(let file) = request.destination, (200..<300).contains(status) {
-            answer = try answer.written(to: file)
-        } else if answer.body.count > request.limits.bodyBytes {
+            response = try response.written(to: file)
+        } else if response.body.count > request.limits.bodyBytes {
             throw TransportError(.responseTooLarge, "the body is larger than \(request.limits.bodyBytes) bytes")
         }
         if bytes > 0, !request.mayFollow(status) {
             progress?(TransferProgress(.download, completedBytes: bytes, totalBytes: bytes))
         }
-        return answer
+        return response
     }
 
     private func written(to file: URL) throws(TransportError) -> HTTPResponse {
@@ -90,8 +90,8 @@ extension HTTPResponse {
         } catch {
             throw TransportError(.storage, "\(file.lastPathComponent) cannot be written", underlying: error)
         }
-        var answer = self
-        (answer.body, answer.file) = (Data(), file)
-        return answer
+        var response = self
+        (response.body, response.file) = (Data(), file)
+        return response
     }
 }

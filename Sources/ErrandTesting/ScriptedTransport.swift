@@ -2,11 +2,11 @@ public import Errand
 import Foundation
 import Synchronization
 
-/// A transport without a network: scripts answer the requests, and the requests are recorded.
+/// A transport without a network: scripts respond to the requests, and the requests are recorded.
 ///
 /// Otherwise it behaves as any transport does: an invalid request is refused; the header lines that transports write
 /// themselves, such as `Host`, are removed; files and streams of a request are read to their end before its script is
-/// called; an answer to `HEAD`, and one with status 204 or 304, has no body; a 2xx answer is written to the file that the
+/// called; a response to `HEAD`, and one with status 204 or 304, has no body; a 2xx response is written to the file that the
 /// request names; header lines or a body above the request's limits fail with `responseTooLarge`; and progress is reported
 /// once for each body, when it is complete.
 ///
@@ -18,7 +18,7 @@ import Synchronization
 public final class ScriptedTransport: HTTPTransport {
     /// How many exchanges a proxy gives to the transport at a time.
     public let capacity: TransportCapacity
-    /// A function that answers a request, called on any thread.
+    /// A function that responds to a request, called on any thread.
     ///
     /// A `TransportError` that it throws fails the exchange unchanged, `CancellationError` fails it with `cancelled`,
     /// and any other error with `connectionLost`.
@@ -56,12 +56,12 @@ public final class ScriptedTransport: HTTPTransport {
     ///
     /// - Parameters:
     ///   - clock: Measures each request's `timeout` and `deadline`, at whose ends the exchange fails with `timeout`; usually a
-    ///     ``ManualClock``. A script is silent until it answers. Its `sleep` must wait: with a clock that returns at once, an exchange may
-    ///     fail with `timeout`. Without a clock, the default, no exchange times out.
+    ///     ``ManualClock``. A script is silent until it responds. Its `sleep` must wait: with a clock that returns at once, an
+    ///     exchange may fail with `timeout`. Without a clock, the default, no exchange times out.
     ///   - capacity: How many exchanges a proxy gives to the transport at a time; unlimited by default, so that only the limits
     ///     of the proxy apply. `TransportCapacity()` is that of the platform's transport.
     ///   - keepsRequests: Whether ``requests`` is recorded; `false` saves memory in a test with a million loads.
-    ///   - fallback: Answers the requests that no script matches; ``refuse`` by default.
+    ///   - fallback: Responds to the requests that no script matches; ``refuse`` by default.
     public init(
         clock: (any APIClock)? = nil,
         capacity: TransportCapacity = .unlimited,
@@ -77,9 +77,10 @@ public final class ScriptedTransport: HTTPTransport {
     /// Adds a script, which takes precedence over the older ones.
     ///
     /// - Parameters:
-    ///   - method: The method of the requests that the script answers.
+    ///   - method: The method of the requests that the script responds to.
     ///   - path: The last segments of the URL's path, percent-encoded or not, without the path of the service's base URL;
-    ///     `*` and a parameter, such as `{id}`, match any one segment, and `/` is the empty path alone. A query is not compared, and must not be in it.
+    ///     `*` and a parameter, such as `{id}`, match any one segment, and `/` is the empty path alone. A query is not compared,
+    ///     and must not be in it.
     ///   - script: Called for each matching request, on any thread; it may suspend.
     public func on(_ method: HTTPMethod, _ path: String, _ script: @escaping Script) {
         precondition(!path.contains("?"), "The path of a script has no query; the script can read that of the request")
@@ -97,10 +98,11 @@ public final class ScriptedTransport: HTTPTransport {
         await arrivals.reach(count)
     }
 
-    /// Answers a request by its script.
+    /// Responds to a request by its script.
     ///
     /// - Throws: The script's error, `timeout`, `cancelled` or `responseTooLarge`; `invalidRequest` when the request is invalid
-    ///   or a file to send is missing; `storage` when a file or stream cannot be read to its end, and when the file cannot be written.
+    ///   or a file to send is missing; `storage` when a file or stream cannot be read to its end, and when the file cannot be
+    ///   written.
     public func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
@@ -116,13 +118,13 @@ public final class ScriptedTransport: HTTPTransport {
         )
         if keepsRequests { state.withLock { $0.sent.append(request) } }
         arrivals.add(1)
-        return try await answer(to: request, script, within: deadlines).delivered(to: request, progress)
+        return try await response(to: request, script, within: deadlines).delivered(to: request, progress)
     }
 
     /// A script that fails every exchange with `invalidRequest` and names the request's method and path.
     public static let refuse: Script = { request in
         let path = request.url.path(percentEncoded: true)
-        throw TransportError(.invalidRequest, "no script answers \(request.method) \(path)")
+        throw TransportError(.invalidRequest, "no script responds to \(request.method) \(path)")
     }
 
     /// The segments of a path, decoded one by one: an encoded slash is part of a segment.
@@ -130,17 +132,17 @@ public final class ScriptedTransport: HTTPTransport {
         path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
     }
 
-    private func answer(
+    private func response(
         to request: HTTPRequest,
         _ script: @escaping Script,
         within deadlines: ScriptedDeadlines?
     ) async throws(TransportError) -> HTTPResponse {
         do {
             guard let deadlines else {
-                let answer = try await script(request)
+                let response = try await script(request)
                 // A transport ends with the cancellation of its task, whatever a script does.
                 try Task.checkCancellation()
-                return answer
+                return response
             }
             return try await Self.race(deadlines) { try await script(request) }
         } catch {

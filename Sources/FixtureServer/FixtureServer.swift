@@ -10,7 +10,7 @@ package final class FixtureServer: Sendable {
     private let requestLog: RequestLog
     private let thread: LoopThread
 
-    /// Starts a server that answers each request with the result of `handler`, called on the server's thread.
+    /// Starts a server that responds to each request with the result of `handler`, called on the server's thread.
     ///
     /// `handler` must not block.
     ///
@@ -111,7 +111,7 @@ package final class FixtureServer: Sendable {
 
     /// Stops the server and returns when its thread has ended; a second call does nothing.
     ///
-    /// Idle connections close at once. Others may finish their answer within `grace`, which is zero by default.
+    /// Idle connections close at once. Others may finish their response within `grace`, which is zero by default.
     package func stop(grace: Duration = .zero) {
         inbox.post(.stop(grace: grace))
         thread.join()

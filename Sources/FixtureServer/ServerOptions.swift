@@ -16,7 +16,7 @@ package struct ServerOptions: Sendable {
     package var headLimit = 1 << 20
     /// Chooses what to do with a body by its request's head; by default the first 16 MiB are kept.
     package var bodyHandling: @Sendable (RequestHead) -> BodyHandling = { _ in .keep }
-    /// Whether the server answers `Expect: 100-continue` with `100 Continue`; `true` by default.
+    /// Whether the server responds to `Expect: 100-continue` with `100 Continue`; `true` by default.
     package var sendsContinue = true
     /// How long a connection may be idle between two requests; without a limit when `nil`, the default.
     package var keepAliveTimeout: Duration?

@@ -31,7 +31,7 @@ struct FixtureServerTests {
         #expect(throws: POSIXError.self) { _ = try RawClient(port: server.port) }
     }
 
-    @Test func `Answers that are under way may finish within the grace`() async throws {
+    @Test func `Responses that are under way may finish within the grace`() async throws {
         let gate = Gate()
         let server = try FixtureServer.start { _ in .text("late").behind(gate) }
         var client = try RawClient(port: server.port)

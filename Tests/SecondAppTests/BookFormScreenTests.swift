@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `The messages of a 400 answer are shown beside their fields`() async throws {
+    @Test func `The messages of a 400 response are shown beside their fields`() async throws {
         try await withForm { form in
             form.isbn = "main-1"
             form.saveButtonTapped()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `A 403 answer shows its detail`() async throws {
+    @Test func `A 403 response shows its detail`() async throws {
         try await withForm(bookID: 3) { form in
             form.removeButtonTapped()
             await form.remove.waitUntilIdle()

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "deflate"])
-    func `Compressed answers are decoded`(_ coding: String) async throws {
+    func `Compressed responses are decoded`(_ coding: String) async throws {
         try await withTools { _ in
             let value = try await APIRequest<JSONValue>("/\(coding)").value()
             #expect(value["method"]?.string == "GET")
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `A slow answer is cancelled before its first byte and while it arrives`() async throws {
+    @Test func `A slow response is cancelled before its first byte and while it arrives`() async throws {
         try await withTools { proxy in
             let begin = ContinuousClock.now
             let screen = RequestRecorder()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `An answer that drips is within the timeout, and one that is silent is not`() async throws {
+    @Test func `A response that drips is within the timeout, and one that is silent is not`() async throws {
         try await withTools { _ in
             let drip: APIParams = ["duration": 5, "numbytes": 50, "delay": 0]
             let bytes = try await APIRequest<Data>("/drip", params: drip, timeout: .seconds(4)).value()

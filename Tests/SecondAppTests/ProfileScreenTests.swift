@@ -30,7 +30,7 @@ import Testing
             await screen.upload.waitUntilIdle()
             #expect(screen.alert == nil)
             #expect(screen.caption == "Me & my books: \(picture.lastPathComponent), image/png, 300000 bytes")
-            // How many reports there are is not certain: a busy main actor receives the newest alone, which may be the answer's.
+            // How many reports there are is not certain: a busy main actor receives the newest alone, which may be the response's.
             #expect(screen.uploadedBytes == screen.uploadedBytes.sorted())
         }
     }

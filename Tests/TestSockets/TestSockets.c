@@ -3,7 +3,7 @@
 //
 // libcurl 7.88.0 to 8.1 closes the socket of a transfer that ends while it connects (refused, reset, timed out or cancelled)
 // without the callback through which FoundationNetworking removes it from libdispatch, which removes it later. A socket that gets
-// the same number in between has no events, so that its request is never answered. While a child process has the closed socket,
+// the same number in between has no events, so that its request is never served. While a child process has the closed socket,
 // epoll keeps it, with a pointer to memory that libdispatch has freed: the next event on it ends the process, or stops the events
 // of another connection. Tests end requests and start child processes all the time.
 //

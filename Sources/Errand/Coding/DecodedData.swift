@@ -1,6 +1,6 @@
 import Foundation
 
-/// The part of an answer that is decoded: what is under the envelope's data key, or the whole body.
+/// The part of a response that is decoded: what is under the envelope's data key, or the whole body.
 struct DecodedData {
     private let body: Data
     private let range: Range<Data.Index>
@@ -23,7 +23,7 @@ struct DecodedData {
     }
 }
 
-/// Where a serializer reads the body of an answer.
+/// Where a serializer reads the body of a response.
 enum BodySource: Sendable {
     /// In ``APIResponse/body``.
     case memory
@@ -33,8 +33,8 @@ enum BodySource: Sendable {
     case either
 }
 
-/// Of which answers a serializer decodes something, which data adapters change; the later cases comprise more.
-enum DecodedAnswers: Int, Sendable {
+/// Of which responses a serializer decodes something, which data adapters change; the later cases comprise more.
+enum DecodedResponses: Int, Sendable {
     case none
     /// Those in the format of the decoder for which there is an envelope.
     case enveloped
@@ -45,23 +45,23 @@ enum DecodedAnswers: Int, Sendable {
     case all
 
     /// Those of which `type` is decoded: an optional is `nil` for another status than 2xx.
-    static func of<Value>(_ type: Value.Type) -> DecodedAnswers { type is any OptionalValue.Type ? .successes : .all }
+    static func of<Value>(_ type: Value.Type) -> DecodedResponses { type is any OptionalValue.Type ? .successes : .all }
 
     /// Those of this and those of `other`.
-    func union(_ other: DecodedAnswers) -> DecodedAnswers { rawValue < other.rawValue ? other : self }
+    func union(_ other: DecodedResponses) -> DecodedResponses { rawValue < other.rawValue ? other : self }
 }
 
 extension ResponseReader {
     /// Returns the part of a success that is decoded; `nil` if nothing is, or if decoding finds the failure.
     ///
-    /// - Throws: `decoding` where the part cannot be found in the format of the answer.
+    /// - Throws: `decoding` where the part cannot be found in the format of the response.
     func decodedData(
         of response: APIResponse,
-        in answers: DecodedAnswers
+        in responses: DecodedResponses
     ) throws(APIError) -> DecodedData? {
-        guard !response.body.isEmpty, decodes(response, of: answers) else { return nil }
+        guard !response.body.isEmpty, decodes(response, of: responses) else { return nil }
         guard let envelope = service.envelope, !envelope.isWholeBody else {
-            return answers == .enveloped ? nil : DecodedData(response.body)
+            return responses == .enveloped ? nil : DecodedData(response.body)
         }
         guard let head = try? head(of: response, in: envelope), head.isSuccess == true else { return nil }
         guard let path = envelope.dataKey else { return DecodedData(response.body) }
@@ -87,8 +87,8 @@ extension ResponseReader {
         return true
     }
 
-    private func decodes(_ response: APIResponse, of answers: DecodedAnswers) -> Bool {
-        switch answers {
+    private func decodes(_ response: APIResponse, of responses: DecodedResponses) -> Bool {
+        switch responses {
         case .none: false
         case .enveloped, .readable: canDecode(response)
         case .successes: response.isSuccess
@@ -96,9 +96,9 @@ extension ResponseReader {
         }
     }
 
-    /// Returns whether names of the answer are converted from snake case.
+    /// Returns whether names of the response are converted from snake case.
     ///
-    /// - Throws: `DecodingError` for an answer whose names cannot be known.
+    /// - Throws: `DecodingError` for a response whose names cannot be known.
     private func convertsNames(in response: APIResponse) throws -> Bool {
         if let custom, !(custom is JSONDecoder) {
             _ = try JSONValue(json: response.body)
@@ -117,7 +117,7 @@ private struct AnyContent: Decodable {
 }
 
 extension APIError {
-    /// This failure to decode an answer, if adapters have left no JSON, with that as its reason.
+    /// This failure to decode a response, if adapters have left no JSON, with that as its reason.
     func explained(byAdapted data: Data) -> APIError {
         guard type == .decoding, (try? JSONValue(json: data)) == nil else { return self }
         let reason = "the data adapters have left data that is not JSON"

@@ -12,7 +12,7 @@ public struct DownloadedFile: Sendable {
     /// ``ResponseSerializer/map(_:)`` has made of it.
     public var url: URL { location.url }
 
-    /// Creates an answer, for example in a test.
+    /// Creates a response, for example in a test.
     public init(url: URL) {
         self.init(FileLocation(url))
     }
@@ -40,18 +40,18 @@ extension DownloadedFile: RedactedDescription {
 extension ResponseSerializer<DownloadedFile> {
     /// The file that ``BaseAPIRequest/destination`` names, or else a new one in the temporary folder.
     ///
-    /// A 204, a 205 and an answer to `HEAD` have no content for a file: the load fails with `decoding`, and an existing file
+    /// A 204, a 205 and a response to `HEAD` have no content for a file: the load fails with `decoding`, and an existing file
     /// does not change.
     ///
-    /// With ``APIRequestOptions/acceptedStatuses`` the body of such an answer is stored in the file as well. An accepted 304 does
+    /// With ``APIRequestOptions/acceptedStatuses`` the body of such a response is stored in the file as well. An accepted 304 does
     /// not change the file that ``BaseAPIRequest/destination`` names, which is the value; without that file the load fails with
-    /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx answer only, and fails with `decoding` for
+    /// `decoding`. Returned by the closure of ``choosing(_:)``, this reads a 2xx response only, and fails with `decoding` for
     /// another.
     public static var file: Self {
         Self(from: .file, decoding: .none) { response, reader in
             try reader.checkEnvelope(of: &response)
             guard let location = response.fileLocation else {
-                let reason = "the answer with status \(response.status) is not in a file"
+                let reason = "the response with status \(response.status) is not in a file"
                 throw APIError(.decoding, reason: reason)
             }
             return DownloadedFile(location)

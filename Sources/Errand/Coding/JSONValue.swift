@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Any JSON value, for answers of unknown shape and for parameters.
+/// Any JSON value, for responses of unknown shape and for parameters.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
@@ -68,7 +68,7 @@ extension JSONValue {
 extension JSONValue: Decodable {
     /// Decodes any JSON value.
     ///
-    /// Fast in any part of an answer that a service's `JSONDecoder` decodes. With another decoder, a `custom` key strategy or
+    /// Fast in any part of a response that a service's `JSONDecoder` decodes. With another decoder, a `custom` key strategy or
     /// JSON5, each type of value has to be tried, which takes longer than ``init(json:)``: several times, and more for each level
     /// of nesting.
     public init(from decoder: any Decoder) throws {

@@ -2,9 +2,9 @@ public import Foundation
 
 /// The parts of a `multipart/form-data` body (RFC 7578), from memory, files and streams.
 ///
-/// Files and streams are read while they are sent, never as a whole. Names and file names are encoded in UTF-8 with `"` as `%22`, as in
-/// browsers. A name, file name or media type with a control character fails the load
-/// with `invalidRequest` before a byte is sent.
+/// Files and streams are read while they are sent, never as a whole. Names and file names are encoded in UTF-8 with `"` as `%22`,
+/// as in browsers. A name, file name or media type with a control character fails the load with `invalidRequest` before a byte is
+/// sent.
 public struct MultipartForm: Sendable {
     struct Part: Sendable {
         let name: String

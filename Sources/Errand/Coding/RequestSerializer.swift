@@ -3,7 +3,8 @@ import Foundation
 /// How parameters are encoded, and what the body is.
 ///
 /// `GET`, `HEAD` and `DELETE` encode them in the query, and other methods as the body that the serializer makes, unless
-/// ``placing(_:)`` specifies otherwise. Without parameters (`nil`) and without parts there is no body, and no `Content-Type` for it.
+/// ``placing(_:)`` specifies otherwise. Without parameters (`nil`) and without parts there is no body, and no `Content-Type` for
+/// it.
 ///
 /// ```swift
 /// let removal = RequestSerializer.json.placing(.body)                          // DELETE with a JSON body

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Decodes the bodies of answers that are not JSON, or with another decoder than `JSONDecoder`.
+/// Decodes the bodies of responses that are not JSON, or with another decoder than `JSONDecoder`.
 ///
 /// A service has one in ``APIService/customDecoder``, and one request uses one with ``ResponseSerializer/decoded(by:)``. Envelopes
 /// are read by it as well.
@@ -11,13 +11,13 @@ public import Foundation
 public protocol ResponseDecoder: Sendable {
     /// Returns the value of a body.
     ///
-    /// Called on any thread, for several answers at a time. It must call `Decodable.init(from:)` on the thread on which it was
+    /// Called on any thread, for several responses at a time. It must call `Decodable.init(from:)` on the thread on which it was
     /// called. An error that it throws becomes the underlying error of a `decoding` failure.
     func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value
 
-    /// Returns whether the body of an answer is in the decoder's format, by its headers; `true` by default.
+    /// Returns whether the body of a response is in the decoder's format, by its headers; `true` by default.
     ///
-    /// Called on any thread. The answers of requests for `Data`, `String` and `Void` are examined for a failure in the envelope
+    /// Called on any thread. The responses of requests for `Data`, `String` and `Void` are examined for a failure in the envelope
     /// only if this is `true`.
     func canDecode(_ response: APIResponse) -> Bool
 }

@@ -5,13 +5,13 @@ protocol OptionalValue {}
 extension Optional: OptionalValue {}
 
 extension APIResponse {
-    /// Describes an answer that should be JSON and is not, for an error.
+    /// Describes a response that should be JSON and is not, for an error.
     ///
     /// Quotes only the media types and markup of the lists below, because other text may contain secrets.
     var notJSONReason: String {
         let type = typeForReason
-        guard let markup = Self.markup.first(where: begins) else { return "the answer is malformed JSON (\(type))" }
-        return "the answer is not JSON (\(type), begins with \(markup))"
+        guard let markup = Self.markup.first(where: begins) else { return "the response is malformed JSON (\(type))" }
+        return "the response is not JSON (\(type), begins with \(markup))"
     }
 
     /// The media type, if it is in the list below.

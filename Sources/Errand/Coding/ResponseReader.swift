@@ -14,23 +14,23 @@ struct ResponseReader: Sendable {
     // MARK: A load
 
     // Not inlined: that increases the memory of each load in progress.
-    @inline(never) func answer<Value>(
-        in response: APIResponse,
+    @inline(never) func read<Value>(
+        _ response: APIResponse,
         by serializer: ResponseSerializer<Value>,
         accepting statuses: Set<Int>
-    ) throws(APIError) -> APIAnswer<Value> {
+    ) throws(APIError) -> LoadedValue<Value> {
         var response = try checked(response, by: serializer, accepting: statuses)
         let value = try serializer.value(of: &response, from: service, accepting: statuses)
-        return APIAnswer(value: value, response: response)
+        return LoadedValue(value: value, response: response)
     }
 
     /// Returns the value of a response whose data are adapted before they are decoded.
-    func answer<Value>(
-        in response: APIResponse,
+    func read<Value>(
+        _ response: APIResponse,
         by serializer: ResponseSerializer<Value>,
         accepting statuses: Set<Int>,
         adaptedIn context: AdapterContext
-    ) async throws(APIError) -> APIAnswer<Value> {
+    ) async throws(APIError) -> LoadedValue<Value> {
         var response = try checked(response, by: serializer, accepting: statuses)
         guard let part = try serializer.decodedData(of: response, from: service, accepting: statuses) else {
             return try value(of: response, by: serializer)
@@ -52,10 +52,10 @@ struct ResponseReader: Sendable {
     private func value<Value>(
         of response: APIResponse,
         by serializer: ResponseSerializer<Value>
-    ) throws(APIError) -> APIAnswer<Value> {
+    ) throws(APIError) -> LoadedValue<Value> {
         var response = response
         let value = try serializer.value(of: &response, from: service)
-        return APIAnswer(value: value, response: response)
+        return LoadedValue(value: value, response: response)
     }
 
     /// Returns a response with the code and message of its file.
@@ -74,7 +74,7 @@ struct ResponseReader: Sendable {
 
     // MARK: Failures and values
 
-    /// Returns the failure of an answer, with the code and message in its body: for a status that is neither 2xx nor in
+    /// Returns the failure of a response, with the code and message in its body: for a status that is neither 2xx nor in
     /// `statuses`, for a 2xx in which ``failureReader`` finds a failure, and for an expired login by ``isLoginExpired``; or `nil`.
     func failure(of response: APIResponse, accepting statuses: Set<Int> = []) -> APIError? {
         guard !response.isSuccess else {
@@ -89,7 +89,7 @@ struct ResponseReader: Sendable {
         return APIError(.loginExpired, failure: refusal, response: response)
     }
 
-    /// Returns the code and message of an answer whose status is not 2xx.
+    /// Returns the code and message of a response whose status is not 2xx.
     private func refusal(in response: APIResponse) -> ServerFailure {
         let failure = service.failureReader?.refusal(in: response)
         if let failure, failure.code != nil { return failure }
@@ -99,11 +99,11 @@ struct ResponseReader: Sendable {
         return known
     }
 
-    /// Returns the value of an answer: under the envelope's data key, or the whole if there is no envelope.
+    /// Returns the value of a response: under the envelope's data key, or the whole if there is no envelope.
     ///
     /// An optional is `nil` if the status is not 2xx. `response` receives the code and message of the envelope.
     ///
-    /// - Throws: ``APIError`` for the envelope's code, for an answer that is not JSON, and for a missing value under the data
+    /// - Throws: ``APIError`` for the envelope's code, for a response that is not JSON, and for a missing value under the data
     ///   key; `DecodingError` for JSON of another shape.
     func value<Value: Decodable>(of response: inout APIResponse, as type: Value.Type) throws -> Value {
         let isRefusal = !response.isSuccess && Value.self is any OptionalValue.Type
@@ -121,7 +121,7 @@ struct ResponseReader: Sendable {
         case .failure(let statement): throw error(.server, for: statement, in: response)
         case .notEnveloped(let error):
             let remedy = "a service without one has the `envelope` nil, and a request `.wholeBody`"
-            let reason = "the answer is not in the service's envelope (\(error.place)); \(remedy)"
+            let reason = "the response is not in the service's envelope (\(error.place)); \(remedy)"
             throw APIError(.decoding, reason: reason, underlying: error)
         }
     }
@@ -159,7 +159,7 @@ struct ResponseReader: Sendable {
         do {
             return try read(response.body)
         } catch  where !decoder.canDecode(response) {
-            let reason = "the answer is not in the format of \(type(of: decoder)) (\(response.typeForReason))"
+            let reason = "the response is not in the format of \(type(of: decoder)) (\(response.typeForReason))"
             throw APIError(.decoding, reason: reason, underlying: error)
         }
     }
@@ -179,12 +179,12 @@ struct ResponseReader: Sendable {
         }
     }
 
-    /// Returns the value of an answer without content, such as a 204: that of `null`, if the type has one.
+    /// Returns the value of a response without content, such as a 204: that of `null`, if the type has one.
     private func valueOfNothing<Value: Decodable>() throws -> Value {
         do {
             return try decodeNull()
         } catch let error as DecodingError {
-            let reason = "the answer has no content to decode \(Value.self) from: use an optional type, or Void"
+            let reason = "the response has no content to decode \(Value.self) from: use an optional type, or Void"
             throw APIError(.decoding, reason: reason, underlying: error)
         }
     }
@@ -202,10 +202,10 @@ struct ResponseReader: Sendable {
         try service.decoder.decode(Value.self, from: Data("null".utf8))
     }
 
-    /// Returns whether the body of an answer is in the format of the decoder.
+    /// Returns whether the body of a response is in the format of the decoder.
     func canDecode(_ response: APIResponse) -> Bool { custom?.canDecode(response) ?? response.isJSON }
 
-    /// Throws the failure in the envelope of an answer in the decoder's format with a 2xx status, if there is one.
+    /// Throws the failure in the envelope of a response in the decoder's format with a 2xx status, if there is one.
     ///
     /// `response` receives the code and message of the envelope. An object is read whatever its `Content-Type`, because servers
     /// send JSON as `text/html` as well.
@@ -222,8 +222,8 @@ struct ResponseReader: Sendable {
     }
 }
 
-/// A decoded answer and the raw one.
-struct APIAnswer<Value: Sendable>: Sendable {
+/// A decoded response and the raw one.
+struct LoadedValue<Value: Sendable>: Sendable {
     let value: Value
     let response: APIResponse
 }
@@ -232,10 +232,10 @@ extension APIResponse {
     /// The size of the largest envelope that is looked for in a file.
     private static let longestEnvelope = 1 << 20
 
-    /// This answer with its body in memory, if its file is short and JSON or an object of another `Content-Type`, which may be an
+    /// This response with its body in memory, if its file is short and JSON or an object of another `Content-Type`, which may be an
     /// envelope with a failure.
     fileprivate var shortJSON: APIResponse? {
-        // The file of a 304 is that of an earlier answer.
+        // The file of a 304 is that of an earlier response.
         guard let file, status != 304, let size = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize,
             size <= Self.longestEnvelope, let body = try? Data(contentsOf: file)
         else { return nil }
@@ -243,6 +243,6 @@ extension APIResponse {
         return isJSON || response.beginsLikeObject ? response : nil
     }
 
-    /// This answer without its file, if its status is not 2xx and it has one.
+    /// This response without its file, if its status is not 2xx and it has one.
     fileprivate var refusalWithoutFile: APIResponse? { file == nil || isSuccess ? nil : withoutFile }
 }

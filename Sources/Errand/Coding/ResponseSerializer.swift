@@ -1,31 +1,31 @@
 public import Foundation
 
-/// Decodes an answer to a request's ``APIManager/Response``, off the main actor; `automatic` by default.
+/// Decodes a response to a request's ``APIManager/Response``, off the main actor; `automatic` by default.
 public struct ResponseSerializer<Value: Sendable>: Sendable {
     /// Where the serializer reads the body.
     let source: BodySource
-    /// Of which answers it decodes something.
-    let decodedAnswers: DecodedAnswers
+    /// Of which responses it decodes something.
+    let decodedResponses: DecodedResponses
     /// What reads the body instead of the service's decoder; boxed, because most serializers have none.
     private let decoder: Boxed<any ResponseDecoder>?
-    /// Returns the value, and writes the server's code and message into the answer.
+    /// Returns the value, and writes the server's code and message into the response.
     private let serialize: @Sendable (inout APIResponse, ResponseReader) throws -> Value
 
     init(
         from source: BodySource,
-        decoding answers: DecodedAnswers,
+        decoding responses: DecodedResponses,
         by decoder: Boxed<any ResponseDecoder>? = nil,
         _ serialize: @escaping @Sendable (inout APIResponse, ResponseReader) throws -> Value
     ) {
         self.source = source
-        decodedAnswers = answers
+        decodedResponses = responses
         self.decoder = decoder
         self.serialize = serialize
     }
 
     /// Creates a serializer.
     ///
-    /// - Parameter serialize: Called once for each answer with an accepted status, off the main actor. An error that is not an
+    /// - Parameter serialize: Called once for each response with an accepted status, off the main actor. An error that is not an
     ///   ``APIError`` becomes the underlying error of a `decoding` failure. ``APIResponse/file`` is still temporary: read it,
     ///   but use ``BaseAPIRequest/destination`` in the value.
     public init(_ serialize: @escaping @Sendable (APIResponse, APIService) throws -> Value) {
@@ -56,16 +56,16 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         return try value(of: &response, from: service)
     }
 
-    /// Returns the failure of an answer, read by the decoder of the value; `nil` if its status is accepted.
+    /// Returns the failure of a response, read by the decoder of the value; `nil` if its status is accepted.
     ///
     /// JSON that the decoder of ``decoded(by:)`` does not decode, for example of a gateway, is read by the service's.
     func failure(of response: APIResponse, from service: APIService, accepting statuses: Set<Int>) -> APIError? {
         reader(of: service, for: response).failure(of: response, accepting: statuses)
     }
 
-    /// Returns the part of an answer that is decoded, so that it can be changed before; `nil` if nothing is.
+    /// Returns the part of a response that is decoded, so that it can be changed before; `nil` if nothing is.
     ///
-    /// - Throws: The failure of the answer; `decoding` where the part cannot be found.
+    /// - Throws: The failure of the response; `decoding` where the part cannot be found.
     func decodedData(
         of response: APIResponse,
         from service: APIService,
@@ -73,7 +73,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
     ) throws(APIError) -> DecodedData? {
         let reader = reader(of: service, for: response)
         if let failure = reader.failure(of: response, accepting: statuses) { throw failure }
-        return try reader.decodedData(of: response, in: decodedAnswers)
+        return try reader.decodedData(of: response, in: decodedResponses)
     }
 
     /// Returns the reader of a response, which another decoder than this serializer's reads if it is JSON of a gateway.
@@ -105,7 +105,7 @@ extension ResponseSerializer {
     public func map<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> NewValue
     ) -> ResponseSerializer<NewValue> {
-        ResponseSerializer<NewValue>(from: source, decoding: decodedAnswers, by: decoder) { [serialize] in
+        ResponseSerializer<NewValue>(from: source, decoding: decodedResponses, by: decoder) { [serialize] in
             try transform(serialize(&$0, $1))
         }
     }
@@ -118,22 +118,22 @@ extension ResponseSerializer {
     /// ```
     public func combined<Other: Sendable>(with other: ResponseSerializer<Other>) -> ResponseSerializer<(Value, Other)> {
         let source = source == .either ? other.source : source
-        let answers = decodedAnswers.union(other.decodedAnswers)
+        let responses = decodedResponses.union(other.decodedResponses)
         let decoder = decoder ?? other.decoder
-        return ResponseSerializer<(Value, Other)>(from: source, decoding: answers, by: decoder) { [serialize] in
+        return ResponseSerializer<(Value, Other)>(from: source, decoding: responses, by: decoder) { [serialize] in
             (try serialize(&$0, $1), try other.serialize(&$0, $1))
         }
     }
 
-    /// A serializer that uses the one that `choose` returns for an answer, for instance by its status.
+    /// A serializer that uses the one that `choose` returns for a response, for instance by its status.
     ///
-    /// `choose` is called once for each answer, off the main actor. If it returns one that reads a file, the request needs a
+    /// `choose` is called once for each response, off the main actor. If it returns one that reads a file, the request needs a
     /// ``BaseAPIRequest/destination``.
     public static func choosing(_ choose: @escaping @Sendable (APIResponse) throws -> ResponseSerializer) -> Self {
         Self(from: .either, decoding: .readable) { try choose($0).serialize(&$0, $1) }
     }
 
-    /// A serializer of the same value for every answer, for ``choosing(_:)``.
+    /// A serializer of the same value for every response, for ``choosing(_:)``.
     public static func constant(_ value: Value) -> Self {
         Self(from: .either, decoding: .none) { _, _ in value }
     }
@@ -219,7 +219,7 @@ extension ResponseSerializer where Value: Decodable {
 }
 
 extension ResponseSerializer<String> {
-    /// Text: the data of a JSON answer with an envelope, or else the body as UTF-8.
+    /// Text: the data of a JSON response with an envelope, or else the body as UTF-8.
     ///
     /// An envelope with a failure fails the load whatever its `Content-Type`.
     public static var text: Self {
@@ -234,7 +234,7 @@ extension ResponseSerializer<String> {
 }
 
 extension ResponseSerializer<Data> {
-    /// The body, unchanged; an answer whose envelope contains a failure fails, whatever its `Content-Type`.
+    /// The body, unchanged; a response whose envelope contains a failure fails, whatever its `Content-Type`.
     public static var data: Self {
         Self(from: .memory, decoding: .none) { response, reader in
             try reader.checkEnvelope(of: &response)
@@ -244,9 +244,9 @@ extension ResponseSerializer<Data> {
 }
 
 extension ResponseSerializer<Void> {
-    /// Nothing; an answer whose envelope contains a failure fails, whatever its `Content-Type`.
+    /// Nothing; a response whose envelope contains a failure fails, whatever its `Content-Type`.
     ///
-    /// Every other answer is a success, also one that is not an envelope.
+    /// Every other response is a success, also one that is not an envelope.
     public static var nothing: Self {
         Self(from: .either, decoding: .none) { response, reader in
             try reader.checkEnvelope(of: &response)

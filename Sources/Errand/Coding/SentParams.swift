@@ -40,8 +40,9 @@ package final class SentParams: Sendable {
 
     /// Returns names and texts of parameters, without those in the path.
     ///
-    /// In a query, a form and a multipart body: one for each pair, as ``ParamEncoding`` writes it; none for `null`, unless that is written as an empty text. In other
-    /// bodies: one for each member of the object, a string without quotes and escapes, everything else as its JSON text.
+    /// In a query, a form and a multipart body: one for each pair, as ``ParamEncoding`` writes it; none for `null`, unless that is
+    /// written as an empty text. In other bodies: one for each member of the object, a string without quotes and escapes,
+    /// everything else as its JSON text.
     ///
     /// - Throws: `invalidRequest` for parameters without names, and for nested ones whose JSON text is not defined.
     package func fields(of params: APIParams?) throws(APIError) -> [Field] {

@@ -246,7 +246,8 @@ public final class CookieJar: Sendable {
         return result
     }
 
-    /// Takes over what others have saved in the file, if the last look at it was a second ago; see ``CookieSaver/refresh(at:date:)``.
+    /// Takes over what others have saved in the file, if the last look at it was a second ago; see
+    /// ``CookieSaver/refresh(at:date:)``.
     func refresh(at uptime: Duration, date: Date) { saver?.refresh(at: uptime, date: date) }
 
     /// Reports problems to `owner`, unless the jar has an owner or an error hook already; the owner is not retained.

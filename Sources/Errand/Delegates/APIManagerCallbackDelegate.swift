@@ -6,7 +6,7 @@
 /// whose ending a closure or an `async` call receives, or that is part of a batch or chain, does not notify the delegate. Any
 /// method may be called inside: load again, cancel, release the request or this delegate.
 @MainActor public protocol APIManagerCallbackDelegate: AnyObject {
-    /// A load has succeeded; its answer is in ``APIManager/response``.
+    /// A load has succeeded; its response is in ``APIManager/response``.
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest)
 
     /// A load has failed.

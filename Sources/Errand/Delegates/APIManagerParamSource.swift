@@ -5,8 +5,8 @@
     /// Returns the parameters of the load that begins now.
     ///
     /// Called once for each load that begins without given parameters, on the main actor, inside
-    /// ``APIManager/loadData(params:indicator:message:)``; ``BaseAPIRequest/loadAgain()`` sends the newest parameters again. `nil` sends no parameters, and
-    /// no body if they would be the body.
+    /// ``APIManager/loadData(params:indicator:message:)``; ``BaseAPIRequest/loadAgain()`` sends the newest parameters again. `nil`
+    /// sends no parameters, and no body if they would be the body.
     func params(for request: BaseAPIRequest) -> APIParams?
 
     /// Adds files and data to an upload.

@@ -1,4 +1,4 @@
-/// Accepts or refuses the parameters and answers of a request.
+/// Accepts or refuses the parameters and responses of a request.
 ///
 /// Not retained.
 @MainActor public protocol APIManagerValidator: AnyObject {
@@ -11,18 +11,18 @@
     /// - Throws: Instead of false, why the load fails: an error with the type and the message that the screen shows.
     func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws(APIError) -> Bool
 
-    /// Returns whether this decoded answer is valid.
+    /// Returns whether this decoded response is valid.
     ///
-    /// Called once for each answer, on the main actor, before ``APIManager/reformData(_:)``. If it returns false, the
-    /// load fails with `invalidAnswer`. True by default.
+    /// Called once for each response, on the main actor, before ``APIManager/reformData(_:)``. If it returns false, the
+    /// load fails with `invalidResponse`. True by default.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - content: The decoded answer, an ``APIManager/Response``.
-    ///   - response: The raw answer.
+    ///   - content: The decoded response, an ``APIManager/Response``.
+    ///   - response: The raw response.
     /// - Returns: Whether the load succeeds.
     /// - Throws: Instead of false, why the load fails: an error with the type and the message that the screen shows, which is
-    ///   given the answer.
+    ///   given the response.
     func request(
         _ request: BaseAPIRequest,
         accepts content: any Sendable,

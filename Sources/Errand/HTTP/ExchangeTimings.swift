@@ -1,13 +1,13 @@
 public import Foundation
 
-/// When the phases of one request and its answer began and ended, and how many bytes were transferred.
+/// When the phases of one request and its response began and ended, and how many bytes were transferred.
 ///
 /// Each phase is `nil` where it did not occur, as the name lookup on a connection that is reused, and where the transport cannot
 /// measure it: on Linux, `URLSession` measures only ``body`` and ``total``, and libcurl before 8.10 measures ``request`` only for a
 /// body that is sent in parts; otherwise it is a part of ``firstByte``. A phase in which the exchange failed ends with the failure.
 /// Redirects and retries have separate timings. The sum of the phases is at most ``total``.
 ///
-/// libcurl sends an idempotent request again when a connection that was used before is lost before an answer began. The timings
+/// libcurl sends an idempotent request again when a connection that was used before is lost before a response began. The timings
 /// of both are then added, and the bytes are those of the last one.
 public struct ExchangeTimings: Sendable {
     /// When the transport received the request, by the clock of the machine.
@@ -22,13 +22,13 @@ public struct ExchangeTimings: Sendable {
     public var connect: Duration?
     /// The TLS handshake.
     public var tls: Duration?
-    /// The transfer of the request, headers and body, at most until the first byte of the answer.
+    /// The transfer of the request, headers and body, at most until the first byte of the response.
     public var request: Duration?
-    /// The wait from the end of the request to the first byte of the answer.
+    /// The wait from the end of the request to the first byte of the response.
     public var firstByte: Duration?
-    /// The transfer of the answer, from its first to its last byte.
+    /// The transfer of the response, from its first to its last byte.
     public var body: Duration?
-    /// The time from ``startedAt`` to the last byte of the answer, or to the failure.
+    /// The time from ``startedAt`` to the last byte of the response, or to the failure.
     public var total: Duration
     /// The number of the attempt within its load, from 1.
     public var attempt = 1
@@ -37,12 +37,12 @@ public struct ExchangeTimings: Sendable {
     package var sentHeaderBytes: Int64?
     /// The bytes of the request body that were sent, without the framing of chunks.
     package var sentBodyBytes: Int64?
-    /// The bytes of the status line and the header lines of the final (not 1xx) answer, with the empty line at their end; `nil` over
-    /// HTTP/2 on Linux, where they are compressed.
+    /// The bytes of the status line and the header lines of the final (not 1xx) response, with the empty line at their end; `nil`
+    /// over HTTP/2 on Linux, where they are compressed.
     package var receivedHeaderBytes: Int64?
-    /// The bytes of the answer's body as received, compressed where it is, without the framing of chunks.
+    /// The bytes of the response's body as received, compressed where it is, without the framing of chunks.
     package var receivedBodyBytes: Int64?
-    /// The bytes of the answer's body after its content codings are removed.
+    /// The bytes of the response's body after its content codings are removed.
     package var decodedBodyBytes: Int64?
     /// The protocol by its ALPN identifier, for example `http/1.1` or `h2` (RFC 7301, IANA).
     package var protocolName: String?

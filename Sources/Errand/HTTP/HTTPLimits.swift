@@ -1,4 +1,4 @@
-/// The largest answer that is accepted; a larger one fails with ``TransportError/Kind/responseTooLarge``.
+/// The largest response that is accepted; a larger one fails with ``TransportError/Kind/responseTooLarge``.
 public struct HTTPLimits: Sendable, Hashable {
     /// The bytes of a decoded body in memory; 32 MiB by default.
     ///
@@ -10,7 +10,7 @@ public struct HTTPLimits: Sendable, Hashable {
     /// Creates the default limits.
     public init() {}
 
-    /// Checks the size of an answer's header lines, as they are sent over HTTP/1.1.
+    /// Checks the size of a response's header lines, as they are sent over HTTP/1.1.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge``.
     package func check(_ headers: HTTPHeaders) throws(TransportError) {

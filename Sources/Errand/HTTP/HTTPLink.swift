@@ -5,7 +5,7 @@ struct HTTPLink {
     /// The parameters by their names in lower case; if a name is repeated, the first value.
     let parameters: [String: String]
 
-    /// The relations of the target to the answer: the tokens of `rel`, in lower case.
+    /// The relations of the target to the response: the tokens of `rel`, in lower case.
     var relations: [String] {
         (parameters["rel"] ?? "").lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
     }

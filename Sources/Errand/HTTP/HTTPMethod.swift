@@ -28,8 +28,8 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
         [.get, .head, .put, .delete, .options, Self(rawValue: "TRACE")].contains(self)
     }
 
-    /// Whether the method is none of a request for a resource: `CONNECT` makes the tunnel of a proxy server (RFC 9110 section 9.3.6),
-    /// and `PRI` begins a connection of HTTP/2 (RFC 9113 section 11.6).
+    /// Whether the method is none of a request for a resource: `CONNECT` makes the tunnel of a proxy server (RFC 9110 section
+    /// 9.3.6), and `PRI` begins a connection of HTTP/2 (RFC 9113 section 11.6).
     var isReserved: Bool { rawValue == "CONNECT" || rawValue == "PRI" }
 
     /// Whether parameters are sent in the query (`GET`, `HEAD`, `DELETE`) and not in the body.

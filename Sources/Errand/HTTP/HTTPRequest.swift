@@ -2,11 +2,11 @@ public import Foundation
 
 /// One request as it is sent: a value, which may be sent any number of times.
 public struct HTTPRequest: Sendable {
-    /// Where the body of a 2xx answer is stored; other bodies are always kept in memory.
+    /// Where the body of a 2xx response is stored; other bodies are always kept in memory.
     public enum Destination: Sendable, Equatable {
         /// In ``HTTPResponse/body``.
         case memory
-        /// In this file, which replaces an existing one; the sender removes it if there is no complete answer.
+        /// In this file, which replaces an existing one; the sender removes it if there is no complete response.
         ///
         /// A proxy does, and changes the file only at the end; with a transport alone, that is up to the app.
         case file(URL)
@@ -61,7 +61,7 @@ public struct HTTPRequest: Sendable {
             contents.isValidated = false
         }
     }
-    /// Where the answer's body is stored; memory by default.
+    /// Where the response's body is stored; memory by default.
     public var destination: Destination {
         get { contents.destination }
         set { contents.destination = newValue }
@@ -78,7 +78,7 @@ public struct HTTPRequest: Sendable {
         get { contents.deadline }
         set { contents.deadline = newValue }
     }
-    /// The largest answer that is accepted; a body of 32 MiB in memory and header lines of 256 KiB by default.
+    /// The largest response that is accepted; a body of 32 MiB in memory and header lines of 256 KiB by default.
     public var limits: HTTPLimits {
         get { contents.limits }
         set { contents.limits = newValue }
@@ -94,8 +94,8 @@ public struct HTTPRequest: Sendable {
     /// Receives the events of the exchange; `nil` by default.
     ///
     /// Called on any thread, in order, each event at most once, and not after the transport has returned, which
-    /// may be soon after the ending of a load that is cancelled. Must not block. A transport that cannot report an event does not. A
-    /// request with an observer shares no exchange.
+    /// may be soon after the ending of a load that is cancelled. Must not block. A transport that cannot report an event does not.
+    /// A request with an observer shares no exchange.
     package var observer: (@Sendable (TransportEvent) -> Void)? {
         get { contents.observer }
         set { contents.observer = newValue }
@@ -116,13 +116,13 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-/// What a transport reports of an exchange before its answer is complete.
+/// What a transport reports of an exchange before its response is complete.
 package enum TransportEvent: Sendable {
     /// The last byte of the request has been handed to the system.
     ///
-    /// Not reported when the head of the answer is complete before that, as with a 413, nor when libcurl sends the request again.
+    /// Not reported when the head of the response is complete before that, as with a 413, nor when libcurl sends the request again.
     /// `URLSession` reports it for a request without a body together with ``head(status:headers:)``.
     case sent
-    /// Status and headers of the final (not 1xx) answer have been received.
+    /// Status and headers of the final (not 1xx) response have been received.
     case head(status: Int, headers: HTTPHeaders)
 }

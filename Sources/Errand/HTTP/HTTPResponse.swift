@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The answer to one ``HTTPRequest``, without following redirects.
+/// The response to one ``HTTPRequest``, without following redirects.
 public struct HTTPResponse: Sendable {
     private struct Contents: Sendable {
         var status: Int
@@ -11,7 +11,7 @@ public struct HTTPResponse: Sendable {
         var timings: ExchangeTimings?
     }
 
-    // Boxed, because an asynchronous function reserves memory for each answer that it may return.
+    // Boxed, because an asynchronous function reserves memory for each response that it may return.
     @Boxed private var contents: Contents
 
     /// The status code, never 1xx.
@@ -29,7 +29,7 @@ public struct HTTPResponse: Sendable {
         get { contents.body }
         _modify { yield &contents.body }
     }
-    /// The file in which the body is stored; only for a 2xx answer to a request with a file as its destination.
+    /// The file in which the body is stored; only for a 2xx response to a request with a file as its destination.
     public var file: URL? {
         get { contents.file }
         set { contents.file = newValue }
@@ -45,7 +45,7 @@ public struct HTTPResponse: Sendable {
         set { contents.timings = newValue }
     }
 
-    /// Creates an answer, for example in a transport for tests.
+    /// Creates a response, for example in a transport for tests.
     public init(status: Int, headers: HTTPHeaders = [:], body: Data = Data(), file: URL? = nil) {
         contents = Contents(status: status, headers: headers, body: body, file: file)
     }

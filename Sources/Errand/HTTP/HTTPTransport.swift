@@ -1,7 +1,7 @@
-/// The interface to the network: sends a request and returns its answer.
+/// The interface to the network: sends a request and returns its response.
 ///
 /// A transport does not follow redirects, store or add cookies, or cache; it decodes content codings. It may send an
-/// idempotent request again when its connection was lost before an answer began. It never sends any other request twice
+/// idempotent request again when its connection was lost before a response began. It never sends any other request twice
 /// that the server may have received. It applies the request's `timeout`, `deadline`, `limits` and `destination`, and ends
 /// at once with ``TransportError/Kind/cancelled`` when the calling task is cancelled. After a failure, the caller removes the
 /// file that is the destination.
@@ -10,7 +10,7 @@
 public protocol HTTPTransport: Sendable {
     /// How many exchanges a proxy may give to the transport at a time; ``TransportCapacity/init()`` by default.
     ///
-    /// A transport that wraps another one returns that one's capacity, and keeps ``HTTPResponse/isMultiplexed`` of its answers.
+    /// A transport that wraps another one returns that one's capacity, and keeps ``HTTPResponse/isMultiplexed`` of its responses.
     var capacity: TransportCapacity { get }
 
     /// Sends a request.
@@ -21,8 +21,8 @@ public protocol HTTPTransport: Sendable {
     ///   - request: A request that has passed `HTTPRequest.validate()`.
     ///   - progress: Called on any thread, in order, while bytes are transferred; never after `send` has returned, nor for the
     ///     body of a redirect that ``HTTPRequest/redirectPolicy`` allows to follow.
-    /// - Returns: The final (not 1xx) answer, whatever its status.
-    /// - Throws: ``TransportError`` when there is no complete answer.
+    /// - Returns: The final (not 1xx) response, whatever its status.
+    /// - Throws: ``TransportError`` when there is no complete response.
     func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(TransportError) -> HTTPResponse
 }
 

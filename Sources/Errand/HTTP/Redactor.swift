@@ -12,10 +12,10 @@ public import Foundation
 /// redactor.memberNames = ["category", "page"]
 /// ```
 ///
-/// Without names of the app, these are shown: the HTTP headers that contain no credentials, no validators and no free text; the URLs in
-/// `Location`, `Content-Location`, `Origin` and `Referer`, redacted like any URL; of JSON, `null` and the members `errcode`, `errno`,
-/// `errorCode` and `error_code` where they are integers of at most six digits; scheme, host, port and path of a URL. A parameter
-/// in a path is shown only where the path is not known with `{name}` for its parameters, as in ``APIError/path``.
+/// Without names of the app, these are shown: the HTTP headers that contain no credentials, no validators and no free text; the
+/// URLs in `Location`, `Content-Location`, `Origin` and `Referer`, redacted like any URL; of JSON, `null` and the members
+/// `errcode`, `errno`, `errorCode` and `error_code` where they are integers of at most six digits; scheme, host, port and path of a
+/// URL. A parameter in a path is shown only where the path is not known with `{name}` for its parameters, as in ``APIError/path``.
 ///
 /// Names can be secrets as well, such as members that are named by an e-mail address. ``name(_:)`` describes which are shown.
 public struct Redactor: Sendable {
@@ -79,9 +79,9 @@ extension Redactor {
 
     /// Returns the printable form of the name of a query item, a form item, a cookie or a JSON member.
     ///
-    /// A name is shown if it is one of ``queryNames`` or ``memberNames``, or looks like a name in a program: at most 40 ASCII letters,
-    /// digits, `_`, `-`, `.`, `[` and `]`, beginning with a letter or `_`, with at most 3 digits, in words of at most 20 characters
-    /// without the many capitals of a random token. Others, such as e-mail addresses and telephone numbers, are shown as
+    /// A name is shown if it is one of ``queryNames`` or ``memberNames``, or looks like a name in a program: at most 40 ASCII
+    /// letters, digits, `_`, `-`, `.`, `[` and `]`, beginning with a letter or `_`, with at most 3 digits, in words of at most 20
+    /// characters without the many capitals of a random token. Others, such as e-mail addresses and telephone numbers, are shown as
     /// `<redacted n bytes>`. A secret that is a word cannot be distinguished from a name.
     public func name(_ name: String) -> String {
         let isShown = NameShape.isName(name) || queryNames.contains(name) || memberNames.contains(name)
@@ -113,7 +113,8 @@ extension Redactor {
     /// characters that a URL may not contain.
     public func url(_ text: String) -> String { URLRedaction(redactor: self).url(text) }
 
-    /// Returns the names and values of a query, or of a body of the type `application/x-www-form-urlencoded`, in their printable forms.
+    /// Returns the names and values of a query, or of a body of the type `application/x-www-form-urlencoded`, in their printable
+    /// forms.
     ///
     /// - Parameter text: The items, encoded, with `&` between them.
     /// - Returns: The items in their order; one without `=` has no name, unless it is one of ``queryNames``.
@@ -125,8 +126,8 @@ extension Redactor {
 extension Redactor {
     /// Returns the printable form of a body.
     ///
-    /// Of JSON, the structure, the names and the harmless values are shown, without blanks; of forms and `multipart/form-data` the names
-    /// and the harmless values. Of every other body, one that is malformed, has more than 256 KiB, or is nested more than 512
+    /// Of JSON, the structure, the names and the harmless values are shown, without blanks; of forms and `multipart/form-data` the
+    /// names and the harmless values. Of every other body, one that is malformed, has more than 256 KiB, or is nested more than 512
     /// deep, only the size is shown: redact before a body is cut.
     ///
     /// - Parameters:
@@ -143,7 +144,8 @@ extension Redactor {
     /// - Parameters:
     ///   - body: The body.
     ///   - contentType: The `Content-Type`, with its parameters.
-    /// - Returns: The text as of ``body(_:contentType:)-(Data,_)``, with `<redacted file>` for a file and `<redacted stream>` for a stream.
+    /// - Returns: The text as of ``body(_:contentType:)-(Data,_)``, with `<redacted file>` for a file and `<redacted stream>` for a
+    ///   stream.
     public func body(_ body: HTTPBody, contentType: String?) -> String {
         BodyRedaction(redactor: self, contentType: contentType).text(of: body)
     }

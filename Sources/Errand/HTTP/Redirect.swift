@@ -1,7 +1,7 @@
 import Foundation
 
 extension HTTPRequest {
-    /// Returns whether an answer with `status` is a redirect that may be followed, whose body is not that of the final answer.
+    /// Returns whether a response with `status` is a redirect that may be followed, whose body is not that of the final response.
     package func mayFollow(_ status: Int) -> Bool {
         redirectPolicy.isFollowing && [301, 302, 303, 307, 308].contains(status)
     }

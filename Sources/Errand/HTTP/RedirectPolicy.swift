@@ -1,6 +1,6 @@
 /// Which redirects are followed (RFC 9110 section 15.4).
 ///
-/// A redirect that the policy refuses is the answer of the request, with its status and its `Location`; so is one whose
+/// A redirect that the policy refuses is the response of the request, with its status and its `Location`; so is one whose
 /// `Location` is empty or a fragment alone. One more than the limit fails the request with
 /// ``TransportError/Kind/badResponse``, and so does, at once, one to a URL that was requested before with the same method and
 /// body: the server would redirect it again. A `GET`, `HEAD` or `OPTIONS` is requested again if its cookies have changed, as
@@ -8,8 +8,8 @@
 /// would send a body to another origin, fails it with ``TransportError/Kind/security``, and another origin receives no secret
 /// header.
 public struct RedirectPolicy: Sendable {
-    /// Returns whether the answer's redirect to the given request is followed.
-    package typealias Decision = @Sendable (_ answer: HTTPResponse, _ next: HTTPRequest) -> Bool
+    /// Returns whether the response's redirect to the given request is followed.
+    package typealias Decision = @Sendable (_ response: HTTPResponse, _ next: HTTPRequest) -> Bool
 
     /// The largest number of redirects of one request; one more fails it with ``TransportError/Kind/badResponse``.
     let limit: Int
@@ -28,7 +28,8 @@ public struct RedirectPolicy: Sendable {
     /// Follows no redirect.
     public static let refuse = RedirectPolicy(limit: 0, isFollowing: false)
 
-    /// Follows at most `limit` redirects; with 0, the first redirect fails the request, whereas ``refuse`` returns it as the answer.
+    /// Follows at most `limit` redirects; with 0, the first redirect fails the request, whereas ``refuse`` returns it as the
+    /// response.
     public static func follow(limit: Int) -> RedirectPolicy { RedirectPolicy(limit: limit) }
 
     /// Follows the redirects for which `decision` returns `true`, at most `limit` (20 by default).

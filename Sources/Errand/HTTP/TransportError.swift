@@ -1,6 +1,6 @@
 import Foundation
 
-/// The reason why an exchange has no complete answer.
+/// The reason why an exchange has no complete response.
 public struct TransportError: Error, Sendable {
     /// The kinds of failure.
     public enum Kind: Sendable, Hashable {
@@ -12,17 +12,17 @@ public struct TransportError: Error, Sendable {
         case hostNotFound
         /// The connection was refused or could not be opened; no byte of the request was sent.
         case cannotConnect
-        /// The connection ended before the answer was complete.
+        /// The connection ended before the response was complete.
         case connectionLost
-        /// The answer is not HTTP, contradicts itself, or is one redirect too many.
+        /// The response is not HTTP, contradicts itself, or is one redirect too many.
         case badResponse
         /// ``HTTPRequest/timeout``, ``HTTPRequest/deadline`` or ``TransportConfiguration/connectTimeout`` was exceeded.
         case timeout
         /// The server's certificate or key was refused, or a redirect would have disclosed something secret.
         case security
-        /// The answer is larger than the request's limits, or that of a proxy server to `CONNECT` is larger than 64 KiB.
+        /// The response is larger than the request's limits, or that of a proxy server to `CONNECT` is larger than 64 KiB.
         case responseTooLarge
-        /// The answer's file could not be written, or a file or stream to send could not be read to its end.
+        /// The response's file could not be written, or a file or stream to send could not be read to its end.
         ///
         /// The reason names the file and quotes the system's error. A file to send that is missing or unreadable before
         /// anything is sent is ``invalidRequest``.

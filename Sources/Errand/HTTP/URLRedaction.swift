@@ -48,8 +48,8 @@ struct URLRedaction {
 
     /// Returns a URL or a path without user, password, query and fragment.
     ///
-    /// What is after a `;` in a segment, or after an encoded `;`, `?` or `#`, is hidden like a query. A text that some parsers read as
-    /// another URL, because of control characters, or of credentials in an unusual place, is hidden as a whole, and so is one of
+    /// What is after a `;` in a segment, or after an encoded `;`, `?` or `#`, is hidden like a query. A text that some parsers read
+    /// as another URL, because of control characters, or of credentials in an unusual place, is hidden as a whole, and so is one of
     /// more than 8 KB.
     static func path(_ text: String) -> String {
         guard text.utf8.prefix(while: { !$0.endsPath }).count <= Redactor.urlLimit else {

@@ -31,7 +31,7 @@ struct URLReference {
         query = mark.map { PercentEncoding.path(rest[($0 + 1)...]) }
     }
 
-    /// Resolves the reference against the URL whose answer contains it (RFC 3986 section 5.2), without the exception for old
+    /// Resolves the reference against the URL whose response contains it (RFC 3986 section 5.2), without the exception for old
     /// parsers.
     ///
     /// - Returns: `nil` when the result is not a URL, or is an `http` or `https` URL without a host.

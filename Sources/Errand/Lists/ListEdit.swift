@@ -34,7 +34,7 @@ struct ListRules<Item> {
 ///
 /// The observer is notified before an edit returns, the delegate is not. An edit that the server's list has as well moves the
 /// position of the next page in lists by number and offset, so that no item is skipped or repeated. A page that was requested
-/// before such an edit, and whose answer may not have it, is requested again within the same load.
+/// before such an edit, and whose response may not have it, is requested again within the same load.
 extension PageAPIRequest {
     /// Replaces the item that has the same ID, in each of its rows.
     ///
@@ -43,7 +43,7 @@ extension PageAPIRequest {
     /// - Parameters:
     ///   - item: The new item. Its ID is that of ``itemID``, or else of an `Identifiable` item.
     ///   - onServer: Whether the server's list has this item now; true by default. A reload that is running is then repeated,
-    ///     because its answer may have the old one.
+    ///     because its response may have the old one.
     /// - Returns: Whether the list contains an item with this ID.
     /// - Throws: ``ListEditError`` when the items have no IDs.
     @discardableResult

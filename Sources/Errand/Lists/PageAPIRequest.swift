@@ -1,6 +1,6 @@
 import Observation
 
-/// A request whose answers are pages of one list, which ``APIManager/reload(params:indicator:message:)`` begins and
+/// A request whose responses are pages of one list, which ``APIManager/reload(params:indicator:message:)`` begins and
 /// ``APIManager/loadNextPage(indicator:message:)`` continues.
 ///
 /// The page size that the server uses may differ from the requested one: no page is skipped or loaded twice because of it.
@@ -14,7 +14,7 @@ import Observation
 /// the last page is such an end; its load succeeds without rows, and ``APIManager/response`` remains the page before.
 ///
 /// An edit that the server's list has as well makes a running refresh begin again, and a page that it moves is requested again;
-/// after ten repeats the load fails with `invalidAnswer`, and the list keeps its items. The repeats of a load share its
+/// after ten repeats the load fails with `invalidResponse`, and the list keeps its items. The repeats of a load share its
 /// ``APIRequestOptions/deadline``.
 ///
 /// A faulty server is detected. The next load fails before it is sent, until the list is reloaded, if:
@@ -26,7 +26,7 @@ import Observation
 /// In a module with the default isolation `MainActor`, declare pages and items `nonisolated struct`.
 @MainActor open class PageAPIRequest<Page: PageResponse & Sendable>: BaseAPIRequest, PagedManager
 where Page.Item: Sendable {
-    /// The type to which an answer is decoded.
+    /// The type to which a response is decoded.
     public typealias Response = Page
     /// The type of an item.
     public typealias Item = Page.Item
@@ -135,7 +135,7 @@ extension PageAPIRequest: Pager {
         by strategy: any PageStrategy
     ) throws(APIError) -> RequestDraft.Addition {
         guard !list.isEditedTooOften else {
-            throw APIError(.invalidAnswer, reason: "the list is edited more often than the server answers")
+            throw APIError(.invalidResponse, reason: "the list is edited more often than the server responds")
         }
         do throws(PageStrategyError) {
             return try strategy.addition(for: position)

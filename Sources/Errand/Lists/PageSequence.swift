@@ -1,8 +1,8 @@
 /// The pages of a list one by one, for scripts: each page is requested when the iteration reaches it.
 ///
-/// ``APIManager/pages(params:)`` returns one. An iteration starts with a reload of the list, and owns the list until its end; each element contains the items that a page has added to ``PagedManager/items``. A failure is thrown;
-/// after it, the iterator requests the same page again. Cancelling the task cancels the load of the page, unless others wait for
-/// that as well.
+/// ``APIManager/pages(params:)`` returns one. An iteration starts with a reload of the list, and owns the list until its end; each
+/// element contains the items that a page has added to ``PagedManager/items``. A failure is thrown; after it, the iterator requests
+/// the same page again. Cancelling the task cancels the load of the page, unless others wait for that as well.
 public struct PageSequence<List: APIManager & PagedManager>: AsyncSequence, Sendable {
     /// The items of one page.
     public typealias Element = [List.Item]

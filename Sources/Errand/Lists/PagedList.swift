@@ -12,7 +12,7 @@ struct PagedList<Item> {
     private(set) var pending: PendingPage?
     /// The load that has added the last page; `nil` after a refresh of all pages.
     private(set) var lastPageLoad: RequestID?
-    // How often edits have made the server answer the same part again.
+    // How often edits have made the server response the same part again.
     private var repeatCount = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
     private(set) var loadedInput = LoadInput.paramSource
@@ -21,7 +21,7 @@ struct PagedList<Item> {
     // The pages that a refresh of all pages has received so far.
     private(set) var staged = LoadedPages<Item>()
 
-    /// Whether the list has been edited before each of so many answers that the part is not requested again.
+    /// Whether the list has been edited before each of so many responses that the part is not requested again.
     var isEditedTooOften: Bool { repeatCount > 10 }
 
     /// Begins a load, which replaces the one that is pending.
@@ -52,9 +52,9 @@ struct PagedList<Item> {
         return position
     }
 
-    /// Begins the page of a load again if edits have made its answer out of date; a refresh begins with its first page.
+    /// Begins the page of a load again if edits have made its response out of date; a refresh begins with its first page.
     ///
-    /// - Returns: The position of the page to request; `nil` when the answer counts.
+    /// - Returns: The position of the page to request; `nil` when the response counts.
     mutating func repeatPage(of id: RequestID, after error: APIError?) -> PagePosition? {
         guard var page = pending, page.id == id, page.isOutdated(after: error) else { return nil }
         if page.part == .remaining { page.part = .all }
@@ -269,10 +269,10 @@ struct PendingPage {
     var part: ListPart
     var position: PagePosition
     let input: LoadInput
-    /// Whether the list has been edited since the page was requested, and its answer may not have the edit.
+    /// Whether the list has been edited since the page was requested, and its response may not have the edit.
     var isOutdated = false
 
-    /// Returns whether the page has to be requested again after an answer with this error.
+    /// Returns whether the page has to be requested again after a response with this error.
     func isOutdated(after error: APIError?) -> Bool {
         // An edit may have moved the position to where the server has a page.
         isOutdated && (error == nil || error?.type == .http && error?.status == 404)

@@ -24,8 +24,8 @@
 extension APIManager where Self: PagedManager {
     /// Loads the first page, which then replaces the list.
     ///
-    /// Given parameters are kept: the following pages, ``refreshAll()`` and ``retry()`` have the same, until the next reload. After a
-    /// reload that fails or is cancelled, the pages of the list are loaded with the parameters that the list has, and ``retry()``
+    /// Given parameters are kept: the following pages, ``refreshAll()`` and ``retry()`` have the same, until the next reload. After
+    /// a reload that fails or is cancelled, the pages of the list are loaded with the parameters that the list has, and ``retry()``
     /// reloads with the new ones.
     ///
     /// - Parameters:
@@ -92,8 +92,8 @@ extension APIManager where Self: PagedManager {
 
     /// Loads the page at an end of the list when a row near that end has become visible.
     ///
-    /// Does nothing while a page is loading, or if the last load on that side has failed: use ``retry()``. If the page has no new row, up to two more
-    /// pages are loaded, because no row could appear that would load them.
+    /// Does nothing while a page is loading, or if the last load on that side has failed: use ``retry()``. If the page has no new
+    /// row, up to two more pages are loaded, because no row could appear that would load them.
     ///
     /// - Parameter index: The index of the row in ``PagedManager/items``; others are ignored.
     public func itemAppeared(at index: Int) {

@@ -15,7 +15,7 @@
 /// | `sent` | `requestMade` | at most once for each number |
 /// | `headReceived` | `requestMade` | at most once for each number; may be without `sent`, which may then not follow |
 /// | `redirected` | `requestMade` | ends a number; the next `requestMade` follows, unless the load ends |
-/// | `answered`, `failed` | `requestMade` | ends a number |
+/// | `responded`, `failed` | `requestMade` | ends a number |
 /// | `released` | `began` | at most once |
 /// | `ended` | `began` | once, the last event |
 ///
@@ -39,15 +39,15 @@ public final class APIEvent: Sendable {
         case requestMade(HTTPRequest)
         /// The request has been sent.
         case sent
-        /// Status and headers of the answer have been received.
+        /// Status and headers of the response have been received.
         case headReceived(status: Int, headers: HTTPHeaders)
-        /// The answer is a redirect that is followed.
+        /// The response is a redirect that is followed.
         case redirected(HTTPResponse)
-        /// The exchange has its answer, whatever its status, before response adapters change it.
-        case answered(APIResponse)
-        /// A stored answer is used, and nothing is sent; reserved for a cache, and never emitted without one.
-        case answeredFromCache(APIResponse)
-        /// The exchange has ended without an answer.
+        /// The exchange has its response, whatever its status, before response adapters change it.
+        case responded(APIResponse)
+        /// A stored response is used, and nothing is sent; reserved for a cache, and never emitted without one.
+        case respondedFromCache(APIResponse)
+        /// The exchange has ended without a response.
         case failed(APIError)
         /// The load has a new login or session key.
         case renewed(Renewal)
@@ -63,9 +63,9 @@ public final class APIEvent: Sendable {
 
     /// How many of the events a monitor observes, and a log shows.
     public enum Level: Int, Sendable, Comparable {
-        /// ``Kind/ended(_:)`` of each load, and before it ``Kind/answeredFromCache(_:)`` if a stored answer was used.
+        /// ``Kind/ended(_:)`` of each load, and before it ``Kind/respondedFromCache(_:)`` if a stored response was used.
         case endings
-        /// Also each request and its outcome: ``Kind/requestMade(_:)``, ``Kind/redirected(_:)``, ``Kind/answered(_:)`` and
+        /// Also each request and its outcome: ``Kind/requestMade(_:)``, ``Kind/redirected(_:)``, ``Kind/responded(_:)`` and
         /// ``Kind/failed(_:)``.
         case exchanges
         /// Every event.
@@ -136,7 +136,7 @@ public final class APIEvent: Sendable {
     public var elapsed: Duration { uptime - load.began }
     /// What has happened.
     public let kind: Kind
-    /// The last answer of a load that has ended, with the code and message that were read in it; `nil` for other events.
+    /// The last response of a load that has ended, with the code and message that were read in it; `nil` for other events.
     public let response: APIResponse?
 
     /// Creates an event, for example in a test of a monitor.
@@ -150,7 +150,7 @@ public final class APIEvent: Sendable {
     ///   - exchange: The number of the request on the wire.
     ///   - time: When it happened.
     ///   - elapsed: The time since the load began.
-    ///   - response: The last answer of a load that has ended.
+    ///   - response: The last response of a load that has ended.
     public convenience init(
         _ kind: Kind,
         id: RequestID,
@@ -193,8 +193,8 @@ extension APIEvent.Kind {
     /// The first level that has events of this kind.
     var level: APIEvent.Level {
         switch self {
-        case .ended, .answeredFromCache: .endings
-        case .requestMade, .redirected, .answered, .failed: .exchanges
+        case .ended, .respondedFromCache: .endings
+        case .requestMade, .redirected, .responded, .failed: .exchanges
         default: .everything
         }
     }
@@ -212,8 +212,8 @@ extension APIEvent.Kind: RedactedDescription {
         case .sent: "sent"
         case .headReceived(let status, _): "head received, HTTP \(status)"
         case .redirected(let response): "redirected, HTTP \(response.status)"
-        case .answered(let response): "answered, \(response)"
-        case .answeredFromCache(let response): "answered from the cache, \(response)"
+        case .responded(let response): "responded, \(response)"
+        case .respondedFromCache(let response): "responded from the cache, \(response)"
         case .failed(let error): "failed, \(error.type)"
         case .renewed(let renewal): "\(renewal) renewed"
         case .waiting(let reason, let limit): "waiting, \(reason)" + (limit.map { ", at most \($0)" } ?? "")

@@ -17,13 +17,13 @@ import Synchronization
 /// GET /goods/{id} failed: timeout, the connection was silent for too long | 60.0 s | 1 try
 /// ```
 ///
-/// No line contains a query, a header or a body unless the log is ``init(_:showing:redactor:write:)`` created to show them, and then
-/// with the values that the redactor considers harmless. Control characters in what servers and apps provide are escaped, so
+/// No line contains a query, a header or a body unless the log is ``init(_:showing:redactor:write:)`` created to show them, and
+/// then with the values that the redactor considers harmless. Control characters in what servers and apps provide are escaped, so
 /// that they cannot forge a line or control a terminal.
 ///
 /// A log on level ``APIEvent/Level/endings`` costs a few microseconds for each load.
 public final class APILog: APIMonitor {
-    /// What is shown of requests and answers; on level ``APIEvent/Level/endings`` of the last answer.
+    /// What is shown of requests and responses; on level ``APIEvent/Level/endings`` of the last response.
     public struct Details: OptionSet, Sendable {
         /// The bits of the options.
         public let rawValue: Int
@@ -44,14 +44,14 @@ public final class APILog: APIMonitor {
     private let level: APIEvent.Level
     private let format: LogFormat
     private let write: @Sendable (String) -> Void
-    /// The tries of active loads that have used a stored answer.
+    /// The tries of active loads that have used a stored response.
     private let cached = Mutex<[RequestID: Int]>([:])
 
     /// Creates a log.
     ///
     /// - Parameters:
     ///   - level: How much is logged; the endings by default.
-    ///   - details: What is shown of requests and answers; by default neither queries nor headers nor bodies.
+    ///   - details: What is shown of requests and responses; by default neither queries nor headers nor bodies.
     ///   - redactor: What is shown of queries, headers and bodies.
     ///   - write: Receives each entry, a line without line feed, or a line and indented ones for headers and bodies. Called on any
     ///     thread, for several loads at once; must not block. By default, entries are written to standard error on Linux, and on
@@ -77,7 +77,7 @@ public final class APILog: APIMonitor {
         Signposts.emit(event)
         #endif
         switch event.kind {
-        case .answeredFromCache: cached.withLock { $0[event.id] = event.attempt }
+        case .respondedFromCache: cached.withLock { $0[event.id] = event.attempt }
         case .ended(let ending): return end(event, with: ending)
         default: break
         }
@@ -98,10 +98,10 @@ public final class APILog: APIMonitor {
         let summary = LogFormat.Ending(
             ending: ending,
             response: event.response ?? ending.error?.response,
-            // The answer of a try before is not that of the load.
+            // The response of a try before is not that of the load.
             isCached: cached.withLock { $0.removeValue(forKey: event.id) } == event.attempt
         )
-        let line = format.entry(for: event, summary, hidesAnswer: level > .endings)
+        let line = format.entry(for: event, summary, hidesResponse: level > .endings)
         write(level > .endings ? "#\(event.id) \(line)" : line)
     }
 }

@@ -2,13 +2,14 @@ import Synchronization
 
 /// Observes the events of loads and plain calls, and changes nothing.
 ///
-/// Add one to ``APIProxy/monitors`` for all loads of a proxy, or to ``APIService/monitors`` for those of a service. Without monitors, events
-/// cost nothing.
+/// Add one to ``APIProxy/monitors`` for all loads of a proxy, or to ``APIService/monitors`` for those of a service. Without
+/// monitors, events cost nothing.
 public protocol APIMonitor: Sendable {
     /// Observes an event.
     ///
     /// Called on any thread but that of a transport, for one load in the order of its events and never at the same time; for
-    /// several loads at once. Must not block: the events of its load wait, and a thread of the pool is occupied. May call the library; loads that it begins have separate events.
+    /// several loads at once. Must not block: the events of its load wait, and a thread of the pool is occupied. May call the
+    /// library; loads that it begins have separate events.
     ///
     /// - Parameter event: The event. It can contain secrets, which its description and ``Redactor`` do not print.
     func observe(_ event: APIEvent)

@@ -71,7 +71,7 @@ final class ExchangeTrace: Sendable {
         phase.store(Phase.ended.rawValue, ordering: .releasing)
         for load in loads {
             switch outcome {
-            case .success(let response): load.emit(.answered(load.belonging(response)), exchange: number)
+            case .success(let response): load.emit(.responded(load.belonging(response)), exchange: number)
             case .failure(let error): load.emit(.failed(load.attributed(error)), exchange: number)
             }
         }

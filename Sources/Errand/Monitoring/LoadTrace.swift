@@ -24,7 +24,7 @@ final class LoadTrace: Sendable {
         var queuedAt: Duration?
         var hasStarted = false
         var hasEnded = false
-        /// The answer of a load that has ended.
+        /// The response of a load that has ended.
         var response: APIResponse?
         /// The time from ``queuedAt`` to the first turn, 0 if the load did not queue; `nil` before the first turn.
         var queueTime: Duration?
@@ -156,7 +156,7 @@ final class LoadTrace: Sendable {
         end(.cancelled)
     }
 
-    /// Emits the ending with the last answer, after which nothing is emitted.
+    /// Emits the ending with the last response, after which nothing is emitted.
     @inline(never) func end(_ ending: APIEnding, response: APIResponse? = nil) {
         emit(.ended(ending)) { state, _ in
             (state.hasEnded, state.response) = (true, response)
@@ -192,7 +192,7 @@ final class LoadTrace: Sendable {
 
     // MARK: Timings
 
-    /// Returns an answer as that of the load, with the number of its try, and with its time in the queue if it is the first one.
+    /// Returns a response as that of the load, with the number of its try, and with its time in the queue if it is the first one.
     func belonging(_ response: APIResponse) -> APIResponse {
         let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
         return response.belonging(to: load.id, attempt: attempt, queueTime: queueTime)

@@ -12,16 +12,16 @@ struct LogFormat {
 
     // MARK: Endings
 
-    /// Returns the entry for an ending; the answer's URL, headers and body are not repeated with `hidesAnswer`.
-    func entry(for event: APIEvent, _ end: Ending, hidesAnswer: Bool) -> String {
+    /// Returns the entry for an ending; the response's URL, headers and body are not repeated with `hidesResponse`.
+    func entry(for event: APIEvent, _ end: Ending, hidesResponse: Bool) -> String {
         var line = "\(event.method.rawValue.escaped) \(path(of: event, end.response).escaped)"
         if let response = end.response { line += " \(response.status)" }
         line += "\(outcome(of: end)) | \(text(of: event.elapsed))"
         if let bytes = end.response?.byteCount { line += " | \(text(ofBytes: bytes))" }
         if end.isCached { line += " | from the cache" }
         if event.attempt > 0 { line += " | \(event.attempt) \(event.attempt == 1 ? "try" : "tries")" }
-        guard !hidesAnswer, details != [], let response = end.response else { return line }
-        return line + answerDetails(response)
+        guard !hidesResponse, details != [], let response = end.response else { return line }
+        return line + responseDetails(response)
     }
 
     private func outcome(of end: Ending) -> String {
@@ -49,9 +49,9 @@ struct LogFormat {
         switch event.kind {
         case .requestMade(let request): self.request(request, of: event)
         case .redirected(let response): "redirected \(response.status)" + headers(response.headers)
-        case .answered(let response): "answered \(answer(response))"
-        case .answeredFromCache(let response): "answered from the cache \(answer(response))"
-        case .failed(let error): "no answer: \(failure(error))"
+        case .responded(let response): "responded \(line(of: response))"
+        case .respondedFromCache(let response): "responded from the cache \(line(of: response))"
+        case .failed(let error): "no response: \(failure(error))"
         case .ended: nil
         default: isEverything ? "\(event.method.rawValue.escaped) \(event.path.escaped) \(state(event.kind))" : nil
         }
@@ -66,12 +66,12 @@ struct LogFormat {
         return line + headers(request.headers) + lines(of: body)
     }
 
-    private func answer(_ response: APIResponse) -> String {
+    private func line(of response: APIResponse) -> String {
         let size = response.byteCount.map { " | \(text(ofBytes: $0))" } ?? ""
-        return "\(response.status) | \(text(of: response.duration))\(size)\(answerDetails(response))"
+        return "\(response.status) | \(text(of: response.duration))\(size)\(responseDetails(response))"
     }
 
-    private func answerDetails(_ response: APIResponse) -> String {
+    private func responseDetails(_ response: APIResponse) -> String {
         guard details.contains(.bodies) else { return headers(response.headers) }
         let body = redactor.body(response.body, contentType: response.headers["Content-Type"])
         return headers(response.headers) + lines(of: body)

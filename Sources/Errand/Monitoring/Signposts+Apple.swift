@@ -7,7 +7,7 @@ import os
 enum Signposts {
     private static let signposter = OSSignposter(subsystem: "errand", category: "loads")
 
-    /// Begins and ends the interval of a load, and marks its requests and answers.
+    /// Begins and ends the interval of a load, and marks its requests and responses.
     static func emit(_ event: APIEvent) {
         guard signposter.isEnabled else { return }
         let id = OSSignpostID(event.id.rawValue)
@@ -20,7 +20,7 @@ enum Signposts {
                 "\(event.method.rawValue, privacy: .public) \(event.path, privacy: .public)"
             )
         case .requestMade: signposter.emitEvent("request", id: id)
-        case .answered: signposter.emitEvent("answer", id: id)
+        case .responded: signposter.emitEvent("response", id: id)
         case .ended: signposter.endInterval("load", .beginState(id: id))
         default: break
         }

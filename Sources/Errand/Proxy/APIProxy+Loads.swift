@@ -68,7 +68,7 @@ extension APIProxy {
     /// Sends a load that is in the table, and calls `ended` once on the main actor.
     func send<Value>(
         _ call: Call<Value>,
-        ended: @escaping @MainActor @Sendable (Result<APIAnswer<Value>, APIError>) -> Void
+        ended: @escaping @MainActor @Sendable (Result<LoadedValue<Value>, APIError>) -> Void
     ) {
         start(call.id, in: call.lane, trace: call.trace) { [self] slot in
             // A load that may share an exchange has its turn with that.

@@ -4,7 +4,8 @@ import Synchronization
 ///
 /// Everything here but ``errorPresenter`` may be called from any thread or actor. Each load ends exactly once.
 public final class APIProxy: Sendable {
-    /// The proxy that requests use unless they are given another, or begin inside ``ReloginHandler/relogin()`` for another; its cookies persist in the application's own file.
+    /// The proxy that requests use unless they are given another, or begin inside ``ReloginHandler/relogin()`` for another; its
+    /// cookies persist in the application's own file.
     ///
     /// It can be configured before its first use; see ``configureShared(with:)``.
     public static var shared: APIProxy { replacement ?? standard }
@@ -90,8 +91,8 @@ public final class APIProxy: Sendable {
         set { state.take { exchange(&$0.service, with: newValue) } }
     }
 
-    /// What observes all loads and plain calls that begin from now on, before the ``APIService/monitors`` of their services; none by
-    /// default.
+    /// What observes all loads and plain calls that begin from now on, before the ``APIService/monitors`` of their services; none
+    /// by default.
     ///
     /// Retained. Each load has the monitors that are set when it begins.
     public var monitors: [any APIMonitor] {
@@ -126,9 +127,9 @@ public final class APIProxy: Sendable {
     /// Cancels one load, in whatever state it is.
     ///
     /// When this returns, neither success nor failure will be delivered for `id`. A request that is under way is stopped, unless
-    /// other loads share it: its connection is closed, or over HTTP/2 its stream reset. The delegate or the `async` caller is notified
-    /// of the cancellation soon afterwards; for a download, when nothing of it is left on the disk. The file that a download
-    /// was to replace stays as it was. An unknown, ended or repeated ID is a no-op.
+    /// other loads share it: its connection is closed, or over HTTP/2 its stream reset. The delegate or the `async` caller is
+    /// notified of the cancellation soon afterwards; for a download, when nothing of it is left on the disk. The file that a
+    /// download was to replace stays as it was. An unknown, ended or repeated ID is a no-op.
     ///
     /// - Returns: Whether this call has ended the load.
     @discardableResult
@@ -161,8 +162,8 @@ public final class APIProxy: Sendable {
     ///   - request: What to send.
     ///   - progress: Called on any thread while bytes move; not after `send` has returned, except that one report may
     ///     follow a cancellation.
-    /// - Returns: The answer, whatever its status.
-    /// - Throws: ``APIError`` when there is no complete answer, `cancelled` when it was cancelled.
+    /// - Returns: The response, whatever its status.
+    /// - Throws: ``APIError`` when there is no complete response, `cancelled` when it was cancelled.
     public func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler? = nil
@@ -173,12 +174,12 @@ public final class APIProxy: Sendable {
     /// Sends a plain request as one of a service: with its headers, its login and its retries.
     ///
     /// ```swift
-    /// let answer = try await proxy.send(HTTPRequest(.get, URL(string: "/orders/7")!), to: service)
+    /// let response = try await proxy.send(HTTPRequest(.get, URL(string: "/orders/7")!), to: service)
     /// ```
     ///
     /// A URL without a scheme is a path below ``APIService/baseURL``; any other has the service's origin. As with a load, the
     /// request is completed at each send: by ``APIService/commonHeaders``, which the request's own headers replace, and by
-    /// ``Adapters/request``; ``Adapters/response`` change its answer. An expired login is renewed and the
+    /// ``Adapters/request``; ``Adapters/response`` change its response. An expired login is renewed and the
     /// request sent once more; the retry policy applies; the call ends with the session (``logout(from:)``). The service's
     /// parameters, its adapters of parameters and data, its envelope and failure reader do not apply, nor its timeout, limits and
     /// redirect policy, which are the request's. Everything else is as with ``send(_:progress:)``.
@@ -187,8 +188,8 @@ public final class APIProxy: Sendable {
     ///   - request: What to send. Its deadline is that of the whole call; without one, the service's is.
     ///   - service: The backend.
     ///   - progress: Called as by ``send(_:progress:)``.
-    /// - Returns: The answer, whatever its status, unless that is one of ``APIService/loginExpiredStatuses``.
-    /// - Throws: ``APIError`` when there is no complete answer; `loginExpired`, with the answer, when the login has expired and
+    /// - Returns: The response, whatever its status, unless that is one of ``APIService/loginExpiredStatuses``.
+    /// - Throws: ``APIError`` when there is no complete response; `loginExpired`, with the response, when the login has expired and
     ///   could not be renewed; `security` for a URL of another origin; `cancelled` when the call was cancelled.
     public func send(
         _ request: HTTPRequest,
@@ -206,12 +207,12 @@ public final class APIProxy: Sendable {
     /// main actor runs other code: no load is sent in between, because all have ended and none can begin.
     ///
     /// Every load of the service in its environment ends as cancelled, wherever it is: queued, under way, in a back-off, waiting
-    /// for a relogin. A relogin that runs is cancelled and its outcome is ignored, and ``ReloginHandler/sessionDidExpire(_:)`` is not
-    /// called for it. The cookies are cleared, also in their file, and a late answer restores none. Loads that
-    /// begin afterwards are part of the next session.
+    /// for a relogin. A relogin that runs is cancelled and its outcome is ignored, and ``ReloginHandler/sessionDidExpire(_:)`` is
+    /// not called for it. The cookies are cleared, also in their file, and a late response restores none. Loads that begin
+    /// afterwards are part of the next session.
     ///
-    /// Requests keep their answers; ``BaseAPIRequest/reset()`` removes them. The cookies of the proxy are cleared for all services
-    /// that have no ``APIService/cookies``.
+    /// Requests keep their responses; ``BaseAPIRequest/reset()`` removes them. The cookies of the proxy are cleared for all
+    /// services that have no ``APIService/cookies``.
     ///
     /// Calls of ``send(_:progress:)`` are part of no session and continue. Blocks as ``CookieJar/clear()`` does, after all
     /// loads have ended.
@@ -235,7 +236,7 @@ public final class APIProxy: Sendable {
     /// right after it; earlier, a load of the old account might still be sent with them.
     ///
     /// From then on the cookies of `jar` are sent and stored for every service without ``APIService/cookies``, and for those in a
-    /// named ``APIEnvironment`` a jar beside `jar`; the old jar is saved, and is the only one that a late answer changes. Blocks
+    /// named ``APIEnvironment`` a jar beside `jar`; the old jar is saved, and is the only one that a late response changes. Blocks
     /// as ``CookieJar/flush()`` does; a failure to save is reported to ``onError``, and the old jar tries again as long as it is
     /// retained.
     ///

@@ -7,7 +7,8 @@ public struct APIProxyConfiguration: Sendable {
     /// What sends the requests instead of a ``SystemTransport`` with ``transport``, such as one of the app, or a scripted one in
     /// previews and user interface tests; `nil` by default.
     public var customTransport: (any HTTPTransport)?
-    /// How many requests may be on the wire at a time, 64 for each host and 256 in all by default; the capacity of the transport applies as well.
+    /// How many requests may be on the wire at a time, 64 for each host and 256 in all by default; the capacity of the transport
+    /// applies as well.
     public var queueLimits = QueueLimits()
     /// The time of deadlines, back-off and cookies; the machine's by default.
     public var clock: any APIClock = SystemClock()

@@ -1,4 +1,4 @@
-/// One load on its way through the proxy: what to send, to which service, and how to read the answer.
+/// One load on its way through the proxy: what to send, to which service, and how to read the response.
 ///
 /// A class, because every step would have a copy of a structure, and hundreds of thousands may be queued.
 final class Call<Value: Sendable>: Sendable {

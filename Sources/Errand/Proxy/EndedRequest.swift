@@ -8,7 +8,7 @@ public struct EndedRequest: Sendable, Identifiable {
     public let method: HTTPMethod
     /// The path with `{name}` for its parameters; for a plain call the URL without user, password, query and fragment.
     public let path: String
-    /// The answer, with status, headers and timings, but neither body nor file; `nil` if none was received.
+    /// The response, with status, headers and timings, but neither body nor file; `nil` if none was received.
     public let response: APIResponse?
     /// How the load ended; the ``APIError/response`` of a failure is ``response``.
     public let ending: APIEnding
@@ -30,7 +30,7 @@ public struct EndedRequest: Sendable, Identifiable {
 }
 
 extension APIEnding {
-    /// This ending without the body of an answer, which may be large.
+    /// This ending without the body of a response, which may be large.
     fileprivate var withoutBody: APIEnding {
         guard case .failure(let error) = self, let response = error.response else { return self }
         return .failure(error.withResponse(response.withContent()))

@@ -25,21 +25,21 @@ final class LoadRecovery<Value: Sendable> {
             slot.release()
             return try await waitToSendAgain(as: requested.retry, after: error)
         }
-        if error.type == .loginExpired, call.renewsLogin, isAnswerOfService(error), mayReplay(after: error) {
+        if error.type == .loginExpired, call.renewsLogin, isResponseOfService(error), mayReplay(after: error) {
             return try await renewLogin(after: login, slot, error)
         }
         slot.release()
         let policy = call.retryPolicy
         let isUnreachable = proxy.reachability.status == .unreachable
-        // An error with an answer is one of an adapter or of the app: the request was sent.
+        // An error with a response is one of an adapter or of the app: the request was sent.
         if policy.waitsForConnectivity, error.type == .noNetwork, error.response == nil, isUnreachable {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
         try await backOff(after: error, policy)
     }
 
-    /// Returns whether the answer is from the service's own origin: a relogin does not help at another one.
-    private func isAnswerOfService(_ error: APIError) -> Bool {
+    /// Returns whether the response is from the service's own origin: a relogin does not help at another one.
+    private func isResponseOfService(_ error: APIError) -> Bool {
         error.response.map(isOfService) ?? true
     }
 
@@ -69,7 +69,7 @@ final class LoadRecovery<Value: Sendable> {
         do {
             try await session.renew(call.id, place, after: login.generation, for: call.service, clock: proxy.clock)
         } catch {
-            // Each waiter keeps its own answer; what they share is why the relogin failed.
+            // Each waiter keeps its own response; what they share is why the relogin failed.
             throw error.type == .loginExpired ? refusal.caused(by: error) : error
         }
         call.didRenewLogin()

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Carries one load from its place in the queue to its answer, off the main actor.
+/// Carries one load from its place in the queue to its response, off the main actor.
 ///
 /// A class, because each asynchronous function would reserve memory for several copies of a structure.
 final class LoadRunner<Value: Sendable> {
@@ -30,7 +30,7 @@ final class LoadRunner<Value: Sendable> {
     }
 
     /// Returns the outcome of ``run()``.
-    func result() async -> Result<APIAnswer<Value>, APIError> {
+    func result() async -> Result<LoadedValue<Value>, APIError> {
         do throws(APIError) {
             return .success(try await run())
         } catch {
@@ -39,7 +39,7 @@ final class LoadRunner<Value: Sendable> {
     }
 
     /// Sends the load, and sends it again after a relogin or where a retry may help.
-    private func run() async throws(APIError) -> APIAnswer<Value> {
+    private func run() async throws(APIError) -> LoadedValue<Value> {
         defer { leavePlace() }
         // The service's closures are not called for a load that was cancelled before its turn.
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
@@ -50,9 +50,9 @@ final class LoadRunner<Value: Sendable> {
             do throws(APIError) {
                 guard let response = try await response(in: login) else { continue }
                 let isAdapted = call.service.adapters.adaptsResponses
-                let answer = isAdapted ? try await adaptedAnswer(in: response) : try answer(in: response)
+                let loaded = isAdapted ? try await adaptedValue(in: response) : try value(in: response)
                 if call.renewsLogin { call.service.login.didSucceed(with: login) }
-                return answer
+                return loaded
             } catch {
                 place = .unknown
                 try await recovery.recover(from: failure(error), in: login, slot)
@@ -127,7 +127,7 @@ final class LoadRunner<Value: Sendable> {
         return belonging(received(response, isMultiplexed, in: login))
     }
 
-    /// Releases the place in the queue, once what the answer means for the next request is known.
+    /// Releases the place in the queue, once what the response means for the next request is known.
     @inline(never) private func received(
         _ response: APIResponse,
         _ isMultiplexed: Bool?,
@@ -140,7 +140,7 @@ final class LoadRunner<Value: Sendable> {
         return response
     }
 
-    /// Returns whether the load keeps its place until the answer is read, so that it is the next one to be sent after a relogin.
+    /// Returns whether the load keeps its place until the response is read, so that it is the next one to be sent after a relogin.
     ///
     /// So do the first requests with a new login until one of them has succeeded: a later refusal is known to mean that the
     /// login has expired then. Not where an adapter may wait for a load that needs the place.
@@ -190,7 +190,7 @@ final class LoadRunner<Value: Sendable> {
         // A cancel has ended the admission.
         try slot.send()
         let exchange = makeExchange(request)
-        // Other serializers read such an answer in memory.
+        // Other serializers read such a response in memory.
         let stored = call.serializer.source == .file ? call.options.acceptedStatuses : []
         return (try await exchange.send(storing: stored, progress: progress), exchange.isMultiplexed)
     }
@@ -244,23 +244,23 @@ final class LoadRunner<Value: Sendable> {
         return request
     }
 
-    private func adaptedAnswer(in response: APIResponse) async throws(APIError) -> APIAnswer<Value> {
-        guard let send = send?.wrappedValue else { return try answer(in: response) }
+    private func adaptedValue(in response: APIResponse) async throws(APIError) -> LoadedValue<Value> {
+        guard let send = send?.wrappedValue else { return try value(in: response) }
         let response = try await call.service.adapted(response, in: send)
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
-        guard !call.service.adapters.data.isEmpty else { return try answer(in: response) }
+        guard !call.service.adapters.data.isEmpty else { return try value(in: response) }
         let (serializer, statuses) = (call.serializer, call.options.acceptedStatuses)
-        return try await ResponseReader(call.service).answer(
-            in: response,
+        return try await ResponseReader(call.service).read(
+            response,
             by: serializer,
             accepting: statuses,
             adaptedIn: send
         )
     }
 
-    private func answer(in response: APIResponse) throws(APIError) -> APIAnswer<Value> {
+    private func value(in response: APIResponse) throws(APIError) -> LoadedValue<Value> {
         let statuses = call.options.acceptedStatuses
-        return try ResponseReader(call.service).answer(in: response, by: call.serializer, accepting: statuses)
+        return try ResponseReader(call.service).read(response, by: call.serializer, accepting: statuses)
     }
 }
 
@@ -284,7 +284,7 @@ private final class QueueWait: Sendable {
 }
 
 extension HTTPRequest {
-    /// Whether several loads may share its answer.
+    /// Whether several loads may share its response.
     fileprivate var isShareable: Bool {
         guard [.get, .head].contains(method), destination == .memory else { return false }
         return redirectPolicy.decision == nil && observer == nil

@@ -4,7 +4,7 @@ import Synchronization
 /// Delivers endings and progress on the main actor; those that are ready together share one hop.
 ///
 /// A hop wakes the main thread, which costs more than the delivery of an ending. Where many endings follow each other, a hop
-/// is scheduled after the jobs that wait in the thread pool, so that the answers that they decode share it. A timer outside of
+/// is scheduled after the jobs that wait in the thread pool, so that the responses that they decode share it. A timer outside of
 /// the pool ends that wait, because jobs of the app may block the pool.
 final class MainDelivery: Sendable {
     private struct State {
@@ -63,7 +63,7 @@ final class MainDelivery: Sendable {
         case afterPool
     }
 
-    /// One direction of a load, so that the progress of an answer does not replace the last one of the upload.
+    /// One direction of a load, so that the progress of a response does not replace the last one of the upload.
     private struct Transfer: Hashable {
         let id: RequestID
         let direction: TransferProgress.Direction

@@ -132,7 +132,7 @@ extension StagedFile {
 }
 
 extension APIError {
-    /// This error without the answer's file, which a load that fails does not keep.
+    /// This error without the response's file, which a load that fails does not keep.
     var withoutFile: APIError {
         guard let response, response.file != nil else { return self }
         return withResponse(response.withoutFile)

@@ -7,14 +7,15 @@
 /// batch.start()                                // later: groupDidSucceed, and try goods.value
 /// ```
 ///
-/// Without a delegate, `try await APIBatch.values(of: goods, cart)` loads and returns all answers, and ``APIGroup/run()`` waits for
-/// a batch, whose outcomes then have a ``APIOutcome/result`` each. A request that is cancelled alone is not a failure of the batch: the others continue.
+/// Without a delegate, `try await APIBatch.values(of: goods, cart)` loads and returns all responses, and ``APIGroup/run()`` waits
+/// for a batch, whose outcomes then have a ``APIOutcome/result`` each. A request that is cancelled alone is not a failure of the
+/// batch: the others continue.
 public final class APIBatch: APIGroup {
     /// What a failure of one request does to the others.
     public enum FailurePolicy: Sendable {
         /// They continue; the batch fails when all have ended, with the first error.
         case waitForAll
-        /// They are cancelled; the answers received before are kept.
+        /// They are cancelled; the responses received before are kept.
         case failFast
     }
 
@@ -41,7 +42,7 @@ public final class APIBatch: APIGroup {
 
     /// Adds requests of any classes; traps if the batch has begun.
     ///
-    /// - Returns: The outcomes in the order of the requests. Each answer is the ``APIManager/Response`` of a request, which has
+    /// - Returns: The outcomes in the order of the requests. Each response is the ``APIManager/Response`` of a request, which has
     ///   it as well.
     @discardableResult
     public func add(_ requests: [any APIManager]) -> [APIOutcome<any Sendable>] {
@@ -52,12 +53,12 @@ public final class APIBatch: APIGroup {
         add(request) { $0 }
     }
 
-    private func add<Manager: APIManager, Answer>(
+    private func add<Manager: APIManager, Response>(
         _ request: Manager,
-        answer: @escaping @MainActor (Manager.Response) -> Answer
-    ) -> APIOutcome<Answer> {
-        let outcome = APIOutcome<Answer>()
-        append { group throws(APIError) in try await outcome.load(in: group, { request }, answer: answer) }
+        response: @escaping @MainActor (Manager.Response) -> Response
+    ) -> APIOutcome<Response> {
+        let outcome = APIOutcome<Response>()
+        append { group throws(APIError) in try await outcome.load(in: group, { request }, response: response) }
         return outcome
     }
 
@@ -87,9 +88,10 @@ public final class APIBatch: APIGroup {
 }
 
 extension APIBatch {
-    /// Loads several requests concurrently and returns their answers, in the order of the requests.
+    /// Loads several requests concurrently and returns their responses, in the order of the requests.
     ///
-    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was cancelled.
+    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was
+    ///   cancelled.
     public static func values<each Manager: APIManager>(
         of request: repeat each Manager
     ) async throws(APIError) -> (repeat (each Manager).Response) {
@@ -99,9 +101,10 @@ extension APIBatch {
         return (repeat try (each outcome).value)
     }
 
-    /// Loads any number of requests of one class concurrently and returns their answers, in the order of the requests.
+    /// Loads any number of requests of one class concurrently and returns their responses, in the order of the requests.
     ///
-    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was cancelled.
+    /// - Throws: The first failure, after the other requests have been cancelled; `cancelled` when the task or a request was
+    ///   cancelled.
     public static func values<Manager: APIManager>(of requests: [Manager]) async throws(APIError) -> [Manager.Response]
     {
         let batch = APIBatch(.failFast)

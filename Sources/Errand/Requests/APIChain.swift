@@ -1,4 +1,4 @@
-/// Requests that are loaded one after the other, each created from the answers before.
+/// Requests that are loaded one after the other, each created from the responses before.
 ///
 /// ```swift
 /// let chain = APIChain(delegate: self)
@@ -30,7 +30,7 @@ public final class APIChain: APIGroup {
     /// - Parameters:
     ///   - make: Returns the request; called once, on the main actor. An error that is not an ``APIError`` becomes the
     ///     underlying error of an `invalidRequest`.
-    ///   - recover: Returns another answer when the request has failed, for example another request's; its error is the
+    ///   - recover: Returns another response when the request has failed, for example another request's; its error is the
     ///     chain's failure. Not called when the chain is cancelled. Without it the chain fails.
     /// - Returns: The request's outcome.
     @discardableResult
@@ -46,7 +46,7 @@ public final class APIChain: APIGroup {
             } catch {
                 guard let recover, error.type != .cancelled, !Task.isCancelled else { throw error }
                 try await outcome.record { () throws(APIError) in
-                    try await APIChain.answer(after: error, from: recover, in: group)
+                    try await APIChain.response(after: error, from: recover, in: group)
                 }
             }
         }
@@ -68,7 +68,7 @@ public final class APIChain: APIGroup {
         }
     }
 
-    private static func answer<Response>(
+    private static func response<Response>(
         after failure: APIError,
         from recover: (APIError) async throws -> Response,
         in group: APIGroup

@@ -5,8 +5,8 @@ public import Observation
 /// A group runs once, and ends once: in one method of its delegate, and for every caller of ``run()``. The delegates of its
 /// requests are not notified. A group that fails after ``start()`` calls the ``ErrorPresenter`` of one request, once, before
 /// its delegate: a batch with the first failure of a request that presents errors, a chain with the failure that ended it,
-/// unless that has no request. A group that only ``run()`` has begun throws its error instead. A running group retains itself and its requests; when it has ended it releases the requests and
-/// the closures that create them, and only the ``APIOutcome``s remain.
+/// unless that has no request. A group that only ``run()`` has begun throws its error instead. A running group retains itself and
+/// its requests; when it has ended it releases the requests and the closures that create them, and only the ``APIOutcome``s remain.
 @MainActor @Observable public class APIGroup {
     /// Loads a request of the group that is passed.
     typealias Step = @MainActor (APIGroup) async throws(APIError) -> Void
@@ -123,6 +123,6 @@ public import Observation
 }
 
 extension APIGroup: CustomReflectable {
-    /// An empty mirror, because answers may be secrets; `dump` prints the class alone.
+    /// An empty mirror, because responses may be secrets; `dump` prints the class alone.
     public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
 }

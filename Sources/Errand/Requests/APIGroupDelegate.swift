@@ -4,10 +4,10 @@
 ///
 /// A group ends in exactly one of the three endings, on the main actor, after ``APIGroup/start()`` has returned.
 @MainActor public protocol APIGroupDelegate: AnyObject {
-    /// The group has succeeded; the answers are in its ``APIOutcome``s.
+    /// The group has succeeded; the responses are in its ``APIOutcome``s.
     func groupDidSucceed(_ group: APIGroup)
 
-    /// The group has failed; the answers received before are in its ``APIOutcome``s.
+    /// The group has failed; the responses received before are in its ``APIOutcome``s.
     func group(_ group: APIGroup, didFailWith error: APIError)
 
     /// The group was cancelled. Does nothing by default.

@@ -1,37 +1,37 @@
-/// What a ``BaseAPIRequest`` subclass adopts to become loadable: path, method and the type of the answer.
+/// What a ``BaseAPIRequest`` subclass adopts to become loadable: path, method and the type of the response.
 @MainActor public protocol APIManager: BaseAPIRequest {
-    /// What an answer is decoded to: any `Decodable`, `String`, `Data`, ``JSONValue``, ``DownloadedFile``, or `Void`.
+    /// What a response is decoded to: any `Decodable`, `String`, `Data`, ``JSONValue``, ``DownloadedFile``, or `Void`.
     ///
-    /// Answers are decoded off the main actor. In a module with the default isolation `MainActor`, as that of a new app
-    /// project, declare the types of an answer `nonisolated struct`.
+    /// Responses are decoded off the main actor. In a module with the default isolation `MainActor`, as that of a new app
+    /// project, declare the types of a response `nonisolated struct`.
     associatedtype Response: Sendable
 
     /// The path below the service's base URL, or an absolute URL of the same origin (scheme, host and port) as that.
     ///
-    /// `{name}` in it is replaced by a parameter, encoded as one segment; a brace itself is written `%7B`. An absolute URL keeps its query, to which parameters
-    /// may be added; one of another origin fails the load with `security` before it is sent, because the service's headers
-    /// are for its origin alone.
+    /// `{name}` in it is replaced by a parameter, encoded as one segment; a brace itself is written `%7B`. An absolute URL keeps
+    /// its query, to which parameters may be added; one of another origin fails the load with `security` before it is sent, because
+    /// the service's headers are for its origin alone.
     var path: String { get }
 
     /// The request method.
     var method: HTTPMethod { get }
 
-    /// Makes a ``Response`` of an answer; `ResponseSerializer.automatic` by default.
+    /// Makes a ``Response`` of a response; `ResponseSerializer.automatic` by default.
     var responseSerializer: ResponseSerializer<Response> { get }
 
-    /// A chance to change a decoded answer; returns it as it is by default.
+    /// A chance to change a decoded response; returns it as it is by default.
     ///
-    /// Called once for each accepted answer, on the main actor, before the answer is stored and delivered. If it edits a
+    /// Called once for each accepted response, on the main actor, before the response is stored and delivered. If it edits a
     /// ``PageAPIRequest`` so that the page is out of date, the page is requested again in the same load, and this is called for
-    /// that answer as well.
+    /// that response as well.
     func reformData(_ response: Response) -> Response
 }
 
 extension APIManager {
-    /// Returns the answer as it is.
+    /// Returns the response as it is.
     public func reformData(_ response: Response) -> Response { response }
 
-    /// The newest decoded answer; a failed load leaves it as it was.
+    /// The newest decoded response; a failed load leaves it as it was.
     public var response: Response? { content as? Response }
 
     /// Begins a load, which ends in exactly one method of the delegate.
@@ -64,7 +64,7 @@ extension APIManager {
     ///   - params: The parameters; those of the param source by default.
     ///   - indicator: Shown now and hidden at the ending; none by default.
     ///   - message: The text that the indicator shows; none by default.
-    ///   - completion: Called once, on the main actor, after this has returned: with the answer, with the error, or with
+    ///   - completion: Called once, on the main actor, after this has returned: with the response, with the error, or with
     ///     `cancelled`. It and the request are retained until then, so the request needs no property.
     /// - Returns: The load's ID.
     @discardableResult
@@ -75,11 +75,11 @@ extension APIManager {
         completion: @escaping @MainActor (Result<Response, APIError>) -> Void
     ) -> RequestID {
         let id = begin(input: LoadInput(params), indicator: indicator, message: message, receiver: .closure)
-        wait(for: id) { completion(Self.answer(in: $0)) }
+        wait(for: id) { completion(Self.response(in: $0)) }
         return id
     }
 
-    /// Loads and returns the answer.
+    /// Loads and returns the response.
     ///
     /// The load is like any other, but the caller receives its ending instead of the delegate. Cancelling the task cancels
     /// the load. Where ``BaseAPIRequest/restartPolicy`` is `.ignoreNew` and a load runs, the caller waits for that one, which a
@@ -90,7 +90,7 @@ extension APIManager {
     ///   - params: The parameters, as of ``loadData(params:indicator:message:)``.
     ///   - progress: Called on the main actor while bytes are transferred, any number of times, never after the
     ///     ending; with the newest report only, if the main actor is busy. Not called for a load that ran before. None by default.
-    /// - Returns: The answer.
+    /// - Returns: The response.
     /// - Throws: Why the load failed; `cancelled` when it was cancelled.
     public func value(
         params: RequestParams = .source,
@@ -107,7 +107,7 @@ extension APIManager {
         return loadFailedPart() ?? refresh(.first, input: nil)
     }
 
-    /// Loads and returns the answer; calls `whenBegun` with what leaves the load.
+    /// Loads and returns the response; calls `whenBegun` with what leaves the load.
     func value(
         from input: LoadInput,
         receiver: EndingReceiver = .caller,
@@ -119,11 +119,11 @@ extension APIManager {
         let cancelled = Result<any Sendable, _>.failure(APIError(.cancelled))
         let caller = LoadCaller(of: id, in: proxy, ifLeft: cancelled)
         whenBegun { caller.leave() }
-        return try Self.answer(in: await ending(of: id, for: caller)).get()
+        return try Self.response(in: await ending(of: id, for: caller)).get()
     }
 
-    /// The answer in the outcome of a load.
-    private static func answer(in outcome: Result<any Sendable, APIError>) -> Result<Response, APIError> {
+    /// The response in the outcome of a load.
+    private static func response(in outcome: Result<any Sendable, APIError>) -> Result<Response, APIError> {
         outcome.flatMap { content in
             // Only where the caller has joined the load of a list's next page.
             if let end = content as? EndOfList { return .failure(end.error) }

@@ -1,13 +1,13 @@
 public import Observation
 
-/// The result of one request of an ``APIBatch`` or an ``APIChain``; it retains the answer, never the request.
+/// The result of one request of an ``APIBatch`` or an ``APIChain``; it retains the response, never the request.
 @MainActor @Observable public final class APIOutcome<Response: Sendable> {
     /// How the request has ended; `nil` until then, and if it was never loaded.
     public private(set) var result: Result<Response, APIError>?
     @ObservationIgnored private var cancelLoad: (@MainActor () -> Void)?
     private var isCancelled = false
 
-    /// The answer.
+    /// The response.
     ///
     /// - Throws: The request's error; `cancelled` if the request has not ended.
     public var value: Response {
@@ -22,11 +22,12 @@ public import Observation
         cancelLoad?()
     }
 
-    /// Loads the request that `make` returns, and records how it ends; `answer` converts the answer to the type of this outcome.
+    /// Loads the request that `make` returns, and records how it ends; `response` converts the response to the type of this
+    /// outcome.
     func load<Manager: APIManager>(
         in group: APIGroup,
         _ make: () throws(APIError) -> Manager,
-        answer: (Manager.Response) -> Response
+        response: (Manager.Response) -> Response
     ) async throws(APIError) {
         try await record { () throws(APIError) in
             guard !self.isCancelled, !Task.isCancelled else { throw APIError(.cancelled) }
@@ -40,15 +41,15 @@ public import Observation
                     if self.isCancelled { self.cancelLoad?() }
                 }
             )
-            return answer(value)
+            return response(value)
         }
     }
 
-    /// Records what `answer` returns or throws.
-    func record(_ answer: () async throws(APIError) -> Response) async throws(APIError) {
+    /// Records what `response` returns or throws.
+    func record(_ response: () async throws(APIError) -> Response) async throws(APIError) {
         defer { cancelLoad = nil }
         do throws(APIError) {
-            result = .success(try await answer())
+            result = .success(try await response())
         } catch {
             result = .failure(error)
             throw error
@@ -57,6 +58,6 @@ public import Observation
 }
 
 extension APIOutcome: CustomReflectable {
-    /// An empty mirror, because answers may be secrets; `dump` prints the class alone.
+    /// An empty mirror, because responses may be secrets; `dump` prints the class alone.
     public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
 }

@@ -13,14 +13,14 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     public let path: String
     /// The request method.
     public let method: HTTPMethod
-    /// Makes the value of an answer.
+    /// Makes the value of a response.
     public let responseSerializer: ResponseSerializer<Response>
     /// The parameters of every load.
     private let ownParams: APIParams?
     private let hooks: Hooks
     private let parts: (@MainActor (inout MultipartForm) -> Void)?
 
-    /// Creates a request whose answers a serializer reads.
+    /// Creates a request whose responses a serializer reads.
     ///
     /// - Parameters:
     ///   - path: The path below the service's base URL, or an absolute URL of the service's origin; see ``APIManager/path``.
@@ -30,8 +30,8 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
     ///   - headers: See ``BaseAPIRequest/headers``.
     ///   - timeout: The longest time without a transferred byte; `nil` is the service's. See ``BaseAPIRequest/timeout``.
     ///   - requestSerializer: How parameters are encoded as a body.
-    ///   - responseSerializer: Makes the value of an answer.
-    ///   - destination: Where the body of a 2xx answer is stored, memory by default; see ``BaseAPIRequest/destination``.
+    ///   - responseSerializer: Makes the value of a response.
+    ///   - destination: Where the body of a 2xx response is stored, memory by default; see ``BaseAPIRequest/destination``.
     ///   - service: The backend; `nil` is the proxy's ``APIProxy/defaultService``.
     ///   - restartPolicy: What to do when a load begins while another runs; the other is cancelled by default.
     ///   - isLoginRequest: Whether the request signs in; see ``BaseAPIRequest/isLoginRequest``.
@@ -105,7 +105,7 @@ public final class APIRequest<Response: Sendable>: BaseAPIRequest, APIManager {
 }
 
 extension APIRequest where Response: Decodable {
-    /// Creates a request whose answers are read by their type: text, data, or JSON in the service's envelope.
+    /// Creates a request whose responses are read by their type: text, data, or JSON in the service's envelope.
     ///
     /// Its arguments are those of the initializer with a serializer.
     public convenience init(
@@ -147,7 +147,7 @@ extension APIRequest where Response: Decodable {
 }
 
 extension APIRequest where Response == DownloadedFile {
-    /// Creates a request whose answers are stored in a file.
+    /// Creates a request whose responses are stored in a file.
     ///
     /// Its arguments are those of the initializer with a serializer.
     public convenience init(
@@ -189,7 +189,7 @@ extension APIRequest where Response == DownloadedFile {
 }
 
 extension APIRequest where Response == Void {
-    /// Creates a request whose answers have no value.
+    /// Creates a request whose responses have no value.
     ///
     /// Its arguments are those of the initializer with a serializer.
     public convenience init(
@@ -231,10 +231,10 @@ extension APIRequest where Response == Void {
 }
 
 extension APIRequest {
-    /// Unavailable, with the message of the compiler for a type of answer without a serializer.
+    /// Unavailable, with the message of the compiler for a type of response without a serializer.
     ///
-    /// The compiler chooses it where no other initializer fits: for a type that is not `Decodable`, and for one whose conformance is
-    /// isolated to the main actor, which a `Sendable` type cannot use (SE-0470).
+    /// The compiler chooses it where no other initializer fits: for a type that is not `Decodable`, and for one whose conformance
+    /// is isolated to the main actor, which a `Sendable` type cannot use (SE-0470).
     @available(
         *,
         unavailable,

@@ -1,5 +1,5 @@
-/// The less frequent settings of a request: those that a class returns from ``BaseAPIRequest/options``, or that an ``APIRequest`` is
-/// given.
+/// The less frequent settings of a request: those that a class returns from ``BaseAPIRequest/options``, or that an ``APIRequest``
+/// is given.
 ///
 /// ```swift
 /// override var options: APIRequestOptions { APIRequestOptions(deadline: .seconds(30), priority: .userInitiated) }
@@ -30,13 +30,13 @@ public struct APIRequestOptions: Sendable {
     /// 408, 409, 425 and 429; after `loginExpired` as well, which does not show whether an earlier try was executed. Any other
     /// load has a new key: return a stored one where even a new `loadData()` must not execute an order twice.
     public var idempotencyKey: (@MainActor @Sendable () -> String?)?
-    /// The wrapper of this request's answers; `nil`, the default, is the service's envelope.
+    /// The wrapper of this request's responses; `nil`, the default, is the service's envelope.
     ///
     /// ``Envelope/wholeBody`` is none.
     public var envelope: Envelope?
     /// The statuses besides 2xx with which a load succeeds, such as 304 or 404; none by default.
     ///
-    /// An optional ``APIManager/Response`` is `nil` for such an answer, `Void` ignores its body, and any other type is decoded
+    /// An optional ``APIManager/Response`` is `nil` for such a response, `Void` ignores its body, and any other type is decoded
     /// from its body as usual; ``ResponseSerializer/choosing(_:)`` distinguishes the statuses.
     public var acceptedStatuses: Set<Int>
     /// Which redirects are followed; `nil`, the default, is the service's policy.

@@ -6,12 +6,12 @@ public import Observation
 /// subclass overrides are *hooks*: each is read once for every load, inside the call that begins it.
 ///
 /// Keep the request in a property of the screen. When a request is released, its loads are cancelled and its delegate is not
-/// called, unless ``APIRequestOptions/releasePolicy`` is `finish`. A local variable is not enough: Swift releases an object after its last
-/// use, in optimized builds often before the end of the scope. An `async` call such as `value()` and a `loadData` with a
+/// called, unless ``APIRequestOptions/releasePolicy`` is `finish`. A local variable is not enough: Swift releases an object after
+/// its last use, in optimized builds often before the end of the scope. An `async` call such as `value()` and a `loadData` with a
 /// closure retain their request until the load has ended.
 ///
 /// A load does not retain its request, because a weak delegate gives no notice when the screen is released: the request
-/// would live until the answer, and the loads of a closed screen would not be cancelled. A request that is released while it
+/// would live until the response, and the loads of a closed screen would not be cancelled. A request that is released while it
 /// loads and whose delegate still exists is a mistake of the app. It is reported on standard error, and on Apple's platforms
 /// as a fault in the unified log, in every build, once for each class.
 ///
@@ -30,7 +30,7 @@ public import Observation
     ///
     /// Not retained.
     @ObservationIgnored public weak var paramSource: (any APIManagerParamSource)?
-    /// Accepts or refuses parameters and answers.
+    /// Accepts or refuses parameters and responses.
     ///
     /// Not retained.
     @ObservationIgnored public weak var validator: (any APIManagerValidator)?
@@ -47,7 +47,7 @@ public import Observation
     /// Whether the request was given its proxy.
     @ObservationIgnored let namesProxy: Bool
 
-    /// The raw answer of the newest load that has ended with one, also with an error status.
+    /// The raw response of the newest load that has ended with one, also with an error status.
     public internal(set) var rawResponse: APIResponse?
     /// The load that has ended last, also as cancelled; in a method of the delegate, the one that it is called for.
     ///
@@ -61,7 +61,7 @@ public import Observation
     ///
     /// Loads report progress if ``APIRequestOptions/reportsProgress`` is true, or if their caller receives it.
     public internal(set) var progress: TransferProgress?
-    // The newest decoded answer, kept without its type because a class that is not generic has to store it.
+    // The newest decoded response, kept without its type because a class that is not generic has to store it.
     var content: (any Sendable)?
     // The loads that have begun and not ended, in that order.
     var loads: [RequestID] = []
@@ -110,15 +110,15 @@ public import Observation
     open var timeout: Duration? { nil }
     /// How parameters are encoded as a body; JSON by default.
     open var requestSerializer: RequestSerializer { .json }
-    /// Where the body of a 2xx answer is stored; memory by default, and for a ``DownloadedFile`` a new file in the temporary
+    /// Where the body of a 2xx response is stored; memory by default, and for a ``DownloadedFile`` a new file in the temporary
     /// folder.
     ///
     /// A load whose ``APIManager/Response`` is decoded from memory, such as `Data`, fails with `invalidRequest` if this is a
     /// file. The file is complete when it appears, as the load succeeds, and replaces an existing one. A load that fails or is
     /// cancelled does not change an existing file, and leaves no temporary file. The file's folder must exist, or the load
-    /// fails with `storage` before it is sent. A 204, a 205 and an answer to `HEAD` have no body, and change no file. The body
-    /// of any other answer is stored in memory, except that of one of ``APIRequestOptions/acceptedStatuses`` for a ``DownloadedFile``; see
-    /// ``ResponseSerializer/file``. A load with a file shares no exchange.
+    /// fails with `storage` before it is sent. A 204, a 205 and a response to `HEAD` have no body, and change no file. The body
+    /// of any other response is stored in memory, except that of one of ``APIRequestOptions/acceptedStatuses`` for a
+    /// ``DownloadedFile``; see ``ResponseSerializer/file``. A load with a file shares no exchange.
     open var destination: HTTPRequest.Destination { .memory }
     /// What to do when a load begins while another runs; the other is cancelled by default.
     open var restartPolicy: RestartPolicy { .cancelPrevious }
@@ -171,7 +171,7 @@ extension BaseAPIRequest {
         for id in loads { cancelRequest(id) }
     }
 
-    /// Cancels every load, and removes the answer, the error, the progress, and the items of a list: as before the first load.
+    /// Cancels every load, and removes the response, the error, the progress, and the items of a list: as before the first load.
     ///
     /// For a search text that is empty, and for another account. The delegate is notified of the cancelled loads after this has
     /// returned; a ``PageListObserver`` is notified of a reload.
@@ -186,9 +186,9 @@ extension BaseAPIRequest {
     /// Loads again with the same parameters as the newest load, for example when a retry button is tapped.
     ///
     /// The parameters and parts are those that the newest load was given, or received from its param source, which is not
-    /// called again; the hooks are read again, except as ``APIRequestOptions/idempotencyKey`` describes. The request retains them until its next
-    /// load. If no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and the delegate receives the
-    /// ending; the closure and the loading indicator of an earlier load do not.
+    /// called again; the hooks are read again, except as ``APIRequestOptions/idempotencyKey`` describes. The request retains them
+    /// until its next load. If no load has begun yet, this is a `loadData()`. ``restartPolicy`` applies, and the delegate receives
+    /// the ending; the closure and the loading indicator of an earlier load do not.
     ///
     /// A ``PageAPIRequest`` loads the page that has failed, as ``APIManager/retry()`` does; where none has, it reloads the list
     /// with the parameters of its newest reload. It calls its param source for each page, unless that reload was given its
@@ -216,6 +216,6 @@ extension BaseAPIRequest: Hashable {
 }
 
 extension BaseAPIRequest: CustomReflectable {
-    /// An empty mirror, because a request holds answers and its service; `dump` prints its class alone.
+    /// An empty mirror, because a request holds responses and its service; `dump` prints its class alone.
     public nonisolated var customMirror: Mirror { Mirror(withoutChildren: self) }
 }

@@ -200,7 +200,7 @@ extension APIManager {
 
     // MARK: Ending
 
-    private func didFinish(_ result: Result<APIAnswer<Manager.Response>, APIError>) {
+    private func didFinish(_ result: Result<LoadedValue<Manager.Response>, APIError>) {
         var result = result
         guard proxy.isActive(id), !repeatsPage(insteadOf: &result) else { return }
         var response = (try? result.get().response) ?? result.error?.response
@@ -238,7 +238,7 @@ extension APIManager {
 
     /// Returns how the load ends; a list ends, instead of failing, if the requested page does not exist.
     private func outcome(
-        of result: Result<APIAnswer<Manager.Response>, APIError>,
+        of result: Result<LoadedValue<Manager.Response>, APIError>,
         for manager: Manager
     ) -> Result<any Sendable, APIError> {
         do throws(APIError) {
@@ -251,21 +251,21 @@ extension APIManager {
 
     /// Passes a response to the interceptor, the validator and ``APIManager/reformData(_:)``.
     private func value(
-        of result: Result<APIAnswer<Manager.Response>, APIError>,
+        of result: Result<LoadedValue<Manager.Response>, APIError>,
         for manager: Manager
     ) throws(APIError) -> Manager.Response {
         if let response = (try? result.get().response) ?? result.error?.response {
             manager.interceptor?.request(manager, didReceive: response)
         }
-        let answer = try result.get()
+        let loaded = try result.get()
         do throws(APIError) {
-            if try manager.validator?.request(manager, accepts: answer.value, in: answer.response) == false {
-                throw APIError(.invalidAnswer)
+            if try manager.validator?.request(manager, accepts: loaded.value, in: loaded.response) == false {
+                throw APIError(.invalidResponse)
             }
         } catch {
-            throw error.withResponse(ifMissing: answer.response)
+            throw error.withResponse(ifMissing: loaded.response)
         }
-        return manager.reformData(answer.value)
+        return manager.reformData(loaded.value)
     }
 
     private func wasCancelled() {
@@ -312,7 +312,7 @@ extension APIManager {
     /// Begins the load of a list that follows this one.
     private func begin(_ part: ListPart, after receiver: EndingReceiver, of manager: Manager) {
         let followUp = manager.begin(loading: part, input: nil, receiver: receiver.ofFollowUp)
-        // The caller has its answer: one that joins the load is the first who wants it.
+        // The caller has its response: one that joins the load is the first who wants it.
         if case .caller = receiver.ofFollowUp { proxy.loads.disown(followUp) }
         // Nothing but a closure may retain the request.
         if case .closure = receiver { manager.wait(for: followUp) { _ in } }

@@ -32,11 +32,11 @@
         from service: APIService?
     ) throws(APIError) -> RequestDraft.Addition
 
-    /// Records that the page of a load has to be requested again, if the list has been edited since, so that its answer is out
+    /// Records that the page of a load has to be requested again, if the list has been edited since, so that its response is out
     /// of date.
     ///
-    /// - Returns: What requests the page within the same load, which has not ended then; `nil` when the answer counts.
-    /// - Throws: `invalidAnswer` or `invalidRequest`, when the page cannot be requested again.
+    /// - Returns: What requests the page within the same load, which has not ended then; `nil` when the response counts.
+    /// - Throws: `invalidResponse` or `invalidRequest`, when the page cannot be requested again.
     func additionToRepeat(_ id: RequestID, after error: APIError?) throws(APIError) -> RequestDraft.Addition?
 
     /// Returns whether the list ends, instead of failing, with this error of a load.

@@ -4,6 +4,6 @@ public enum RestartPolicy: Sendable {
     case cancelPrevious
     /// Nothing is sent; the call returns the ID of the load that runs.
     case ignoreNew
-    /// All run, and each ending is delivered; an older answer never replaces a newer one.
+    /// All run, and each ending is delivered; an older response never replaces a newer one.
     case concurrent
 }

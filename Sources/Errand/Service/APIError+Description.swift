@@ -53,7 +53,7 @@ extension DecodingError {
     }
 
     private static func path(_ keys: [any CodingKey]) -> String {
-        guard !keys.isEmpty else { return "the answer" }
+        guard !keys.isEmpty else { return "the response" }
         return keys.map(name).joined(separator: ".")
     }
 

@@ -13,7 +13,7 @@ public struct APIError: Error, Sendable {
         var isOfStatus = false
         var reason: String?
         var code: ServerCode?
-        // Not the message of an answer that is a success for the server.
+        // Not the message of a response that is a success for the server.
         var serverMessage: String?
         var fieldMessages: [String: [String]] = [:]
         var requestID: RequestID?
@@ -45,12 +45,12 @@ public struct APIError: Error, Sendable {
     /// The path of the request that failed, with `{name}` for its parameters and without a query; `nil` for an error that no
     /// load has made.
     public var path: String? { details.path }
-    /// The answer; `nil` if none was received.
+    /// The response; `nil` if none was received.
     public var response: APIResponse? { details.response }
     /// The error below this one.
     public var underlying: (any Error)? { details.underlying }
 
-    /// The HTTP status of the answer; `nil` if none was received.
+    /// The HTTP status of the response; `nil` if none was received.
     public var status: Int? { response?.status }
     /// When the phases of the last request began and ended; `nil` if nothing was sent, or measured.
     public var timings: ExchangeTimings? { response?.timings ?? (underlying as? TransportError)?.timings }
@@ -86,8 +86,9 @@ extension APIError {
     ///   - message: The text for the user; the service's text for the error by default.
     ///   - reason: What happened, for the developer; free of secrets.
     ///   - code: The server's business code; none by default.
-    ///   - response: The answer; none by default. If a ``ResponseSerializer`` throws an error without an answer, the error receives the
-    /// answer that the serializer has read.
+    ///   - response: The response; none by default. If a ``ResponseSerializer`` throws an error without a response, the error
+    ///     receives the
+    /// response that the serializer has read.
     ///   - underlying: The error below this one.
     public init(
         _ type: APIErrorType,
@@ -134,14 +135,14 @@ extension APIError {
         return error
     }
 
-    /// This error, with the answer that it is about, unless it has one.
+    /// This error, with the response that it is about, unless it has one.
     func withResponse(ifMissing response: APIResponse) -> APIError {
         var error = self
         error.details.response = self.response ?? response
         return error
     }
 
-    /// This error with another answer.
+    /// This error with another response.
     func withResponse(_ response: APIResponse) -> APIError {
         var error = self
         error.details.response = response

@@ -12,17 +12,17 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     case loginExpired
     /// The server refused with a business code.
     case server
-    /// The server answered with a status that is neither 2xx nor one of ``APIRequestOptions/acceptedStatuses``.
+    /// The server responded with a status that is neither 2xx nor one of ``APIRequestOptions/acceptedStatuses``.
     case http
-    /// The validator refused the answer.
-    case invalidAnswer
-    /// The answer is not what the request expects.
+    /// The validator refused the response.
+    case invalidResponse
+    /// The response is not what the request expects.
     case decoding
-    /// The answer is larger than the service allows.
+    /// The response is larger than the service allows.
     case responseTooLarge
-    /// A certificate, a pinned key, a redirect, a URL of another origin or a sealed answer was refused.
+    /// A certificate, a pinned key, a redirect, a URL of another origin or a sealed response was refused.
     case security
-    /// The disk failed: the answer's file could not be written, or a file to send could not be read to its end.
+    /// The disk failed: the response's file could not be written, or a file to send could not be read to its end.
     ///
     /// Also for an ``HTTPBody/Stream`` to send that failed or had another length than stated.
     ///
@@ -30,7 +30,7 @@ public enum APIErrorType: String, Sendable, CaseIterable {
     /// system's error. A file to send that is missing when the load begins is `invalidRequest`, since nothing was sent.
     /// Problems with cookie files fail no load; see ``APIProxy/onError``.
     case storage
-    /// The connection could not be made, or was lost; or the answer is malformed, or has too many redirects.
+    /// The connection could not be made, or was lost; or the response is malformed, or has too many redirects.
     case transport
     /// The load was cancelled.
     case cancelled
@@ -41,13 +41,13 @@ extension APIErrorType {
         switch self {
         case .invalidRequest: "The request could not be made."
         case .noNetwork: "There is no network connection."
-        case .timeout: "The server took too long to answer."
+        case .timeout: "The server took too long to respond."
         case .loginExpired: "Please sign in again."
         case .server: "The server refused the request."
         case .http: "The server could not handle the request."
-        case .invalidAnswer: "There is nothing to show."
-        case .decoding: "The server's answer could not be understood."
-        case .responseTooLarge: "The server's answer is too large."
+        case .invalidResponse: "There is nothing to show."
+        case .decoding: "The server's response could not be understood."
+        case .responseTooLarge: "The server's response is too large."
         case .security: "The connection is not secure."
         case .storage: "A file could not be saved or read on this device."
         case .transport: "The connection to the server failed."

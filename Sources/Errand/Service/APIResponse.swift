@@ -1,7 +1,7 @@
 public import Foundation
 import Synchronization
 
-/// The raw answer to one load, after redirects.
+/// The raw response to one load, after redirects.
 public struct APIResponse: Sendable {
     private struct Contents: Sendable {
         let url: URL
@@ -16,10 +16,10 @@ public struct APIResponse: Sendable {
         var requestID: RequestID?
     }
 
-    // Boxed, because an asynchronous function reserves memory for each answer that it may return.
+    // Boxed, because an asynchronous function reserves memory for each response that it may return.
     @Boxed private var contents: Contents
 
-    /// The URL that answered, after all redirects.
+    /// The URL that responded, after all redirects.
     public var url: URL { contents.url }
     /// The HTTP status code.
     public var status: Int {
@@ -36,7 +36,7 @@ public struct APIResponse: Sendable {
         get { contents.body }
         set { contents.body = newValue }
     }
-    /// The file with the body, if the answer is stored in one; see ``BaseAPIRequest/destination``.
+    /// The file with the body, if the response is stored in one; see ``BaseAPIRequest/destination``.
     ///
     /// A temporary file in the same folder until the load succeeds, which then replaces the named one.
     public var file: URL? { contents.file?.url }
@@ -44,7 +44,7 @@ public struct APIResponse: Sendable {
     var fileLocation: FileLocation? { contents.file }
     /// The URLs that redirected, in their order.
     public var redirects: [URL] { contents.redirects }
-    /// The time from sending to the last byte of the answer, redirects included.
+    /// The time from sending to the last byte of the response, redirects included.
     public var duration: Duration { contents.duration }
     /// When the phases of the last request began and ended, redirects not included; `nil` from a transport that measures none.
     public internal(set) var timings: ExchangeTimings? {
@@ -52,18 +52,18 @@ public struct APIResponse: Sendable {
         set { contents.timings = newValue }
     }
 
-    /// The load that has received the answer; `nil` for one that no load has.
+    /// The load that has received the response; `nil` for one that no load has.
     public var requestID: RequestID? { contents.requestID }
     /// The business code in the body, of a success as well; `nil` if it has none, and before the body is decoded.
     public var serverCode: ServerCode? { contents.statement?.code }
     /// The server's message in the body, of a success as well; `nil` if it has none, and before the body is decoded.
     public var serverMessage: String? { contents.statement?.message }
 
-    /// Creates an answer from that of a transport, for example in a test of a validator or a strategy.
+    /// Creates a response from that of a transport, for example in a test of a validator or a strategy.
     ///
     /// - Parameters:
-    ///   - response: The answer, redirects not followed.
-    ///   - url: The URL that answered.
+    ///   - response: The response, redirects not followed.
+    ///   - url: The URL that responded.
     ///   - redirects: The URLs that redirected to it; none by default.
     ///   - duration: The time from sending to the last byte; none by default.
     public init(_ response: HTTPResponse, url: URL, redirects: [URL] = [], duration: Duration = .zero) {
@@ -79,7 +79,7 @@ public struct APIResponse: Sendable {
         )
     }
 
-    /// This answer with the code and message that were read in it.
+    /// This response with the code and message that were read in it.
     func withStatement(_ statement: ServerFailure?) -> APIResponse {
         guard statement != nil || contents.statement != nil else { return self }
         var response = self
@@ -87,11 +87,11 @@ public struct APIResponse: Sendable {
         return response
     }
 
-    /// This answer with the code and message of `other`.
+    /// This response with the code and message of `other`.
     func withStatement(of other: APIResponse) -> APIResponse { withStatement(other.contents.statement) }
 
-    /// This answer as that of a load, with the number of its try, and for the first one its time in the queue, in its timings, if it
-    /// has any.
+    /// This response as that of a load, with the number of its try, and for the first one its time in the queue, in its timings, if
+    /// it has any.
     ///
     /// Unchanged if it is that of another load, as in an error that an app throws once more.
     func belonging(to id: RequestID, attempt: Int, queueTime: Duration?) -> APIResponse {
@@ -102,17 +102,17 @@ public struct APIResponse: Sendable {
         return response
     }
 
-    /// This answer with its body elsewhere.
+    /// This response with its body elsewhere.
     func withContent(body: Data = Data(), file: FileLocation? = nil) -> APIResponse {
         var response = self
         (response.contents.body, response.contents.file) = (body, file)
         return response
     }
 
-    /// This answer without its file.
+    /// This response without its file.
     var withoutFile: APIResponse { file == nil ? self : withContent(body: body) }
 
-    /// This answer with the location of the same file in `other`, from which an adapter has made it.
+    /// This response with the location of the same file in `other`, from which an adapter has made it.
     func withFile(of other: APIResponse) -> APIResponse {
         guard let file, file == other.file, fileLocation !== other.fileLocation else { return self }
         var response = self
@@ -147,7 +147,7 @@ extension APIResponse: RedactedDescription {
     public var description: String { "HTTP \(status), \(body.count) bytes" }
 }
 
-/// Where the file of an answer is, the same for all values that name it, also inside values of the app.
+/// Where the file of a response is, the same for all values that name it, also inside values of the app.
 ///
 /// It is beside its target until the load succeeds, which moves it.
 final class FileLocation: Sendable {

@@ -95,7 +95,7 @@ public struct APIService: Sendable {
         get { contents.commonParams }
         set { contents.commonParams = newValue }
     }
-    /// What changes the parameters, requests, answers and data of each send; none by default.
+    /// What changes the parameters, requests, responses and data of each send; none by default.
     public var adapters: Adapters {
         get { contents.adapters }
         set { contents.adapters = newValue }
@@ -108,14 +108,14 @@ public struct APIService: Sendable {
         set { contents.monitors = newValue }
     }
 
-    /// The wrapper of every answer, by default ``Envelope/init()``; `nil` decodes answers as a whole.
+    /// The wrapper of every response, by default ``Envelope/init()``; `nil` decodes responses as a whole.
     ///
     /// A request's value takes precedence.
     public var envelope: Envelope? {
         get { contents.envelope }
         set { contents.envelope = newValue }
     }
-    /// Reads code and message of answers whose status is not accepted; RFC 9457 problem details by default, `nil` for none.
+    /// Reads code and message of responses whose status is not accepted; RFC 9457 problem details by default, `nil` for none.
     ///
     /// Precedes the ``envelope``, which is read where this finds nothing.
     public var failureReader: FailureReader? {
@@ -145,7 +145,7 @@ public struct APIService: Sendable {
         get { contents.cookies }
         set { contents.cookies = newValue }
     }
-    /// How large an answer may be; a body of 32 MiB in memory, and header lines of 256 KiB, by default.
+    /// How large a response may be; a body of 32 MiB in memory, and header lines of 256 KiB, by default.
     public var limits: HTTPLimits {
         get { contents.limits }
         set { contents.limits = newValue }
@@ -170,9 +170,9 @@ public struct APIService: Sendable {
     /// Decides whether a refusal means that the login has expired; `nil`, the default, leaves that to ``loginExpiredStatuses``,
     /// ``Envelope/loginExpiredCodes`` and ``failureReader``, and so does a closure that returns `nil`.
     ///
-    /// A refusal is an answer whose status is not 2xx, also one of ``APIRequestOptions/acceptedStatuses``, or one with a failure in
-    /// its envelope or for the ``failureReader``. `true` fails the load with `loginExpired`, so that it is sent again after a relogin.
-    /// `false` never does: an accepted status is a success, and everything else fails with `http` or `server`.
+    /// A refusal is a response whose status is not 2xx, also one of ``APIRequestOptions/acceptedStatuses``, or one with a failure
+    /// in its envelope or for the ``failureReader``. `true` fails the load with `loginExpired`, so that it is sent again after a
+    /// relogin. `false` never does: an accepted status is a success, and everything else fails with `http` or `server`.
     ///
     /// ```swift
     /// service.isLoginExpired = { response in response.serverCode == "WRONG_PASSWORD" ? false : nil }
@@ -221,14 +221,14 @@ public struct APIService: Sendable {
         get { contents.encoder }
         set { contents.encoder = newValue }
     }
-    /// Reads answers: ISO 8601 dates.
+    /// Reads responses: ISO 8601 dates.
     ///
     /// Change its settings before the first load; copies of the service share it until one is given another.
     public var decoder: JSONDecoder {
         get { contents.decoder }
         set { contents.decoder = newValue }
     }
-    /// Reads answers instead of ``decoder``, for a backend with another format than JSON; `nil`, the default, is none.
+    /// Reads responses instead of ``decoder``, for a backend with another format than JSON; `nil`, the default, is none.
     ///
     /// The request's takes precedence; see ``ResponseSerializer/decoded(by:)``.
     public var customDecoder: (any ResponseDecoder)? {

@@ -5,13 +5,13 @@ import Foundation
 /// A key may be a path, such as `meta.code` or `data.page`: dots separate the names of nested objects, unless the outermost
 /// object has a member of that very name.
 public struct Envelope: Sendable, Hashable {
-    /// The key of the business code, a number, a string or a Boolean; `nil` if there is none, so that every answer with an
+    /// The key of the business code, a number, a string or a Boolean; `nil` if there is none, so that every response with an
     /// accepted status is a success.
     public var codeKey: String? = "errcode"
     /// The key of the value that decides about success, where that is not the code; `nil` by default.
     ///
     /// For `{"success":false,"code":"E1001","message":"…"}` it is `success`. `true` and the ``successCodes`` are a success.
-    /// Such an answer may have no code.
+    /// Such a response may have no code.
     public var successKey: String?
     /// The key of the message that is meant for the user; `nil` if there is none.
     public var messageKey: String? = "msg"
@@ -47,7 +47,7 @@ extension Envelope {
         successCodes.first == value || successCodes.contains(value) || successKey != nil && value == true
     }
 
-    /// Whether answers are decoded as a whole, whatever they are.
+    /// Whether responses are decoded as a whole, whatever they are.
     var isWholeBody: Bool { decisiveKey == nil && dataKey == nil }
 }
 
@@ -92,7 +92,7 @@ enum EnvelopeContent<Value: Decodable>: DecodableWithConfiguration {
     case success(Value, ServerFailure)
     case successWithoutData(DecodingError, ServerFailure)
     case failure(ServerFailure)
-    /// The answer is not an object, or has no code where the envelope has it.
+    /// The response is not an object, or has no code where the envelope has it.
     case notEnveloped(DecodingError)
 
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {

@@ -1,7 +1,8 @@
-/// Reads the code and the message of a failure out of an answer's body, whatever its format.
+/// Reads the code and the message of a failure out of a response's body, whatever its format.
 ///
-/// ``APIService/failureReader`` has one: ``problemDetails`` by default, ``djangoREST``, ``keys(code:message:readsSuccess:)``, one that an
-/// app writes, or several of them in turn with ``or(_:)``. What it returns precedes the code and message of an ``Envelope``.
+/// ``APIService/failureReader`` has one: ``problemDetails`` by default, ``djangoREST``, ``keys(code:message:readsSuccess:)``, one
+/// that an app writes, or several of them in turn with ``or(_:)``. What it returns precedes the code and message of an
+/// ``Envelope``.
 ///
 /// ```swift
 /// service.failureReader = .djangoREST
@@ -18,10 +19,10 @@ public struct FailureReader: Sendable {
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - readsSuccess: Whether answers with a 2xx status are read as well, for a server that refuses with 200. Such a load
+    ///   - readsSuccess: Whether responses with a 2xx status are read as well, for a server that refuses with 200. Such a load
     ///     fails with `server` if `read` returns a failure. False by default.
-    ///   - read: Returns the failure in an answer; `nil` if it contains none that is known. An error that it throws is
-    ///     like `nil`. Called off the main actor, once for each answer whose status is not accepted.
+    ///   - read: Returns the failure in a response; `nil` if it contains none that is known. An error that it throws is
+    ///     like `nil`. Called off the main actor, once for each response whose status is not accepted.
     public init(readsSuccess: Bool = false, _ read: @escaping @Sendable (APIResponse) throws -> ServerFailure?) {
         readers = [Reader(readsSuccess: readsSuccess, read: read)]
     }
@@ -32,12 +33,12 @@ public struct FailureReader: Sendable {
 
     /// Returns the failure in `response`, whatever its status; `nil` if there is none that this reader recognizes.
     ///
-    /// For another reader that uses this one, and for tests. A service calls a reader for a 2xx answer only if that reads them.
+    /// For another reader that uses this one, and for tests. A service calls a reader for a 2xx response only if that reads them.
     public func failure(in response: APIResponse) -> ServerFailure? {
         first(in: response) { _ in true }
     }
 
-    /// Returns the failure in `response`; a 2xx answer is only read by readers that do so.
+    /// Returns the failure in `response`; a 2xx response is only read by readers that do so.
     func refusal(in response: APIResponse) -> ServerFailure? {
         first(in: response) { $0.readsSuccess || !response.isSuccess }
     }
@@ -49,7 +50,7 @@ public struct FailureReader: Sendable {
         return nil
     }
 
-    /// A reader that uses `other` where this one finds nothing; each reads 2xx answers or not, as before.
+    /// A reader that uses `other` where this one finds nothing; each reads 2xx responses or not, as before.
     public func or(_ other: FailureReader) -> FailureReader {
         FailureReader(readers + other.readers)
     }
@@ -103,7 +104,7 @@ extension FailureReader {
     /// - Parameters:
     ///   - code: The path of the code; none by default.
     ///   - message: The path of the message.
-    ///   - readsSuccess: Whether answers with a 2xx status are read as well, for a server that refuses with 200, such as one of
+    ///   - readsSuccess: Whether responses with a 2xx status are read as well, for a server that refuses with 200, such as one of
     ///     GraphQL: then no success may have a value at these paths. False by default.
     /// - Returns: A reader that finds nothing where neither is there.
     public static func keys(code: String? = nil, message: String, readsSuccess: Bool = false) -> FailureReader {

@@ -2,7 +2,7 @@
 struct FieldMessages {
     /// The name that Django REST framework gives to messages about the whole form.
     private static let wholeForm = "non_field_errors"
-    /// The messages after these, and those with a longer path, are ignored: an answer could make them fill the memory.
+    /// The messages after these, and those with a longer path, are ignored: a response could make them fill the memory.
     private static let (maxMessages, maxPathBytes) = (1_000, 256)
 
     /// The messages by path; those of a text or a list without a name are under `non_field_errors`.

@@ -208,7 +208,7 @@ final class LoginSession: Sendable {
 
     /// Returns the error of the loads that wait for a relogin that has thrown `error`.
     ///
-    /// Without an answer of the server, the login may still be valid.
+    /// Without a response of the server, the login may still be valid.
     private static func failure(causedBy error: any Error, of service: APIService) -> APIError {
         guard let error = error as? APIError, error.leavesLoginUndecided else {
             return APIError(.loginExpired, underlying: error)

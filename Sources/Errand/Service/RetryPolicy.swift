@@ -3,7 +3,7 @@ import Foundation
 /// When a load that failed is sent again, and how long it waits before that.
 ///
 /// A load is sent again only if the server may receive it several times: its method is idempotent (RFC 9110 section 9.2.2),
-/// it has a ``APIRequestOptions/idempotencyKey``, or the answer is 429 or 503 with `Retry-After` and without a redirect before
+/// it has a ``APIRequestOptions/idempotencyKey``, or the response is 429 or 503 with `Retry-After` and without a redirect before
 /// it, with which a server asks for another attempt after that time (``retryAfterAppliesToAllMethods``). Failures that a
 /// retry cannot fix are not retried: a cancellation, a timeout, and the errors `security`, `decoding`, `invalidRequest`,
 /// `loginExpired`, `responseTooLarge`, `server` and `storage`.
@@ -31,7 +31,7 @@ public struct RetryPolicy: Sendable {
     ///
     /// Assumes that a server which asks for another attempt has not executed this one (RFC 6585 section 4, RFC 9110 section
     /// 15.6.4). Neither RFC guarantees that: set this to false for a backend that may have, for instance behind a gateway that
-    /// answers in its place.
+    /// responses in its place.
     public var retryAfterAppliesToAllMethods = true
     /// How many retries there may be for each request of the service in the last minute; 0.1 by default.
     ///
@@ -72,7 +72,7 @@ extension RetryPolicy {
         }
     }
 
-    /// Whether the connection failed, and not the request or the answer; a proxy server's refusal is one of its status.
+    /// Whether the connection failed, and not the request or the response; a proxy server's refusal is one of its status.
     private func isTransient(_ error: TransportError) -> Bool {
         guard error.kind.isTransient else { return false }
         return error.proxyStatus.map(statuses.contains) ?? true
@@ -87,7 +87,7 @@ extension RetryPolicy {
 }
 
 extension APIError {
-    /// Whether an answer with `Retry-After` asks for another attempt in the place of this one (RFC 6585 section 4, RFC 9110
+    /// Whether a response with `Retry-After` asks for another attempt in the place of this one (RFC 6585 section 4, RFC 9110
     /// section 15.6.4); not after a redirect, before which the request may have been executed.
     var isOfPostponedRequest: Bool {
         guard let response, response.redirects.isEmpty else { return false }
@@ -96,7 +96,7 @@ extension APIError {
 }
 
 extension TransportError.Kind {
-    /// Whether the connection failed, and not the request or the answer.
+    /// Whether the connection failed, and not the request or the response.
     fileprivate var isTransient: Bool {
         [.cannotConnect, .connectionLost, .noNetwork, .hostNotFound].contains(self)
     }

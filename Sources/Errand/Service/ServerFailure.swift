@@ -1,4 +1,4 @@
-/// What a ``FailureReader`` finds in an answer.
+/// What a ``FailureReader`` finds in a response.
 ///
 /// Its description contains no text of the server other than a code that is a plain identifier.
 public struct ServerFailure: Sendable {

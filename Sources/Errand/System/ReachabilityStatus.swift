@@ -1,6 +1,6 @@
 /// Whether the network is reachable, as far as the system knows.
 ///
-/// It is a hint: only a request shows whether a server answers.
+/// It is a hint: only a request shows whether a server responds.
 public enum ReachabilityStatus: Sendable {
     /// Nothing is known: there is only a loopback interface, or the system does not report the status.
     case unknown

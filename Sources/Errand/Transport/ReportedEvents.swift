@@ -1,6 +1,6 @@
 /// Which events of one exchange may still be reported to the observer of its request.
 ///
-/// Each is reported at most once, and ``TransportEvent/sent`` not after the head: a server may answer before it has received the
+/// Each is reported at most once, and ``TransportEvent/sent`` not after the head: a server may respond before it has received the
 /// whole request.
 struct ReportedEvents {
     /// Whether ``TransportEvent/sent`` may be reported.

@@ -58,7 +58,7 @@ public struct TransportConfiguration: Sendable {
     public var allowsConstrainedNetworkAccess = true
     /// Whether a server is assumed to support HTTP/3, without `Alt-Svc` from it; false by default.
     ///
-    /// A hint for `https` URLs: without an answer over HTTP/3, the request is sent over HTTP/2 or HTTP/1.1. `CurlTransport`
+    /// A hint for `https` URLs: without a response over HTTP/3, the request is sent over HTTP/2 or HTTP/1.1. `CurlTransport`
     /// requires libcurl 7.88 or later with HTTP/3, and does not use HTTP/3 for a host with
     /// ``TLSConfiguration/pinnedPublicKeys``.
     public var assumesHTTP3Capable = false

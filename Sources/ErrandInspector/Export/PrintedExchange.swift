@@ -30,12 +30,12 @@ struct PrintedExchange {
     /// The status; 0 if none was received.
     var status: Int { (recorded.response?.head ?? recorded.head)?.status ?? 0 }
 
-    /// Why the exchange, or a load with its answer, has failed; `nil` if none has.
+    /// Why the exchange, or a load with its response, has failed; `nil` if none has.
     var error: String? {
         switch recorded.state {
         case .open: "in flight"
         case .cancelled: "cancelled"
-        case .answered, .cached, .failed, .redirected: recorded.error?.text
+        case .responded, .cached, .failed, .redirected: recorded.error?.text
         }
     }
 
@@ -55,7 +55,7 @@ struct PrintedExchange {
     /// The address of the server, without the zone of IPv6; `nil` if it is not known.
     var address: String? { recorded.timings?.remoteAddress.map { String($0.prefix { $0 != "%" }) } }
 
-    /// The bytes of the decoded body of the answer; `nil` if they are not known.
+    /// The bytes of the decoded body of the response; `nil` if they are not known.
     var decodedBytes: Int64? {
         guard let response = recorded.response else { return recorded.timings?.decodedBodyBytes }
         return response.body.length ?? response.timings?.decodedBodyBytes

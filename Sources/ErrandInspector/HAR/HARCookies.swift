@@ -12,7 +12,7 @@ extension HARValue {
     /// The cookies of all `Set-Cookie` lines, with their attributes (RFC 6265bis section 4.1).
     ///
     /// - Parameters:
-    ///   - headers: The headers of the answer.
+    ///   - headers: The headers of the response.
     ///   - printer: Prints the values.
     ///   - date: The time to which `Max-Age` refers.
     /// - Returns: The cookies in the order of their lines.

@@ -15,11 +15,11 @@ import Synchronization
 /// ```
 ///
 /// Each exchange is one entry: a redirect, a retry and a replay have separate entries, and loads that share an exchange have
-/// one together. What fails or is cancelled is recorded as far as it came, of an answer whose body is not complete status, headers
+/// one together. What fails or is cancelled is recorded as far as it came, of a response whose body is not complete status, headers
 /// and the number of received bytes.
 ///
-/// The `headers` of a request are those of the load; its `headersSize` is that of the whole head as it was sent, with the lines that
-/// the transport has added, such as `Host`. A `comment` says so.
+/// The `headers` of a request are those of the load; its `headersSize` is that of the whole head as it was sent, with the lines
+/// that the transport has added, such as `Host`. A `comment` says so.
 ///
 /// What a `Redactor` does not know to be harmless is not exported. It is removed when the recorder exports, because recording
 /// must cost a load next to nothing; until then the memory of the process contains it, as that of the app does.

@@ -23,8 +23,8 @@ enum RecordedEvent {
         case .sent: self = .sent
         case .headReceived(let status, let headers): self = .head(RecordedHead(status: status, headers: headers))
         case .redirected(let response): self = .response(RecordedResponse(response, bodyLimit: bodyLimit), .redirected)
-        case .answered(let response): self = .response(RecordedResponse(response, bodyLimit: bodyLimit), .answered)
-        case .answeredFromCache(let response): self = .cached(RecordedResponse(response, bodyLimit: bodyLimit))
+        case .responded(let response): self = .response(RecordedResponse(response, bodyLimit: bodyLimit), .responded)
+        case .respondedFromCache(let response): self = .cached(RecordedResponse(response, bodyLimit: bodyLimit))
         case .failed(let error): self = .failed(RecordedError(error))
         case .ended(.failure(let error)): self = .ended(RecordedError(error))
         case .ended(.success), .ended(.cancelled): self = .ended(nil)
@@ -33,7 +33,7 @@ enum RecordedEvent {
     }
 }
 
-/// What is kept of an error, which has a whole answer.
+/// What is kept of an error, which has a whole response.
 struct RecordedError {
     let type: APIErrorType
     /// Its description, which contains no secrets.

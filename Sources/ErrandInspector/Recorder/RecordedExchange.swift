@@ -7,13 +7,13 @@ struct RecordedExchange: Sendable {
     enum State: Sendable {
         /// It is in flight.
         case open
-        /// It has its answer, which is a redirect that is followed.
+        /// It has its response, which is a redirect that is followed.
         case redirected
-        /// It has its answer.
-        case answered
-        /// Its answer was stored, and nothing was sent.
+        /// It has its response.
+        case responded
+        /// Its response was stored, and nothing was sent.
         case cached
-        /// It has ended without an answer.
+        /// It has ended without a response.
         case failed
         /// It has ended because its loads were cancelled.
         case cancelled
@@ -41,10 +41,10 @@ struct RecordedExchange: Sendable {
     private(set) var headAt: Duration?
     private(set) var endedAt: Duration?
     private(set) var request: RecordedRequest?
-    /// The beginning of an answer that did not become complete.
+    /// The beginning of a response that did not become complete.
     private(set) var head: RecordedHead?
     private(set) var response: RecordedResponse?
-    /// The error of the exchange, or of a load that has refused its answer.
+    /// The error of the exchange, or of a load that has refused its response.
     private(set) var error: RecordedError?
     private(set) var state = State.open
     /// The bytes that count for the limit.
@@ -76,14 +76,14 @@ struct RecordedExchange: Sendable {
         byteCount += request.byteCount
     }
 
-    /// Adds the first head of the answer.
+    /// Adds the first head of the response.
     mutating func add(_ head: RecordedHead, at uptime: Duration) {
         guard headAt == nil else { return }
         (headAt, self.head) = (uptime, head)
         byteCount += head.byteCount
     }
 
-    /// Adds the whole answer, which contains the head.
+    /// Adds the whole response, which contains the head.
     mutating func add(_ response: RecordedResponse) {
         byteCount += response.byteCount - (head?.byteCount ?? 0)
         (self.response, head) = (response, nil)

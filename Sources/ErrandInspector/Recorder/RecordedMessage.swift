@@ -18,7 +18,7 @@ struct RecordedRequest: Sendable {
     }
 }
 
-/// Status and headers of an answer.
+/// Status and headers of a response.
 struct RecordedHead: Sendable {
     let status: Int
     let headers: HTTPHeaders
@@ -31,7 +31,7 @@ struct RecordedHead: Sendable {
     }
 }
 
-/// An answer as it was recorded.
+/// A response as it was recorded.
 struct RecordedResponse: Sendable {
     let url: URL?
     let head: RecordedHead
@@ -63,7 +63,7 @@ struct RecordedBody: Sendable {
     let length: Int64?
     /// What is not in `kept` because it was never in memory.
     let omitted: [HTTPBody.Piece]
-    /// Whether the bytes of an answer are in a file.
+    /// Whether the bytes of a response are in a file.
     var isInFile = false
 
     /// Whether bytes in memory were removed because of the limit.

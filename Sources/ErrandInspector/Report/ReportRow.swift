@@ -23,7 +23,7 @@ struct ReportRow {
     var kind: String {
         switch exchange.recorded.state {
         case .failed, .cancelled, .open: "failed"
-        case .redirected, .answered, .cached: exchange.status > 0 ? "\(exchange.status / 100)" : "failed"
+        case .redirected, .responded, .cached: exchange.status > 0 ? "\(exchange.status / 100)" : "failed"
         }
     }
 
@@ -120,10 +120,10 @@ extension PrintedExchange {
         case .open: "in flight"
         case .cached: "\(status) stored"
         case .redirected: "\(status)"
-        case .answered: error == nil ? "\(status)" : "\(status) failed"
+        case .responded: error == nil ? "\(status)" : "\(status) failed"
         }
     }
 
-    /// The bytes of the answer's body on the wire; of the decoded one where that is all that is known.
+    /// The bytes of the response's body on the wire; of the decoded one where that is all that is known.
     var transferredBytes: Int64? { recorded.timings?.receivedBodyBytes ?? decodedBytes }
 }

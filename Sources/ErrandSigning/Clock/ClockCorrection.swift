@@ -9,8 +9,8 @@ import Foundation
 ///
 /// When a server refuses a signature as stale, its `Date` (RFC 9110 section 6.6.1) is the time of all further signatures of the
 /// service and its copies in this environment, and the load is sent again, once, by `AdapterRetry`. Further changes of
-/// the device's clock have no effect then. An answer corrects the time only if it differs by more than two seconds from the one
-/// that its request was signed with; otherwise the refusal is the failure of the load. An answer to a request that was sent
+/// the device's clock have no effect then. A response corrects the time only if it differs by more than two seconds from the one
+/// that its request was signed with; otherwise the refusal is the failure of the load. A response to a request that was sent
 /// before the last correction corrects nothing, and its load is sent again as well.
 public struct ClockCorrection: Sendable {
     /// By how much the device's clock may be corrected; one day by default.
@@ -21,7 +21,7 @@ public struct ClockCorrection: Sendable {
 
     /// Creates a correction.
     ///
-    /// - Parameter isStale: Returns whether an answer refuses the timestamp of a signature. Called for every answer of the
+    /// - Parameter isStale: Returns whether a response refuses the timestamp of a signature. Called for every response of the
     ///   service's origin, with any status, on any thread.
     public init(isStale: @escaping @Sendable (APIResponse) -> Bool) {
         self.isStale = isStale
@@ -29,16 +29,16 @@ public struct ClockCorrection: Sendable {
 }
 
 extension ClockCorrection {
-    /// A correction after answers with one of these statuses, which mean that a timestamp is stale.
+    /// A correction after responses with one of these statuses, which mean that a timestamp is stale.
     public static func onStatuses(_ statuses: Set<Int>) -> ClockCorrection {
         ClockCorrection { statuses.contains($0.status) }
     }
 
-    /// A correction after answers with one of these business codes, whatever the status.
+    /// A correction after responses with one of these business codes, whatever the status.
     ///
     /// - Parameters:
     ///   - codes: The codes that mean that a timestamp is stale.
-    ///   - key: The name of the code in the JSON object of the answer, or a path of names such as `error.code`.
+    ///   - key: The name of the code in the JSON object of the response, or a path of names such as `error.code`.
     /// - Returns: A correction.
     public static func onCodes(_ codes: Set<ServerCode>, at key: String = "errcode") -> ClockCorrection {
         let names = key.split(separator: ".").map(String.init)

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// Corrects a clock by the answers that refuse a timestamp, and has their loads sent again.
+/// Corrects a clock by the responses that refuse a timestamp, and has their loads sent again.
 struct ClockCorrector: Sendable {
     let correction: ClockCorrection
     let clock: ServerClock

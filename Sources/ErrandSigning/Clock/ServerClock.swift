@@ -13,7 +13,7 @@ final class ServerClock: Sendable {
         func date(at uptime: Duration) -> Date { date.addingTimeInterval((uptime - self.uptime) / .seconds(1)) }
     }
 
-    /// What an answer that refuses a timestamp means.
+    /// What a response that refuses a timestamp means.
     enum Verdict: Equatable {
         /// The clock was corrected by it, or has been since its request was sent.
         case corrected
@@ -23,7 +23,7 @@ final class ServerClock: Sendable {
         case outOfBounds
     }
 
-    /// The resolution of a `Date`, and the time that an answer takes.
+    /// The resolution of a `Date`, and the time that a response takes.
     private static let tolerance: TimeInterval = 2
 
     /// An environment, without the closures that it has.
@@ -42,12 +42,12 @@ final class ServerClock: Sendable {
         return correction?.date(at: context.clock.uptime) ?? context.clock.date
     }
 
-    /// Corrects the clock by the date in an answer.
+    /// Corrects the clock by the date in a response.
     ///
     /// - Parameters:
     ///   - date: The date of the server.
     ///   - limit: The largest difference from the proxy's clock.
-    ///   - context: The send that was answered.
+    ///   - context: The send that was served.
     /// - Returns: Whether another send may help.
     func correct(to date: Date, limit: Duration, _ context: AdapterContext) -> Verdict {
         let (uptime, local) = (context.clock.uptime, context.clock.date)

@@ -6,8 +6,8 @@ public import Foundation
 /// ```swift
 /// struct ShopKeyExchange: KeyExchange {
 ///     func sessionKey() async throws -> SessionKey {
-///         let answer = try await KeyRequest().value(params: ["device": deviceID])
-///         return SessionKey(id: answer.id, bytes: try decrypted(answer.wrappedKey))
+///         let response = try await KeyRequest().value(params: ["device": deviceID])
+///         return SessionKey(id: response.id, bytes: try decrypted(response.wrappedKey))
 ///     }
 /// }
 /// ```
@@ -18,7 +18,7 @@ public protocol KeyExchange: Sendable {
     ///
     /// Called when the first load needs a key, and when the server has refused the key because it has expired; on any thread.
     /// One exchange runs at a time for each environment of a service, whatever the number of loads that need it, and
-    /// `APIEnvironment.current` is that environment. A call after a successful one has an answer of the server as its
+    /// `APIEnvironment.current` is that environment. A call after a successful one has a response of the server as its
     /// cause; more than 5 of these in 30 s are a loop, and the loads fail with `security`.
     ///
     /// A load of the same service that begins in here is neither sealed nor opened. A load of any service is a login request, as

@@ -32,8 +32,8 @@ final class KeySession: Sendable {
     /// The number of loads that wait for the running exchange.
     var waiterCount: Int { state.withLock(\.waiters.count) }
 
-    /// Returns the key with this name for an answer that is sealed, unless it has been removed.
-    func key(named keyID: String, forAnswerTo id: RequestID) -> SessionKey? {
+    /// Returns the key with this name for a response that is sealed, unless it has been removed.
+    func key(named keyID: String, forResponseTo id: RequestID) -> SessionKey? {
         state.withLock { state in
             state.forgetReplay(of: id)
             return state.entry(named: keyID)?.key

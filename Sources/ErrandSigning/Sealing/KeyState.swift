@@ -31,7 +31,7 @@ struct KeyState {
     static let maxExpiries = 5
     /// The time in which expired keys are counted.
     static let window = Duration.seconds(30)
-    /// How many keys are kept for answers that are on their way.
+    /// How many keys are kept for responses that are on their way.
     private static let maxEntries = 4
 
     /// The key to send with; `nil` when there is none yet, and when the server has refused it.

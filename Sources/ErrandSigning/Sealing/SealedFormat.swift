@@ -5,7 +5,7 @@ import Foundation
 struct SealedLines {
     let data: Data
 
-    /// Creates the lines of a request, or with a status those of its answer.
+    /// Creates the lines of a request, or with a status those of its response.
     init(_ request: HTTPRequest, key: SessionKey, nonce: String?, contentType: String?, status: Int? = nil) {
         var text = ""
         text.reserveCapacity(256)
@@ -110,9 +110,9 @@ extension TrafficSealing {
         }
     }
 
-    // MARK: Answers that are not sealed
+    // MARK: Responses that are not sealed
 
-    /// Returns the code in the JSON of an answer; `nil` if it has none, or if no code is of interest.
+    /// Returns the code in the JSON of a response; `nil` if it has none, or if no code is of interest.
     func code(in response: APIResponse) -> ServerCode? {
         guard !expiredCodes.isEmpty || !clearCodes.isEmpty, response.file == nil, !response.body.isEmpty else {
             return nil
@@ -123,12 +123,12 @@ extension TrafficSealing {
         return member.flatMap(ServerCode.init(clear:))
     }
 
-    /// Returns whether an answer means that the server does not know the key.
+    /// Returns whether a response means that the server does not know the key.
     func isExpiry(_ response: APIResponse, _ code: ServerCode?) -> Bool {
         expiredStatuses.contains(response.status) || code.map(expiredCodes.contains) == true
     }
 
-    /// Returns whether an answer may be one that is not sealed.
+    /// Returns whether a response may be one that is not sealed.
     func isClear(_ response: APIResponse, _ code: ServerCode?) -> Bool {
         clearStatuses.contains(response.status) || code.map(clearCodes.contains) == true
     }

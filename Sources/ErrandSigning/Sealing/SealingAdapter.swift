@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// Seals requests and opens answers.
+/// Seals requests and opens responses.
 struct SealingAdapter: Sendable {
     let sealing: TrafficSealing
     /// The service as it was when sealing was set up, for the login of an environment.
@@ -31,7 +31,7 @@ extension SealingAdapter {
             let body = try request.sealableBody(limit: sealing.maxBodyBytes)
             let key = try await session.key(for: context.id, exchange(in: context))
             request.headers[sealing.keyIDHeader] = key.id
-            // Another one for each send, so that no earlier answer fits this one.
+            // Another one for each send, so that no earlier response fits this one.
             request.headers[sealing.nonceHeader] = [UInt8].random(count: 16).hexadecimal
             if let body { try seal(body, of: &request, with: key) }
         } catch let error as SigningError {
@@ -58,13 +58,13 @@ extension SealingAdapter {
         let session = sealing.sessions.session(of: context.environment)
         guard !APIService.isInLoginRequests(of: session) else { return }
         // Servers send the header lines of a body that is not sent as well.
-        let isBodiless = response.body.isEmpty && request.hasNoAnswerBody(with: response.status)
+        let isBodiless = response.body.isEmpty && request.hasNoResponseBody(with: response.status)
         guard !isBodiless, response.hasMediaType(sealing.mediaType) else {
             return try await accept(response, to: request, session, keyID, context)
         }
         do throws(SigningError) {
-            guard let key = session.key(named: keyID, forAnswerTo: context.id) else {
-                throw SigningError(.stale, reason: "the key of the answer has been removed")
+            guard let key = session.key(named: keyID, forResponseTo: context.id) else {
+                throw SigningError(.stale, reason: "the key of the response has been removed")
             }
             try open(&response, to: request, with: key)
         } catch {
@@ -86,9 +86,9 @@ extension SealingAdapter {
         response.headers.remove("Content-Length")
     }
 
-    /// Returns if the answer need not be sealed.
+    /// Returns if the response need not be sealed.
     ///
-    /// - Throws: `AdapterRetry` when there is a new key, `security` when the answer must be sealed.
+    /// - Throws: `AdapterRetry` when there is a new key, `security` when the response must be sealed.
     private func accept(
         _ response: APIResponse,
         to request: HTTPRequest,
@@ -102,7 +102,7 @@ extension SealingAdapter {
             throw AdapterRetry.again()
         }
         session.forgetReplay(of: context.id)
-        // Nothing can authenticate the answer to HEAD, which only reports what is not sealed anyway.
+        // Nothing can authenticate the response to HEAD, which only reports what is not sealed anyway.
         let isEmptyHead = request.method == .head && response.body.isEmpty
         guard !isEmptyHead, !sealing.isClear(response, code) else { return }
         let error = SigningError(.notSealed, reason: notSealedReason(response, to: request))
@@ -110,12 +110,12 @@ extension SealingAdapter {
     }
 
     private func notSealedReason(_ response: APIResponse, to request: HTTPRequest) -> String {
-        guard request.hasNoAnswerBody(with: response.status) else {
-            return "the answer is not sealed: its Content-Type is not \(sealing.mediaType)"
+        guard request.hasNoResponseBody(with: response.status) else {
+            return "the response is not sealed: its Content-Type is not \(sealing.mediaType)"
         }
         return """
-            the answer is not sealed, as status \(response.status) has no body; \
-            the server has to seal an empty body and answer with status 200, or clearStatuses has to name the status
+            the response is not sealed, as status \(response.status) has no body; \
+            the server has to seal an empty body and response with status 200, or clearStatuses has to name the status
             """
     }
 }
@@ -123,18 +123,18 @@ extension SealingAdapter {
 extension HTTPRequest {
     /// Returns the bytes to seal; `nil` without a body.
     ///
-    /// - Throws: `unsupportedRequest`, also for an answer in a file, which would have to be opened there.
+    /// - Throws: `unsupportedRequest`, also for a response in a file, which would have to be opened there.
     fileprivate func sealableBody(limit: Int) throws(SigningError) -> Data? {
         guard destination == .memory else {
             let reason =
-                "an answer that is stored in a file cannot be opened; use a copy of the service without sealing"
+                "a response that is stored in a file cannot be opened; use a copy of the service without sealing"
             throw SigningError(.unsupportedRequest, reason: reason)
         }
         return body.isEmpty ? nil : try body.bytes(limit: limit)
     }
 
-    /// Returns whether an answer with this status never has a body (RFC 9110 section 6.4.1).
-    fileprivate func hasNoAnswerBody(with status: Int) -> Bool {
+    /// Returns whether a response with this status never has a body (RFC 9110 section 6.4.1).
+    fileprivate func hasNoResponseBody(with status: Int) -> Bool {
         method == .head || status == 204 || status == 304
     }
 }

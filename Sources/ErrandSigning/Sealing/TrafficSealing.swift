@@ -1,24 +1,24 @@
 public import Errand
 
-/// Encrypts the bodies of requests and answers with a session key, over TLS or without it.
+/// Encrypts the bodies of requests and responds with a session key, over TLS or without it.
 ///
 /// ```swift
 /// service.seal(with: TrafficSealing(cipher: .aesGCM, keyExchange: ShopKeyExchange(), expiredCodes: [4011]))
 /// ```
 ///
-/// Every request has the name of its key in ``keyIDHeader``, so that the server seals the answer with the same key, and a random
+/// Every request has the name of its key in ``keyIDHeader``, so that the server seals the response with the same key, and a random
 /// value in ``nonceHeader``, another one for each send. A body is replaced by the nonce of 12 bytes, the ciphertext, and the tag
 /// of 16 bytes; its `Content-Type` is ``mediaType``, and the former one is in ``contentTypeHeader``. A request without a body has
-/// only the two headers. An answer has the same form; what reads it, such as the envelope, receives the opened body and the
+/// only the two headers. A response has the same form; what reads it, such as the envelope, receives the opened body and the
 /// former `Content-Type`.
 ///
-/// An answer that means "no body" is a sealed body of no bytes, with a status that may have a body, such as 200. An answer with
+/// A response that means "no body" is a sealed body of no bytes, with a status that may have a body, such as 200. A response with
 /// status 204 or 304 cannot be sealed (RFC 9110 sections 15.3.5 and 15.4.5): it fails with `security` unless
-/// ``clearStatuses`` has its status. An answer to `HEAD` need not be sealed, and nothing in it is authenticated.
+/// ``clearStatuses`` has its status. A response to `HEAD` need not be sealed, and nothing in it is authenticated.
 ///
 /// The tag also authenticates these lines of UTF-8, with one line feed between two of them:
 ///
-/// | request | answer |
+/// | request | response |
 /// | --- | --- |
 /// | `request` | `response` |
 /// | the method | the method of the request |
@@ -28,14 +28,14 @@ public import Errand
 /// | the value of ``contentTypeHeader``, or nothing | the value of ``contentTypeHeader``, or nothing |
 /// | | the status |
 ///
-/// So no body can be used for another path, nor an answer as a request, nor an older answer for another send of the same request.
-/// The server has to refuse requests that it has received before, which it can recognize by their value of ``nonceHeader`` if
-/// they have a body; see the article *On the way* of Errand. Neither URLs nor other headers are encrypted.
+/// So no body can be used for another path, nor a response as a request, nor an older response for another send of the same
+/// request. The server has to refuse requests that it has received before, which it can recognize by their value of ``nonceHeader``
+/// if they have a body; see the article *On the way* of Errand. Neither URLs nor other headers are encrypted.
 ///
 /// As no two sends have one nonce, sealed loads share no exchange, `coalescesIdentical` or not.
 ///
 /// Bodies from memory and from files are sealed in memory, up to ``maxBodyBytes``. A body that is a stream, and a request whose
-/// answer is stored in a file, fail with `invalidRequest` before they are sent: send these with a copy of the service without
+/// response is stored in a file, fail with `invalidRequest` before they are sent: send these with a copy of the service without
 /// sealing.
 public struct TrafficSealing: Sendable {
     /// How sealed bodies are written.
@@ -50,18 +50,18 @@ public struct TrafficSealing: Sendable {
     public let cipher: SealingCipher
     /// Agrees on session keys with the server.
     public let keyExchange: any KeyExchange
-    /// The codes in answers that are not sealed which mean that the server does not know the key any longer.
+    /// The codes in responses that are not sealed which mean that the server does not know the key any longer.
     public let expiredCodes: Set<ServerCode>
-    /// The statuses of answers that are not sealed which mean that the server does not know the key any longer.
+    /// The statuses of responses that are not sealed which mean that the server does not know the key any longer.
     public let expiredStatuses: Set<Int>
-    /// The key of the code in answers that are not sealed, or a path such as `meta.code`; `errcode` by default.
+    /// The key of the code in responses that are not sealed, or a path such as `meta.code`; `errcode` by default.
     public var codeKey = "errcode"
-    /// The statuses of failures that the server, or a gateway before it, may answer without sealing; 400 to 599 by default.
+    /// The statuses of failures that the server, or a gateway before it, may send without sealing; 400 to 599 by default.
     ///
-    /// Such an answer is read as if there were no sealing. Everything in it may have been changed on the way. With 204 in here
+    /// Such a response is read as if there were no sealing. Everything in it may have been changed on the way. With 204 in here
     /// an attacker on the way can report a success.
     public var clearStatuses = Set(400...599)
-    /// The codes that the server may answer without sealing, whatever the status; none by default.
+    /// The codes that the server may send without sealing, whatever the status; none by default.
     ///
     /// The place for codes such as that of an expired login. Never a code that means success.
     public var clearCodes: Set<ServerCode> = []
@@ -71,7 +71,7 @@ public struct TrafficSealing: Sendable {
     public var nonceHeader = "X-Sealed-Nonce"
     /// The header line with the former `Content-Type`; `X-Sealed-Content-Type` by default.
     public var contentTypeHeader = "X-Sealed-Content-Type"
-    /// The `Content-Type` of sealed bodies, by which a sealed answer is recognized; `application/x-sealed` by default.
+    /// The `Content-Type` of sealed bodies, by which a sealed response is recognized; `application/x-sealed` by default.
     public var mediaType = "application/x-sealed"
     /// How sealed bodies are written; as bytes by default.
     public var encoding = Encoding.binary
@@ -87,9 +87,9 @@ public struct TrafficSealing: Sendable {
     /// - Parameters:
     ///   - cipher: The cipher.
     ///   - keyExchange: Agrees on session keys with the server; retained.
-    ///   - expiredCodes: The codes in answers that are not sealed which mean that the server does not know the key any longer; see
-    ///     ``codeKey``.
-    ///   - expiredStatuses: The statuses of such answers; none by default.
+    ///   - expiredCodes: The codes in responses that are not sealed which mean that the server does not know the key any longer;
+    ///     see ``codeKey``.
+    ///   - expiredStatuses: The statuses of such responses; none by default.
     public init(
         cipher: SealingCipher,
         keyExchange: any KeyExchange,
@@ -104,7 +104,7 @@ public struct TrafficSealing: Sendable {
 
     /// Removes all keys, for example when the user signs out, so that the next load begins an exchange.
     ///
-    /// A running exchange no longer counts, and loads that wait for it wait for another one. Answers that are sealed with a
+    /// A running exchange no longer counts, and loads that wait for it wait for another one. Responses that are sealed with a
     /// removed key fail with `security`.
     public func forgetKeys() { sessions.forget() }
 }
@@ -115,7 +115,7 @@ extension TrafficSealing: RedactedDescription {
 }
 
 extension APIService {
-    /// Seals the requests of this service, and opens their answers.
+    /// Seals the requests of this service, and opens their responses.
     ///
     /// Adds a request adapter to `APIService.adapters` after those that are there, but before an ``AWSSignature``, in whichever
     /// order the two are set up: a request is sealed, then signed. A ``ParamSigning`` signs the parameters before they are sealed.

@@ -1,15 +1,15 @@
 import Errand
 package import Foundation
 
-/// Requests and answers with secrets wherever an app or a server may put them, for tests of what is printed.
+/// Requests and responds with secrets wherever an app or a server may put them, for tests of what is printed.
 ///
 /// Equal for equal seeds.
 package struct PlantedSecrets: Sendable {
-    /// A request that can be sent, and its answer.
+    /// A request that can be sent, and its response.
     package struct Exchange: Sendable {
         /// The request, with secrets in its query, fragment, headers and body.
         package let request: HTTPRequest
-        /// The answer, with secrets in its headers and body.
+        /// The response, with secrets in its headers and body.
         package let response: HTTPResponse
         /// The URL of the request with a user and a password, with which no request is sent.
         package let urlWithUser: URL
@@ -31,7 +31,7 @@ package struct PlantedSecrets: Sendable {
             exchanges.append(
                 Exchange(
                     request: having(body: exchanges.count % 5, request),
-                    response: answer(),
+                    response: response(),
                     urlWithUser: urlWithUser
                 )
             )
@@ -127,9 +127,9 @@ package struct PlantedSecrets: Sendable {
         return HTTPBody([.data(Data(heads.joined().utf8)), .file(file), .data(Data("\r\n--xyz--\r\n".utf8))])
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    private mutating func answer() -> HTTPResponse {
+    private mutating func response() -> HTTPResponse {
         let isError = exchanges.count.isMultiple(of: 3)
         let headers: HTTPHeaders = [
             "Location": "https://\(encoded()):\(encoded())@shop.test/x?code=\(encoded())#access_token=\(encoded())",

@@ -7,7 +7,8 @@ struct SecretFinder {
 
     private var needles: [UInt64: [(bytes: [UInt8], secret: String)]] = [:]
 
-    /// Searches for `secret`, and for both halves of a long one, percent-encoded or not, and for it in Base64 at any position of the encoded text.
+    /// Searches for `secret`, and for both halves of a long one, percent-encoded or not, and for it in Base64 at any position of
+    /// the encoded text.
     mutating func add(_ secret: String) {
         let bytes = Array(secret.utf8)
         let encoded = secret.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? secret

@@ -37,11 +37,11 @@ final class Connection {
     private var input = InputBuffer()
     private var output = OutputBuffer()
     private var assembler: RequestAssembler
-    private var player: AnswerWriter?
+    private var player: ResponseWriter?
     private var script = Script.onAccept()
     private var turn = 0
     private var keepsAlive = true
-    private var isAnswered = false
+    private var hasResponded = false
     private var isLingering = false
     private var isBlocked = false
 
@@ -62,7 +62,7 @@ final class Connection {
         return isBlocked ? readable.union(.writable) : readable
     }
 
-    /// Whether no byte of a request is unread and no answer is under way.
+    /// Whether no byte of a request is unread and no response is under way.
     var isIdle: Bool { player == nil && !assembler.isInsideBody && input.count == 0 }
 
     /// Begins the first turn, and returns what the connection waits for.
@@ -108,12 +108,12 @@ final class Connection {
 
     private func beginTurn() -> Wait? {
         turn += 1
-        isAnswered = false
+        hasResponded = false
         guard let script = context.plan(number, turn) else { return finishSending() }
         self.script = script
-        guard case .onAccept(let answer) = script else { return nil }
+        guard case .onAccept(let response) = script else { return nil }
         keepsAlive = false
-        player = AnswerWriter(answer, isBodyless: false)
+        player = ResponseWriter(response, isBodyless: false)
         return nil
     }
 
@@ -127,7 +127,7 @@ final class Connection {
             }
         } catch {
             keepsAlive = false
-            player = AnswerWriter(.text(error.reason, status: error.status).closing(), isBodyless: false)
+            player = ResponseWriter(.text(error.reason, status: error.status).closing(), isBodyless: false)
             return nil
         }
     }
@@ -141,8 +141,8 @@ final class Connection {
         let request = RecordedRequest(head: head, connection: number, turn: turn)
         if case .onHead(let handler) = script {
             assembler.begin(request, handling: .discard)
-            isAnswered = true
-            answer(request, handler)
+            hasResponded = true
+            respond(to: request, handler)
             return nil
         }
         assembler.begin(request, handling: context.options.bodyHandling(head))
@@ -152,17 +152,17 @@ final class Connection {
     }
 
     private func take(_ request: RecordedRequest) -> Wait? {
-        guard !isAnswered, case .onRequest(let handler) = script else { return beginTurn() }
-        answer(request, handler)
+        guard !hasResponded, case .onRequest(let handler) = script else { return beginTurn() }
+        respond(to: request, handler)
         return nil
     }
 
-    // MARK: Answering
+    // MARK: Responding
 
-    private func answer(_ request: RecordedRequest, _ handler: Script.Handler) {
+    private func respond(to request: RecordedRequest, _ handler: Script.Handler) {
         context.requestLog.record(request)
         keepsAlive = request.head.keepsAlive
-        player = AnswerWriter(handler(request).suiting(request.head), isBodyless: request.head.isHEAD)
+        player = ResponseWriter(handler(request).suiting(request.head), isBodyless: request.head.isHEAD)
     }
 
     private func play() -> Wait? {
@@ -178,7 +178,7 @@ final class Connection {
         }
     }
 
-    private func act(on pause: AnswerWriter.Pause) -> Wait? {
+    private func act(on pause: ResponseWriter.Pause) -> Wait? {
         switch pause {
         case .flush:
             return nil
@@ -204,7 +204,7 @@ final class Connection {
     private func endTurn() -> Wait? {
         player = nil
         guard keepsAlive else { return finishSending() }
-        return isAnswered ? nil : beginTurn()
+        return hasResponded ? nil : beginTurn()
     }
 
     private func finishSending() -> Wait {
@@ -218,9 +218,9 @@ final class Connection {
     private static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 }
 
-extension Answer {
-    /// Returns this answer with the `Connection` line that `head` requires.
-    fileprivate func suiting(_ head: RequestHead) -> Answer {
+extension Response {
+    /// Returns this response with the `Connection` line that `head` requires.
+    fileprivate func suiting(_ head: RequestHead) -> Response {
         if head.keepsAlive { return head.isHTTP10 ? adding("Connection", "keep-alive") : self }
         return adding("Connection", "close")
     }

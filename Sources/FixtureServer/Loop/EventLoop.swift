@@ -1,4 +1,4 @@
-/// A server's event loop, on one thread: waits for sockets, timers and messages, and plays the answers.
+/// A server's event loop, on one thread: waits for sockets, timers and messages, and plays the responses.
 final class EventLoop {
     private static let scratchSize = 256 << 10
     private static let acceptsPerTurn = 128

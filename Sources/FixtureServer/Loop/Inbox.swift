@@ -10,7 +10,7 @@ final class Inbox: Sendable {
         case run(after: Duration, @Sendable () -> Void)
         /// Accepts connections, or leaves them in the backlog.
         case setAccepting(Bool)
-        /// Stops the loop; answers that are under way may take this long.
+        /// Stops the loop; responses that are under way may take this long.
         case stop(grace: Duration)
     }
 

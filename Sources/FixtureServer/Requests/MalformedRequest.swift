@@ -1,4 +1,4 @@
-/// Why a request is not valid HTTP/1.1, and the status of the answer.
+/// Why a request is not valid HTTP/1.1, and the status of the response.
 struct MalformedRequest: Error {
     let status: Int
     let reason: String

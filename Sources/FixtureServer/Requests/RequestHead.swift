@@ -57,7 +57,7 @@ package struct RequestHead: Sendable {
         }
     }
 
-    /// Whether the answer has no body because the method is `HEAD`.
+    /// Whether the response has no body because the method is `HEAD`.
     var isHEAD: Bool { bytes[methodRange].elementsEqual("HEAD".utf8) }
 
     private func text(_ range: Range<Int>) -> String {

@@ -24,16 +24,16 @@ extension RouteTable {
     }
 }
 
-extension Answer {
+extension Response {
     /// Returns a body of `numbytes` stars, sent over `duration` seconds after `delay` seconds.
-    fileprivate static func drip(_ request: RecordedRequest) throws -> Answer {
+    fileprivate static func drip(_ request: RecordedRequest) throws -> Response {
         let count = request.integer("numbytes") ?? 10
         guard count <= 100_000, let duration = request.seconds("duration", standard: 2),
             let delay = request.seconds("delay", standard: 0)
         else { return .badParameter }
         let pause = duration / max(1, Int(count))
         let steps = (0..<count).flatMap { _ in [Step.write("*"), .wait(pause)] }
-        return Answer(status: 200, headers: .octets + ["Content-Length": String(count)], steps: steps)
+        return Response(status: 200, headers: .octets + ["Content-Length": String(count)], steps: steps)
             .delayed(by: delay)
     }
 }

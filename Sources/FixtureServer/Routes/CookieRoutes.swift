@@ -13,7 +13,7 @@ extension RouteTable {
         }
     }
 
-    private static func setCookies(_ request: RecordedRequest, _ line: (FormItem) -> String) -> Answer {
+    private static func setCookies(_ request: RecordedRequest, _ line: (FormItem) -> String) -> Response {
         let lines = request.queryItems.map(line)
         guard lines.allSatisfy(\.fitsHeader) else { return .badParameter }
         return lines.reduce(.redirect(to: "/cookies")) { $0.adding("Set-Cookie", $1) }

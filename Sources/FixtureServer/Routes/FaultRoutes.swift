@@ -1,5 +1,5 @@
 extension RouteTable {
-    /// Adds `/hang`, `/garbage`, `/drop/…`, `/reset/…` and `/endless/…`: faulty answers.
+    /// Adds `/hang`, `/garbage`, `/drop/…`, `/reset/…` and `/endless/…`: faulty responses.
     mutating func addFaults() {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
         any("/hang") { _ in .hang }
@@ -10,13 +10,13 @@ extension RouteTable {
         any("/reset/at-once") { _ in .script(.reset) }
         any("/reset/mid-headers") { _ in .script(.write(head), .reset) }
         any("/reset/mid-body") { _ in .script(.write(head + "Content-Length: 1000\r\n\r\nabc"), .reset) }
-        endless("/endless/body", Array(repeating: 0x2A, count: 4096), Answer(status: 200, steps: []))
+        endless("/endless/body", Array(repeating: 0x2A, count: 4096), Response(status: 200, steps: []))
         endless("/endless/headers", "X-More: and more and more\r\n".utf8, .script(.write("HTTP/1.1 200 OK\r\n")))
         endless("/endless/continue", "HTTP/1.1 100 Continue\r\n\r\n".utf8, .script())
     }
 
-    /// Returns an answer that repeats `bytes` after `beginning`, with a pause of `?every=` seconds.
-    private mutating func endless(_ path: String, _ bytes: some Sequence<UInt8>, _ beginning: Answer) {
+    /// Returns a response that repeats `bytes` after `beginning`, with a pause of `?every=` seconds.
+    private mutating func endless(_ path: String, _ bytes: some Sequence<UInt8>, _ beginning: Response) {
         let bytes = Array(bytes)
         any(path) { request in
             guard let pause = request.seconds("every", standard: 0) else { return .badParameter }

@@ -39,7 +39,7 @@ extension String {
     var fitsHeader: Bool { !utf8.contains { $0 == .carriageReturn || $0 == .lineFeed } }
 }
 
-extension Answer {
-    /// The answer to a missing or invalid parameter.
-    static let badParameter = Answer.text("bad parameter", status: 400)
+extension Response {
+    /// The response to a missing or invalid parameter.
+    static let badParameter = Response.text("bad parameter", status: 400)
 }

@@ -1,7 +1,7 @@
-/// The handlers by method and path; of two that match, the one that was added last answers.
+/// The handlers by method and path; of two that match, the one that was added last responses.
 package struct RouteTable: Sendable {
-    /// A function that answers a request; an error becomes a 500 with its description.
-    package typealias Handler = @Sendable (RecordedRequest) throws -> Answer
+    /// A function that responds to a request; an error becomes a 500 with its description.
+    package typealias Handler = @Sendable (RecordedRequest) throws -> Response
 
     fileprivate struct Route {
         let method: String?
@@ -12,15 +12,15 @@ package struct RouteTable: Sendable {
     private var literals: [String: [Route]] = [:]
     private var patterns: [Route] = []
 
-    /// Creates an empty table, which answers 404.
+    /// Creates an empty table, which responds with 404.
     package init() {}
 
-    /// Adds a route; `HEAD` requests are answered by the routes for `GET`.
+    /// Adds a route; `HEAD` requests are served by the routes for `GET`.
     ///
     /// - Parameters:
     ///   - method: The method, or `nil` for any.
     ///   - pattern: A path, in which `:name` matches one segment and `*` all that follow.
-    ///   - handler: Answers the request; called on the server's thread.
+    ///   - handler: Responds to the request; called on the server's thread.
     package mutating func on(_ method: String?, _ pattern: String, _ handler: @escaping Handler) {
         let route = Route(method: method, pattern: RoutePattern(pattern), handler: handler)
         if route.pattern.isLiteral {
@@ -51,11 +51,11 @@ package struct RouteTable: Sendable {
         patterns += other.patterns
     }
 
-    /// Returns the answer of the last route that matches; 404 for an unknown path, 405 for an unknown method.
-    @Sendable package func answer(_ request: RecordedRequest) -> Answer {
+    /// Returns the response of the last route that matches; 404 for an unknown path, 405 for an unknown method.
+    @Sendable package func response(to request: RecordedRequest) -> Response {
         let path = request.path
         let method = request.head.isHEAD ? "GET" : request.method
-        if let route = literals[path]?.last(where: { $0.takes(method) }) { return route.answer(request) }
+        if let route = literals[path]?.last(where: { $0.takes(method) }) { return route.response(to: request) }
         var isKnown = literals[path] != nil
         for route in patterns.reversed() {
             guard let parameters = route.pattern.match(path) else { continue }
@@ -63,7 +63,7 @@ package struct RouteTable: Sendable {
             guard route.takes(method) else { continue }
             var request = request
             request.parameters = parameters
-            return route.answer(request)
+            return route.response(to: request)
         }
         return .text("no route for \(method) \(path)", status: isKnown ? 405 : 404)
     }
@@ -72,7 +72,7 @@ package struct RouteTable: Sendable {
 extension RouteTable.Route {
     fileprivate func takes(_ method: String) -> Bool { self.method == nil || self.method == method }
 
-    fileprivate func answer(_ request: RecordedRequest) -> Answer {
+    fileprivate func response(to request: RecordedRequest) -> Response {
         do {
             return try handler(request)
         } catch {
@@ -82,13 +82,13 @@ extension RouteTable.Route {
 }
 
 extension FixtureServer {
-    /// Starts a server that answers with the routes of a table.
+    /// Starts a server that responds with the routes of a table.
     ///
     /// - Throws: ``SystemError``.
     package static func start(
         _ options: ServerOptions = ServerOptions(),
         routes: RouteTable = .standard
     ) throws -> FixtureServer {
-        try start(options, handler: routes.answer)
+        try start(options, handler: routes.response)
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The HTTP API of the demo shop, as routes; every JSON answer is `{"errcode":200,"msg":"ok","data":…}`.
+/// The HTTP API of the demo shop, as routes; every JSON response is `{"errcode":200,"msg":"ok","data":…}`.
 ///
 /// A call is signed in when its cookie `sid` or its header `X-Token` matches a live session.
 package struct ShopAPI: Sendable {
@@ -47,7 +47,7 @@ extension ShopAPI {
         _ table: inout RouteTable,
         _ method: String,
         _ pattern: String,
-        _ handler: @escaping @Sendable (ShopCall) throws -> Answer
+        _ handler: @escaping @Sendable (ShopCall) throws -> Response
     ) {
         table.on(method, pattern) { [store] request in
             store.countRequest(request.path)
@@ -64,7 +64,7 @@ extension ShopAPI {
         _ table: inout RouteTable,
         _ method: String,
         _ pattern: String,
-        _ handler: @escaping @Sendable (ShopCall, ShopSession) throws -> Answer
+        _ handler: @escaping @Sendable (ShopCall, ShopSession) throws -> Response
     ) {
         open(&table, method, pattern) { [store] call in
             try handler(call, store.authorize(ShopCredentials(call.request)))

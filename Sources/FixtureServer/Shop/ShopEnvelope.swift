@@ -1,4 +1,4 @@
-/// The envelope of every JSON answer of the shop.
+/// The envelope of every JSON response of the shop.
 struct ShopEnvelope<Value: Encodable>: Encodable {
     let errcode: Int
     let msg: String
@@ -44,14 +44,14 @@ struct ShopRefusal: Error, Equatable {
     }
 }
 
-extension Answer {
+extension Response {
     /// Returns `{"errcode":200,"msg":"ok","data":…}`.
-    static func envelope(_ data: some Encodable) -> Answer {
+    static func envelope(_ data: some Encodable) -> Response {
         .json(ShopEnvelope(errcode: 200, msg: "ok", data: data))
     }
 
     /// Returns the envelope of a refusal.
-    static func refusal(_ refusal: ShopRefusal) -> Answer {
+    static func refusal(_ refusal: ShopRefusal) -> Response {
         .json(
             ShopEnvelope<Nothing>(errcode: refusal.code, msg: refusal.message, data: nil),
             status: refusal.status

@@ -31,7 +31,7 @@ extension ShopAPI {
         }
     }
 
-    @Sendable private func shopList(_ call: ShopCall) throws -> Answer {
+    @Sendable private func shopList(_ call: ShopCall) throws -> Response {
         guard call.inputs["category"] != nil else { return .envelope(catalog.goods) }
         let category = try call.inputs.integer("category", in: 0...Int.max)
         return .envelope(catalog.goods.filter { $0.category == category })

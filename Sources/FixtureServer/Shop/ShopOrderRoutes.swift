@@ -36,7 +36,7 @@ extension ShopAPI {
     private func pages(
         _ table: inout RouteTable,
         _ pattern: String,
-        _ handler: @escaping @Sendable (ShopCall, [ShopOrder]) throws -> Answer
+        _ handler: @escaping @Sendable (ShopCall, [ShopOrder]) throws -> Response
     ) {
         members(&table, "GET", pattern) { [store] call, session in
             try store.countPage(of: ShopCredentials(call.request))
@@ -51,21 +51,21 @@ extension ShopAPI {
         return placed.reversed() + catalog.orders
     }
 
-    private func byNumber(_ inputs: ShopInputs, _ orders: [ShopOrder]) throws -> Answer {
+    private func byNumber(_ inputs: ShopInputs, _ orders: [ShopOrder]) throws -> Response {
         let page = try inputs.integer("page", in: 1...Int.max, standard: 1)
         let size = try inputs.integer("pageSize", in: Self.sizes, standard: Self.standardSize)
         let list = orders.slice(page: page, size: size)
         return .envelope(NumberedPage(list: list, totalPage: orders.pages(of: size), totalRow: orders.count))
     }
 
-    private func byOffset(_ inputs: ShopInputs, _ orders: [ShopOrder]) throws -> Answer {
+    private func byOffset(_ inputs: ShopInputs, _ orders: [ShopOrder]) throws -> Response {
         let offset = try inputs.integer("offset", in: 0...Int.max)
         let limit = try inputs.integer("limit", in: Self.sizes, standard: Self.standardSize)
         let list = Array(orders.dropFirst(offset).prefix(limit))
         return .envelope(OffsetPage(list: list, total_count: orders.count))
     }
 
-    private func byCursor(_ inputs: ShopInputs, _ orders: [ShopOrder]) throws -> Answer {
+    private func byCursor(_ inputs: ShopInputs, _ orders: [ShopOrder]) throws -> Response {
         let limit = try inputs.integer("limit", in: Self.sizes, standard: Self.standardSize)
         let start = try position(of: inputs["cursor"] ?? "")
         let list = Array(orders.dropFirst(start).prefix(limit))
@@ -73,7 +73,7 @@ extension ShopAPI {
         return .envelope(CursorPage(list: list, nextCursor: isLast ? nil : cursor(at: start + limit)))
     }
 
-    private func linked(_ call: ShopCall, _ orders: [ShopOrder]) throws -> Answer {
+    private func linked(_ call: ShopCall, _ orders: [ShopOrder]) throws -> Response {
         let page = try call.inputs.integer("page", in: Self.numbers, standard: 1)
         let size = try call.inputs.integer("per_page", in: Self.sizes, standard: Self.standardSize)
         let last = orders.pages(of: size)

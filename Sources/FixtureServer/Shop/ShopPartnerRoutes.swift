@@ -18,7 +18,7 @@ extension ShopAPI {
         _ table: inout RouteTable,
         _ method: String,
         _ pattern: String,
-        _ handler: @escaping @Sendable (ShopCall) throws -> Answer
+        _ handler: @escaping @Sendable (ShopCall) throws -> Response
     ) {
         open(&table, method, pattern) { [store] call in
             try store.use(ShopSignature(call.inputs))

@@ -1,7 +1,7 @@
 import ErrandSigning
 import Foundation
 
-/// Opens the body of a call and seals that of its answer, in the format of `TrafficSealing`.
+/// Opens the body of a call and seals that of its response, in the format of `TrafficSealing`.
 struct ShopSeal {
     private static let mediaType = "application/x-sealed"
     private static let cipher = SealingCipher.aesGCM
@@ -32,8 +32,8 @@ struct ShopSeal {
         return opened
     }
 
-    /// Returns the answer with the sealed JSON of a value.
-    func answer(_ value: some Encodable, status: Int) throws -> Answer {
+    /// Returns the response with the sealed JSON of a value.
+    func response(_ value: some Encodable, status: Int) throws -> Response {
         let type = "application/json"
         let lines = ["response"] + common + [type, "\(status)"]
         let nonce = Data((0..<SealingCipher.nonceCount).map { _ in UInt8.random(in: .min ... .max) })

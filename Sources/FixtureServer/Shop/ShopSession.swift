@@ -1,4 +1,4 @@
-/// How the shop answers a call whose session has expired.
+/// How the shop responds to a call whose session has expired.
 package enum SessionExpiryStyle: String, Sendable {
     /// HTTP status 401.
     case http
@@ -13,7 +13,7 @@ struct ShopSession: Sendable {
     let account: String
     /// The number of calls until the session expires; `nil` is unlimited.
     var callsLeft: Int?
-    /// How the shop answers after the session has expired.
+    /// How the shop responds after the session has expired.
     var style = SessionExpiryStyle.http
     /// The number of orders that were placed in the session; no other session includes them.
     var placedOrders = 0

@@ -41,10 +41,10 @@ extension ShopAPI {
             let seal = try ShopSeal(call.request, in: store)
             let opened = ShopCall(try seal.opened())
             do {
-                return try seal.answer(ShopEnvelope(errcode: 200, msg: "ok", data: handler(opened)), status: 200)
+                return try seal.response(ShopEnvelope(errcode: 200, msg: "ok", data: handler(opened)), status: 200)
             } catch let refusal as ShopRefusal {
                 let envelope = ShopEnvelope<Nothing>(errcode: refusal.code, msg: refusal.message, data: nil)
-                return try seal.answer(envelope, status: refusal.status)
+                return try seal.response(envelope, status: refusal.status)
             }
         }
     }

@@ -23,7 +23,7 @@ struct AdaptedSend: Sendable {
     init(
         _ service: APIService,
         params: APIParams,
-        answer: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse = { _ in Scripted.nothing }
+        respond: @escaping @Sendable (HTTPRequest) throws -> HTTPResponse = { _ in Scripted.nothing }
     ) async throws {
         let calls = Mutex(Calls())
         var service = service
@@ -45,7 +45,7 @@ struct AdaptedSend: Sendable {
             },
             at: 0
         )
-        let network = ScriptedTransport(keepsRequests: false) { try answer($0) }
+        let network = ScriptedTransport(keepsRequests: false) { try respond($0) }
         try await PostRequest(proxy: APIProxy(service: service, transport: network)).value(params: .given(params))
         let made = calls.withLock { $0 }
         guard let params = made.params, let request = made.request, let response = made.response else {
@@ -57,7 +57,7 @@ struct AdaptedSend: Sendable {
     }
 }
 
-/// A request with a body, whose answer has no data.
+/// A request with a body, whose response has no data.
 private final class PostRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/nothing"

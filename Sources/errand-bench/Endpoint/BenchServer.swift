@@ -16,8 +16,8 @@ enum BenchServer {
     }
 
     private static func handler() -> Script.Handler {
-        let goods = Answer.json(bytes: Goods.answerBytes)
-        let taken = Answer.json(bytes: #"{"errcode":200}"#.utf8)
+        let goods = Response.json(bytes: Goods.responseBytes)
+        let taken = Response.json(bytes: #"{"errcode":200}"#.utf8)
         return { request in
             switch request.path {
             case Goods.path: goods

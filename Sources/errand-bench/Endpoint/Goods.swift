@@ -12,27 +12,27 @@ struct Goods: Codable, Sendable {
 extension Goods {
     /// The number of articles in a list.
     static let count = 20
-    /// The answer to every compared request: a list of 2 KB in its envelope.
-    static let answerBytes = [UInt8](answer.utf8)
+    /// The response to every compared request: a list of 2 KB in its envelope.
+    static let responseBytes = [UInt8](response.utf8)
     /// The path and the query with the parameters.
     static let path = "/mall/shopList"
 
-    /// The type of the answer for the clients below the layer.
+    /// The type of the response for the clients below the layer.
     private struct Enveloped: Decodable {
         let errcode: Int
         let msg: String?
         let data: [Goods]
     }
 
-    /// Decodes an answer; throws ``BenchFailure`` when it is not the complete list.
+    /// Decodes a response; throws ``BenchFailure`` when it is not the complete list.
     static func check(_ body: Data, _ decoder: JSONDecoder) throws {
-        let answer = try decoder.decode(Enveloped.self, from: body)
-        guard answer.errcode == 200, answer.data.count == count else {
-            throw BenchFailure("the answer is not the list of goods")
+        let response = try decoder.decode(Enveloped.self, from: body)
+        guard response.errcode == 200, response.data.count == count else {
+            throw BenchFailure("the response is not the list of goods")
         }
     }
 
-    private static var answer: String { enveloped(1001...1000 + count) }
+    private static var response: String { enveloped(1001...1000 + count) }
 
     private static func enveloped(_ ids: ClosedRange<Int>) -> String {
         let list = ids.map { id in

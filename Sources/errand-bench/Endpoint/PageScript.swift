@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// Lists without a network: the transport answers at once.
+/// Lists without a network: the transport responds at once.
 enum PageScript {
     /// Creates a proxy that serves the long list from pages in memory.
     static func goods() -> APIProxy {

@@ -14,14 +14,14 @@ enum Scripted {
     static let goods = HTTPResponse(
         status: 200,
         headers: ["Content-Type": "application/json"],
-        body: Data(Goods.answerBytes)
+        body: Data(Goods.responseBytes)
     )
 
-    /// A small answer, whose decoding costs almost nothing.
+    /// A small response, whose decoding costs almost nothing.
     static let nothing = HTTPResponse.json(#"{"errcode":200}"#)
 }
 
-/// A request whose answer has no data.
+/// A request whose response has no data.
 final class NothingRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/nothing"

@@ -11,14 +11,14 @@ struct ScriptedKeys: KeyExchange {
     /// Returns the key with this name; all have the same bytes.
     static func key(_ id: String) -> SessionKey { SessionKey(id: id, bytes: bytes) }
 
-    /// Returns the list of goods, sealed as the answer to a request.
+    /// Returns the list of goods, sealed as the response to a request.
     static func goods(for request: HTTPRequest) throws -> HTTPResponse {
         let id = request.headers["X-Key-ID"] ?? ""
         let nonce = request.headers["X-Sealed-Nonce"] ?? ""
         let type = "application/json"
         let lines = "response\n\(request.method.rawValue)\n\(request.url.path)\n\(id)\n\(nonce)\n\(type)\n200"
         let body = try SealingCipher.aesGCM.seal(
-            Data(Goods.answerBytes),
+            Data(Goods.responseBytes),
             key: bytes,
             nonce: Data(count: SealingCipher.nonceCount),
             authenticating: Data(lines.utf8)

@@ -8,7 +8,7 @@ enum Field {
         "pages", "first_tenth_us", "last_tenth_us", "rss_mb", "items_mb", "dedup_cost",
         "sign_us", "seal_us", "none_us", "adapted_us", "exchanges", "off_us", "count_us", "log_us", "har_us",
         "events", "terminal", "leaks",
-        "json_mb", "value_ms", "foundation_ms", "value_ratio", "answer_ratio", "member_ratio", "deep_ratio",
+        "json_mb", "value_ms", "foundation_ms", "value_ratio", "response_ratio", "member_ratio", "deep_ratio",
     ]
 
     /// Returns the fields with their values.

@@ -28,7 +28,7 @@ struct Cancelling: Workload {
     }
 }
 
-/// A request that is never answered.
+/// A request that is never served.
 private final class HangingRequest: BaseAPIRequest, APIManager {
     typealias Response = String
     let path = "/hang"

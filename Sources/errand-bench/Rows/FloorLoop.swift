@@ -71,7 +71,7 @@ private final class FloorTransfer {
     }
 
     func begin(in multi: OpaquePointer) {
-        body = Data(capacity: Goods.answerBytes.count)
+        body = Data(capacity: Goods.responseBytes.count)
         curlrt_multi_add(multi, easy)
     }
 

@@ -11,14 +11,15 @@ struct JSONCosts: Workload {
         let mixed = Self.mixed(bytes: order.bytes)
         let foundation = try await cost { try JSONSerialization.jsonObject(with: mixed) }
         let value = try await cost { try JSONValue(json: mixed) }
-        let answer = try await cost(of: { AnyRequest(proxy: $0) }, mixed)
+        let response = try await cost(of: { AnyRequest(proxy: $0) }, mixed)
         let member = try await cost(
             of: { MemberRequest(proxy: $0) },
             Data(#"{"id":1,"extra":"#.utf8) + mixed + Data("}".utf8)
         )
         return [
             "json_mb": Double(mixed.count) / 1e6, "value_ms": value * 1_000, "foundation_ms": foundation * 1_000,
-            "value_ratio": value / foundation, "answer_ratio": answer / foundation, "member_ratio": member / foundation,
+            "value_ratio": value / foundation, "response_ratio": response / foundation,
+            "member_ratio": member / foundation,
             "deep_ratio": try await deepRatio(numbers: order.bytes / 100), "peak_rss_mb": Memory.peak,
         ]
     }
@@ -51,10 +52,10 @@ struct JSONCosts: Workload {
         return worst
     }
 
-    /// Returns the cost of a load whose answer has this data.
+    /// Returns the cost of a load whose response has this data.
     private func cost(of make: (APIProxy) -> some APIManager, _ data: Data) async throws -> Double {
-        let answer = HTTPResponse(status: 200, body: Data(#"{"errcode":200,"data":"#.utf8) + data + Data("}".utf8))
-        let network = ScriptedTransport(keepsRequests: false) { _ in answer }
+        let response = HTTPResponse(status: 200, body: Data(#"{"errcode":200,"data":"#.utf8) + data + Data("}".utf8))
+        let network = ScriptedTransport(keepsRequests: false) { _ in response }
         let request = make(APIProxy(service: Scripted.service, transport: network))
         return try await cost { try await request.value() }
     }

@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 
-/// Many loads that are all under way when their session key expires, over a transport that answers at once.
+/// Many loads that are all under way when their session key expires, over a transport that responds at once.
 struct KeyStorm: Workload {
     func run(_ order: Order) async throws -> Measurement {
         let network = SealedNetwork(expected: order.requests)

@@ -29,7 +29,7 @@ import Errand
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
         guard let request = request as? GoodsListRequest, request.response?.count == Goods.count else {
-            return end(throwing: BenchFailure("the layer's answer is not the list of goods"))
+            return end(throwing: BenchFailure("the layer's response is not the list of goods"))
         }
         toEnd -= 1
         toEnd == 0 ? end() : loadNext(request)

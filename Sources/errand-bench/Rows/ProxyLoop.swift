@@ -14,8 +14,8 @@ struct ProxyLoop: RequestLoop {
     func run(requests: Int, concurrency: Int) async throws {
         try await Countdown(requests).share(among: concurrency) { [proxy, request] in
             let response = try await proxy.send(request)
-            guard response.body.count == Goods.answerBytes.count else {
-                throw BenchFailure("the proxy's answer is not whole")
+            guard response.body.count == Goods.responseBytes.count else {
+                throw BenchFailure("the proxy's response is not whole")
             }
         }
     }

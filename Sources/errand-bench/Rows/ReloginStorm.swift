@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 
-/// Many loads that are all under way when their login expires, over a transport that answers at once.
+/// Many loads that are all under way when their login expires, over a transport that responds at once.
 struct ReloginStorm: Workload {
     func run(_ order: Order) async throws -> Measurement {
         let network = StormNetwork(expected: order.requests)

@@ -1,7 +1,7 @@
 import Errand
 import ErrandTesting
 
-/// Loads over a transport that answers at once; the memory is measured after the first tenth and at the end.
+/// Loads over a transport that responds at once; the memory is measured after the first tenth and at the end.
 @MainActor final class ScriptedLoads: Workload, APIManagerCallbackDelegate {
     private let service: APIService
     private let monitors: [any APIMonitor]

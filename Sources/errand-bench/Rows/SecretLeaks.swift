@@ -4,7 +4,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 
-/// 10,000 planted secrets, searched in everything that the library prints of requests and answers.
+/// 10,000 planted secrets, searched in everything that the library prints of requests and responses.
 struct SecretLeaks {
     private let planted = PlantedSecrets()
 
@@ -46,7 +46,7 @@ struct SecretLeaks {
             (.began, nil), (.requestMade(exchange.request), 2 * number),
             (.headReceived(status: 302, headers: exchange.response.headers), 2 * number),
             (.redirected(exchange.response), 2 * number), (.requestMade(final), 2 * number + 1),
-            (number.isMultiple(of: 3) ? .failed(error) : .answered(response), 2 * number + 1), (.ended(ending), nil),
+            (number.isMultiple(of: 3) ? .failed(error) : .responded(response), 2 * number + 1), (.ended(ending), nil),
         ]
         let id = RequestID.next()
         let (method, path) = (exchange.request.method, exchange.urlWithUser.absoluteString)

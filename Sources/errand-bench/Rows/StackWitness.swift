@@ -38,6 +38,6 @@ import Foundation
 private final class NumbersRequest: PageAPIRequest<PageModel<Int>>, APIManager {
     let path = "/numbers"
     let method = HTTPMethod.get
-    // The script answers every page number.
+    // The script responds to every page number.
     override var strategy: any PageStrategy { .pageNumber(totalIsExact: true) }
 }

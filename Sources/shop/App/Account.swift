@@ -22,9 +22,9 @@ import Synchronization
     }
 
     /// Keeps the token and the credentials of a sign-in.
-    func signedIn(_ answer: SignedIn, with credentials: Credentials) {
+    func signedIn(_ response: SignedIn, with credentials: Credentials) {
         self.credentials = credentials
-        token.withLock { $0 = answer.token }
+        token.withLock { $0 = response.token }
     }
 
     /// Removes the token and the credentials.
@@ -35,10 +35,10 @@ import Synchronization
 
     func relogin() async throws {
         guard let credentials else { throw NotSignedIn() }
-        let answer = try await LoginRequest(paramSource: self, proxy: proxy).value()
+        let response = try await LoginRequest(paramSource: self, proxy: proxy).value()
         // A customer who has signed out meanwhile stays signed out.
         guard self.credentials != nil else { throw NotSignedIn() }
-        signedIn(answer, with: credentials)
+        signedIn(response, with: credentials)
     }
 
     func sessionDidExpire(_ error: APIError) {

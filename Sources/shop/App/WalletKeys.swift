@@ -19,9 +19,9 @@ final class WalletKeys: KeyExchange {
 
     func sessionKey() async throws -> SessionKey {
         let nonce = UUID().uuidString
-        let answer = try await WalletKeyRequest(proxy: proxy).value(params: ["nonce": nonce])
-        let bytes = SHA256.hmac(of: "\(nonce)|\(answer.nonce)".utf8, key: ShopSessionKey.secret.utf8)
-        latest.withLock { $0 = answer.id }
-        return SessionKey(id: answer.id, bytes: Data(bytes))
+        let response = try await WalletKeyRequest(proxy: proxy).value(params: ["nonce": nonce])
+        let bytes = SHA256.hmac(of: "\(nonce)|\(response.nonce)".utf8, key: ShopSessionKey.secret.utf8)
+        latest.withLock { $0 = response.id }
+        return SessionKey(id: response.id, bytes: Data(bytes))
     }
 }

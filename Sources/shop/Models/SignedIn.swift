@@ -1,4 +1,4 @@
-/// The shop's answer to a sign-in.
+/// The shop's response to a sign-in.
 struct SignedIn: Decodable, Sendable {
     let token: String
     let nickname: String

@@ -54,6 +54,6 @@ enum DebugChange {
 enum ExpiryStyle: String {
     /// By HTTP status 401.
     case http
-    /// By `errcode` 11010 in an answer with HTTP status 200.
+    /// By `errcode` 11010 in a response with HTTP status 200.
     case envelope
 }

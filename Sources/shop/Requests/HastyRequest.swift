@@ -1,6 +1,6 @@
 import Errand
 
-/// Loads the slow answer with a timeout of 0.3 seconds.
+/// Loads the slow response with a timeout of 0.3 seconds.
 final class HastyRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/slow"

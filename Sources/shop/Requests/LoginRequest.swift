@@ -1,6 +1,6 @@
 import Errand
 
-/// Signs in; the proxy stores the cookie of the answer in its jar.
+/// Signs in; the proxy stores the cookie of the response in its jar.
 final class LoginRequest: BaseAPIRequest, APIManager {
     typealias Response = SignedIn
     let path = "/account/login"

@@ -1,6 +1,6 @@
 import Errand
 
-/// Loads an answer that the server delays by the time in the parameters.
+/// Loads a response that the server delays by the time in the parameters.
 final class SlowRequest: BaseAPIRequest, APIManager {
     typealias Response = Void
     let path = "/slow"

@@ -15,10 +15,10 @@ final class SignInScreen: Screen, APIManagerParamSource, APIManagerCallbackDeleg
     func params(for request: BaseAPIRequest) -> APIParams? { APIParams(credentials) }
 
     func managerCallAPIDidSucceed(_ request: BaseAPIRequest) {
-        guard let answer = login.response else { return }
-        app.account.signedIn(answer, with: credentials)
+        guard let response = login.response else { return }
+        app.account.signedIn(response, with: credentials)
         var table = Table(.left("Account"), .left("Nickname"))
-        table.add(credentials.account, answer.nickname)
+        table.add(credentials.account, response.nickname)
         show(table)
     }
 

@@ -33,7 +33,7 @@ extension Walk {
         app.terminal.write(table)
     }
 
-    /// Checks that no request and no answer on the wire contains a part of a receipt.
+    /// Checks that no request and no response on the wire contains a part of a receipt.
     private func expectNothingInTheClear(of receipts: [Receipt]) throws {
         let bodies = app.wire.exchanges.flatMap(\.bodies)
         let texts = receipts.flatMap { ["\($0.order)", $0.receipt] }
@@ -43,7 +43,7 @@ extension Walk {
 }
 
 extension Exchange {
-    /// The bytes of the request's body and of the answer's.
+    /// The bytes of the request's body and of the response's.
     fileprivate var bodies: [Data] {
         let sent = request.body.pieces.map { piece in
             guard case .data(let data) = piece else { return Data() }

@@ -1,11 +1,11 @@
 import Errand
 import Foundation
 
-/// One request and its answer, as sent and received.
+/// One request and its response, as sent and received.
 struct Exchange: Sendable {
     /// How it has ended.
     enum Outcome {
-        case answer(status: Int, body: Data)
+        case response(status: Int, body: Data)
         case failure(APIError)
     }
 
@@ -29,25 +29,25 @@ struct Exchange: Sendable {
 }
 
 extension Exchange {
-    /// The HTTP status; `nil` without an answer.
+    /// The HTTP status; `nil` without a response.
     var status: Int? {
-        guard case .answer(let status, _) = outcome else { return nil }
+        guard case .response(let status, _) = outcome else { return nil }
         return status
     }
 
-    /// The body of the answer; `nil` without one.
+    /// The body of the response; `nil` without one.
     var body: Data? {
-        guard case .answer(_, let body) = outcome else { return nil }
+        guard case .response(_, let body) = outcome else { return nil }
         return body
     }
 
-    /// The error of the exchange; `nil` with an answer.
+    /// The error of the exchange; `nil` with a response.
     var error: APIError? {
         guard case .failure(let error) = outcome else { return nil }
         return error
     }
 
-    /// The `errcode` of an answer in an envelope.
+    /// The `errcode` of a response in an envelope.
     var code: Int? {
         body.flatMap { try? JSONDecoder().decode(Code.self, from: $0) }?.errcode
     }
@@ -91,7 +91,7 @@ extension Exchange {
 
     fileprivate var shownOutcome: String {
         switch outcome {
-        case .answer(let status, _): String(status)
+        case .response(let status, _): String(status)
         case .failure(let error): (error.underlying as? TransportError).map { "\($0.kind)" } ?? "\(error.type)"
         }
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A transport that holds the expected number of requests, and then sends all of them.
 ///
-/// Nothing is added to a request afterwards: a session or a key that the answer to one of them renews is not in another.
+/// Nothing is added to a request afterwards: a session or a key that the response to one of them renews is not in another.
 final class StartingLine: HTTPTransport {
     private struct State {
         var expected = 0

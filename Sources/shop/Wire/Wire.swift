@@ -32,8 +32,8 @@ final class Wire: APIMonitor {
     func observe(_ event: APIEvent) {
         switch event.kind {
         case .requestMade(let request): state.withLock { $0.open[event.id] = (request, event.time) }
-        case .redirected(let response): end(event, with: .answer(status: response.status, body: response.body))
-        case .answered(let response): end(event, with: .answer(status: response.status, body: response.body))
+        case .redirected(let response): end(event, with: .response(status: response.status, body: response.body))
+        case .responded(let response): end(event, with: .response(status: response.status, body: response.body))
         case .failed(let error): end(event, with: .failure(error))
         // The exchange of a load that is cancelled does not end before the load.
         case .ended: end(event, with: .failure(APIError(.cancelled)))

@@ -20,7 +20,7 @@ struct HARConcurrencyTests {
                 group.addTask {
                     let entries = try recorder.entries()
                     #expect(entries.count <= 50)
-                    #expect(entries.allSatisfy { $0._state == "open" || $0._state == "answered" })
+                    #expect(entries.allSatisfy { $0._state == "open" || $0._state == "responded" })
                     #expect(!recorder.report().isEmpty)
                     if round == 5 { recorder.clear() }
                 }
@@ -35,10 +35,10 @@ struct HARConcurrencyTests {
             let exchange = worker * 1_000_000 + number + 1
             let id = RequestID(rawValue: exchange)
             let request = HTTPRequest(.get, .shop("/\(exchange)"))
-            let answer = APIResponse(HTTPResponse(status: 200, body: Data("x".utf8)), url: request.url)
+            let response = APIResponse(HTTPResponse(status: 200, body: Data("x".utf8)), url: request.url)
             let kinds: [APIEvent.Kind] = [
                 .began, .queued, .started, .requestMade(request), .sent, .headReceived(status: 200, headers: [:]),
-                .answered(answer), .ended(.success),
+                .responded(response), .ended(.success),
             ]
             for kind in kinds { recorder.observe(APIEvent(kind, id: id, attempt: 1, exchange: exchange)) }
         }

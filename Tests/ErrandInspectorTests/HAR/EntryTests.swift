@@ -14,7 +14,7 @@ struct EntryTests {
         var response = HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: Data("Grüße".utf8))
         response.headers.append("Set-Cookie", "sid=2; Path=/; HttpOnly; Secure; Expires=Wed, 09 Jun 2027 10:18:14 GMT")
         response.timings = .sample()
-        session.answer(request, response)
+        session.respond(request, response)
         let entry = try #require(try session.recorder.entries().first)
 
         #expect(entry.request.method == "POST")
@@ -34,7 +34,7 @@ struct EntryTests {
         #expect(cookie.expires == "2027-06-09T10:18:14.000Z")
         #expect(cookie.httpOnly == true && cookie.secure == true)
         #expect((entry.serverIPAddress, entry.connection) == ("192.0.2.7", "3"))
-        #expect((entry._load, entry._attempt, entry._state) == (1, 1, "answered"))
+        #expect((entry._load, entry._attempt, entry._state) == (1, 1, "responded"))
     }
 
     @Test("The time is the sum of the timings without TLS, which the connection contains")
@@ -42,7 +42,7 @@ struct EntryTests {
         let session = Session()
         var response = HTTPResponse(status: 204)
         response.timings = .sample()
-        session.answer(HTTPRequest(.get, .shop("/")), response)
+        session.respond(HTTPRequest(.get, .shop("/")), response)
         let entry = try #require(try session.recorder.entries().first)
         // 100 ms in all, of which 94 are measured: the other 6 are time before the connection.
         #expect(
@@ -58,7 +58,7 @@ struct EntryTests {
     @Test("Without timings, the times of the events are used, and what does not apply is -1")
     func estimate() throws {
         let session = Session()
-        session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200), at: 10, taking: 30, queue: 7)
+        session.respond(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200), at: 10, taking: 30, queue: 7)
         let entry = try #require(try session.recorder.entries().first)
         #expect(
             entry.timings == ["blocked": 7, "dns": -1, "connect": -1, "ssl": -1, "send": 1, "wait": 28, "receive": 1]
@@ -68,7 +68,7 @@ struct EntryTests {
         #expect(entry.serverIPAddress == nil && entry.connection == nil)
     }
 
-    @Test("The time in the queue is that of the first exchange of a load, also when its redirect is answered first")
+    @Test("The time in the queue is that of the first exchange of a load, also when its redirect is served first")
     func queueOfRedirects() throws {
         let session = Session()
         let date = Date(timeIntervalSince1970: 1_800_000_000)
@@ -79,7 +79,7 @@ struct EntryTests {
         var response = HTTPResponse(status: 200)
         // Longer than the first exchange has taken.
         response.timings = .sample(at: date + 0.001)
-        session.answer(HTTPRequest(.get, .shop("/new")), response, at: 1)
+        session.respond(HTTPRequest(.get, .shop("/new")), response, at: 1)
         let entries = try session.recorder.entries()
         #expect(entries.map(\.response.status) == [302, 200])
         #expect(entries.map(\.time) == [1, 100])
@@ -94,7 +94,7 @@ struct EntryTests {
         ]
         for (type, bytes) in bodies {
             let response = HTTPResponse(status: 200, headers: ["Content-Type": type], body: Data(bytes))
-            session.answer(HTTPRequest(.get, .shop("/")), response)
+            session.respond(HTTPRequest(.get, .shop("/")), response)
         }
         let contents = try session.recorder.entries().map(\.response.content)
         #expect(contents.map(\.text) == ["iVAA", "ä", "x\n", "AAE="])
@@ -107,7 +107,7 @@ struct EntryTests {
         let session = Session(HARRecorder(secrets: .included))
         let file = HTTPBody.Piece.file(URL(filePath: "/tmp/portrait.png"))
         let body = HTTPBody([.data(Data("--x\r\n".utf8)), file, .data(Data("\r\n--x--".utf8))])
-        session.answer(HTTPRequest(.post, .shop("/"), body: body), HTTPResponse(status: 200))
+        session.respond(HTTPRequest(.post, .shop("/"), body: body), HTTPResponse(status: 200))
         let data = try #require(try session.recorder.entries().first?.request.postData)
         #expect(data.text == "--x\r\n\r\n--x--")
         #expect(data.comment == "Without the bytes of the file portrait.png.")

@@ -11,7 +11,7 @@ struct FileTests {
     init() throws {
         folder = try TemporaryFolder()
         let session = Session()
-        session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200))
+        session.respond(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200))
         recorder = session.recorder
     }
 

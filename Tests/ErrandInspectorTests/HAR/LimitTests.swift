@@ -15,7 +15,7 @@ struct LimitTests {
     func ring() throws {
         let session = session(exchanges: 10)
         for load in 1...25 as ClosedRange<UInt64> {
-            session.answer(HTTPRequest(.get, .shop("/\(load)")), HTTPResponse(status: 200), load: load, at: Int(load))
+            session.respond(HTTPRequest(.get, .shop("/\(load)")), HTTPResponse(status: 200), load: load, at: Int(load))
             session.send(.ended(.success), load: load, at: Int(load))
         }
         #expect(session.recorder.count == 10)
@@ -28,7 +28,7 @@ struct LimitTests {
     @Test("Without an exchange to keep, nothing is recorded", arguments: [0, -1])
     func none(exchanges: Int) throws {
         let session = session(exchanges: exchanges)
-        session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200))
+        session.respond(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200))
         session.send(.ended(.success))
         #expect(session.recorder.count == 0)
     }
@@ -42,18 +42,18 @@ struct LimitTests {
                 headers: ["X-Filler": String(repeating: "h", count: 10_000)],
                 body: Data(repeating: 0x41, count: 10_000)
             )
-            session.answer(HTTPRequest(.get, .shop("/")), response, load: load, at: Int(load))
+            session.respond(HTTPRequest(.get, .shop("/")), response, load: load, at: Int(load))
         }
         #expect(session.recorder.count == 4)
         #expect(try session.recorder.entries().map(\._load) == [17, 18, 19, 20])
     }
 
-    @Test("An error of a load does not keep the body of its answer")
+    @Test("An error of a load does not keep the body of its response")
     func error() throws {
         let session = session(bodyBytes: 10)
-        let answer = HTTPResponse(status: 500, body: Data(count: 1_000_000))
-        let kept = Kept(APIError(.http, response: APIResponse(answer, url: .shop("/")), underlying: Witness()))
-        session.answer(HTTPRequest(.get, .shop("/")), answer)
+        let response = HTTPResponse(status: 500, body: Data(count: 1_000_000))
+        let kept = Kept(APIError(.http, response: APIResponse(response, url: .shop("/")), underlying: Witness()))
+        session.respond(HTTPRequest(.get, .shop("/")), response)
         session.send(.ended(.failure(try #require(kept.error))))
         kept.error = nil
         #expect(kept.witness == nil)
@@ -79,9 +79,12 @@ struct LimitTests {
         let session = session(bodyBytes: 10)
         let file = HTTPBody.Piece.file(URL(filePath: "/tmp/picture"))
         let (long, short) = (Data(repeating: 0x41, count: 20), Data("short".utf8))
-        session.answer(HTTPRequest(.post, .shop("/"), body: HTTPBody([.data(long), file])), HTTPResponse(status: 200))
+        session.respond(
+            HTTPRequest(.post, .shop("/"), body: HTTPBody([.data(long), file])),
+            HTTPResponse(status: 200)
+        )
         let request = HTTPRequest(.post, .shop("/"), body: HTTPBody([.data(short), file]))
-        session.answer(request, HTTPResponse(status: 200), load: 2)
+        session.respond(request, HTTPResponse(status: 200), load: 2)
         #expect(try session.recorder.entries().map(\._truncated) == [true, nil])
     }
 
@@ -90,8 +93,8 @@ struct LimitTests {
         let session = session(bodyBytes: 101)
         let text = Data(String(repeating: "ä", count: 100).utf8)
         let request = HTTPRequest(.post, .shop("/"), body: .data(text))
-        session.answer(request, HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: text))
-        session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200, body: Data(count: 101)), load: 2)
+        session.respond(request, HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: text))
+        session.respond(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200, body: Data(count: 101)), load: 2)
         let entries = try session.recorder.entries()
         #expect(entries.map(\._truncated) == [true, nil])
         let content = entries[0].response.content
@@ -106,10 +109,10 @@ struct LimitTests {
         let session = session(exchanges: 2)
         let number = session.begin(HTTPRequest(.get, .shop("/slow")), load: 1)
         for load in [2, 3] as [UInt64] {
-            session.answer(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200), load: load, at: Int(load))
+            session.respond(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200), load: load, at: Int(load))
         }
-        let answer = APIResponse(HTTPResponse(status: 200), url: .shop("/slow"))
-        session.send(.answered(answer), load: 1, exchange: number, at: 9)
+        let response = APIResponse(HTTPResponse(status: 200), url: .shop("/slow"))
+        session.send(.responded(response), load: 1, exchange: number, at: 9)
         session.send(.ended(.success), load: 1, at: 9)
         #expect(try session.recorder.entries().map(\._load) == [2, 3])
     }

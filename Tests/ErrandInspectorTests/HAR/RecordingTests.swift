@@ -14,30 +14,30 @@ struct RecordingTests {
     @Test("A redirect has an entry of its own", arguments: [false, true])
     func redirect(hasNumberOfItsOwn: Bool) throws {
         let number = session.begin(request)
-        let answer = HTTPResponse(status: 302, headers: ["Location": "/login"])
-        session.send(.redirected(answer), exchange: number, at: 5)
+        let response = HTTPResponse(status: 302, headers: ["Location": "/login"])
+        session.send(.redirected(response), exchange: number, at: 5)
         let next = hasNumberOfItsOwn ? number + 1 : number
         session.send(.requestMade(HTTPRequest(.get, .shop("/login"))), exchange: next, at: 5)
-        session.send(.answered(APIResponse(HTTPResponse(status: 200), url: .shop("/login"))), exchange: next, at: 9)
+        session.send(.responded(APIResponse(HTTPResponse(status: 200), url: .shop("/login"))), exchange: next, at: 9)
         session.send(.ended(.success), at: 9)
         let entries = try entries()
         #expect(entries.map(\.response.status) == [302, 200])
         #expect(entries.map(\.response.redirectURL) == ["/login", ""])
-        #expect(entries.map(\._state) == ["redirected", "answered"])
+        #expect(entries.map(\._state) == ["redirected", "responded"])
         #expect(entries.map(\._load) == [1, 1])
     }
 
     @Test("Retries and replays name their load, their try, and what they waited for")
     func again() throws {
-        session.answer(request, HTTPResponse(status: 503), attempt: 1)
+        session.respond(request, HTTPResponse(status: 503), attempt: 1)
         session.send(.waiting(.retry, limit: .seconds(1)), at: 20)
         session.send(.tryingAgain, at: 30)
-        session.answer(request, HTTPResponse(status: 401), attempt: 2, at: 40)
+        session.respond(request, HTTPResponse(status: 401), attempt: 2, at: 40)
         session.send(.waiting(.login, limit: nil), at: 60)
-        session.answer(request, HTTPResponse(status: 200), load: 2, at: 61)
+        session.respond(request, HTTPResponse(status: 200), load: 2, at: 61)
         session.send(.renewed(.login), at: 80)
         session.send(.tryingAgain, at: 80)
-        session.answer(request, HTTPResponse(status: 200), attempt: 3, at: 90)
+        session.respond(request, HTTPResponse(status: 200), attempt: 3, at: 90)
         let entries = try entries()
         #expect(entries.map(\._load) == [1, 1, 2, 1])
         #expect(entries.map(\._attempt) == [1, 2, 1, 3])
@@ -51,9 +51,9 @@ struct RecordingTests {
         session.send(.requestMade(request), load: 3, exchange: number, at: 1)
         // The exchange goes on for the others.
         session.send(.ended(.cancelled), load: 1, at: 2)
-        let answer = APIEvent.Kind.answered(APIResponse(HTTPResponse(status: 200), url: request.url))
+        let response = APIEvent.Kind.responded(APIResponse(HTTPResponse(status: 200), url: request.url))
         for load in [2, 3] as [UInt64] {
-            session.send(answer, load: load, exchange: number, at: 8)
+            session.send(response, load: load, exchange: number, at: 8)
             session.send(.ended(.success), load: load, at: 9)
         }
         let entries = try entries()
@@ -97,7 +97,7 @@ struct RecordingTests {
     }
 
     @Test(arguments: [false, true])
-    func `An answer whose body is not complete has its head, and a comment on the bytes that are missing`(
+    func `A response whose body is not complete has its head, and a comment on the bytes that are missing`(
         _ hasHead: Bool
     ) throws {
         var cause = TransportError(.connectionLost, "reset")
@@ -121,14 +121,14 @@ struct RecordingTests {
         #expect(entry.request.comment?.contains("Host") == true)
     }
 
-    @Test("An answer that its load has refused names the error")
+    @Test("A response that its load has refused names the error")
     func refused() throws {
-        session.answer(request, HTTPResponse(status: 200))
+        session.respond(request, HTTPResponse(status: 200))
         session.send(.ended(.failure(APIError(.decoding, reason: "no id"))), at: 12)
         let entry = try #require(try entries().first)
         #expect(entry.response.status == 200)
         #expect(entry._error == "decoding, no id")
-        #expect(entry._state == "answered")
+        #expect(entry._state == "responded")
     }
 
     @Test("A cancelled exchange ends with its load, with the head that was received")
@@ -143,11 +143,11 @@ struct RecordingTests {
         #expect(entry.time == 15)
     }
 
-    @Test("An exchange in flight and a stored answer are entries as well")
+    @Test("An exchange in flight and a stored response are entries as well")
     func others() throws {
         session.begin(request)
         let stored = APIResponse(HTTPResponse(status: 200, body: Data("x".utf8)), url: .shop("/stored"))
-        session.send(.answeredFromCache(stored), load: 2, at: 1)
+        session.send(.respondedFromCache(stored), load: 2, at: 1)
         let entries = try entries()
         #expect(entries.map(\._state) == ["open", "cached"])
         #expect(entries.map(\._fromCache) == [nil, "memory"])
@@ -157,8 +157,8 @@ struct RecordingTests {
 
     @Test("Exchanges are in the order of their beginnings")
     func order() throws {
-        session.answer(HTTPRequest(.get, .shop("/second")), HTTPResponse(status: 200), load: 1, at: 50)
-        session.answer(HTTPRequest(.get, .shop("/first")), HTTPResponse(status: 200), load: 2, at: 20)
+        session.respond(HTTPRequest(.get, .shop("/second")), HTTPResponse(status: 200), load: 1, at: 50)
+        session.respond(HTTPRequest(.get, .shop("/first")), HTTPResponse(status: 200), load: 2, at: 20)
         #expect(try entries().map(\._load) == [2, 1])
     }
 
@@ -168,7 +168,7 @@ struct RecordingTests {
         session.recorder.clear()
         session.send(.failed(APIError(.timeout)), exchange: number, at: 3)
         #expect(session.recorder.count == 0)
-        session.answer(request, HTTPResponse(status: 200), load: 2)
+        session.respond(request, HTTPResponse(status: 200), load: 2)
         #expect(try entries().map(\._load) == [2])
     }
 

@@ -37,7 +37,7 @@ struct SchemaTests {
     @Test("Hostile strings fulfil the schema", arguments: [false, true])
     func hostile(includesSecrets: Bool) async throws {
         let session = Session(includesSecrets ? HARRecorder(secrets: .included) : HARRecorder())
-        let count = try session.answerWithHostileStrings()
+        let count = try session.respondWithHostileStrings()
         let check = try await ArchiveCheck(of: session.recorder)
         #expect(check.violations == [])
         #expect((check.haralyzer, check.hario) == (count, count))

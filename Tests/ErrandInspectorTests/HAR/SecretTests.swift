@@ -35,12 +35,12 @@ struct SecretTests {
             let load = UInt64(number + 1)
             var request = HTTPRequest(.post, url, headers: headers, body: body)
             request.headers["Content-Type"] = type
-            var answer = HTTPResponse(status: 302, body: Data(#"{"token":"\#(secret)"}"#.utf8))
-            answer.headers = [
+            var response = HTTPResponse(status: 302, body: Data(#"{"token":"\#(secret)"}"#.utf8))
+            response.headers = [
                 "Set-Cookie": "sid=\(secret); Path=/", "Location": "/next?code=\(secret)", "X-Token": secret,
             ]
-            session.answer(request, answer, load: load)
-            session.send(.ended(.failure(APIError(.server, response: APIResponse(answer, url: url)))), load: load)
+            session.respond(request, response, load: load)
+            session.send(.ended(.failure(APIError(.server, response: APIResponse(response, url: url)))), load: load)
         }
     }
 
@@ -76,7 +76,7 @@ struct SecretTests {
         redactor.headerNames = ["X-Anything"]
         let session = Session(HARRecorder(secrets: .redacted(by: redactor)))
         let headers: HTTPHeaders = ["X-Anything": "shown", "X-Other": "hidden"]
-        session.answer(HTTPRequest(.get, .shop("/"), headers: headers), HTTPResponse(status: 200))
+        session.respond(HTTPRequest(.get, .shop("/"), headers: headers), HTTPResponse(status: 200))
         let fields = try session.recorder.entries().first?.request.headers
         #expect(fields?.map(\.value) == ["shown", "<redacted 6 bytes>"])
     }

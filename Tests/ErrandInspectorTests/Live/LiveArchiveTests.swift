@@ -13,7 +13,7 @@ struct LiveArchiveTests {
     private let proxy: APIProxy
 
     init() throws {
-        server = try FixtureServer.start { RouteTable.standard.answer($0) }
+        server = try FixtureServer.start { RouteTable.standard.response(to: $0) }
         proxy = APIProxy(monitors: [recorder])
     }
 
@@ -32,7 +32,7 @@ struct LiveArchiveTests {
         _ = try? await proxy.send(HTTPRequest(.get, server.url("/drop/mid-body")))
     }
 
-    @Test("The bytes of requests equal those that the server has received, and of answers those that it has sent")
+    @Test("The bytes of requests equal those that the server has received, and of responses those that it has sent")
     func bytes() async throws {
         await sendAll()
         let entries = try recorder.entries()

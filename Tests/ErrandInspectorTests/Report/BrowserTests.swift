@@ -99,7 +99,7 @@ struct BrowserTests {
     @Test("Hostile strings are shown as text and executed nowhere", arguments: [false, true])
     func hostile(includesSecrets: Bool) async throws {
         let session = Session(includesSecrets ? HARRecorder(secrets: .included) : HARRecorder())
-        let count = try session.answerWithHostileStrings()
+        let count = try session.respondWithHostileStrings()
         let found = try await open(session.recorder, as: "hostile", isPlain: true)
         #expect(found.rows == count)
         #expect(found.hacked == nil)

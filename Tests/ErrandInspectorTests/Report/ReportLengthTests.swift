@@ -10,7 +10,7 @@ struct ReportLengthTests {
         let session = Session()
         for attempt in 1...300 {
             let response = HTTPResponse(status: 503)
-            session.answer(HTTPRequest(.get, .shop("/")), response, attempt: attempt, at: 20 * attempt)
+            session.respond(HTTPRequest(.get, .shop("/")), response, attempt: attempt, at: 20 * attempt)
         }
         let details = details(of: session.recorder)
         #expect(details.count == 300)
@@ -38,7 +38,7 @@ struct ReportLengthTests {
         let session = Session()
         let paths = ["members", "messages", "state"].map { "/" + String(repeating: "r", count: length) + "/" + $0 }
         for (index, path) in paths.enumerated() {
-            session.answer(HTTPRequest(.get, .shop(path)), HTTPResponse(status: 200), at: 20 * index)
+            session.respond(HTTPRequest(.get, .shop(path)), HTTPResponse(status: 200), at: 20 * index)
         }
         let report = String(decoding: session.recorder.report(), as: UTF8.self)
         let rows = report.matches(of: /<span class="path"><bdi>([^<]*)<\/bdi><bdi>([^<]*)<\/bdi><\/span>/)

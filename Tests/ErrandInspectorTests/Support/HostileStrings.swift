@@ -19,7 +19,7 @@ enum HostileStrings {
 
 extension Session {
     /// Sends exchanges with hostile strings in every place, and returns their number.
-    func answerWithHostileStrings() throws -> Int {
+    func respondWithHostileStrings() throws -> Int {
         let strings = HostileStrings.own + (try SharedData.strings())
         for (index, text) in strings.enumerated() {
             let query = text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
@@ -37,8 +37,8 @@ extension Session {
             (timings.protocolName, timings.connectionID) = (text, text)
             response.timings = timings
             let load = UInt64(index + 1)
-            answer(request, response, load: load, at: index)
-            send(.ended(.failure(APIError(.invalidAnswer, reason: text))), load: load, at: index + 1)
+            respond(request, response, load: load, at: index)
+            send(.ended(.failure(APIError(.invalidResponse, reason: text))), load: load, at: index + 1)
         }
         return strings.count
     }

@@ -7,9 +7,9 @@ extension Session {
     /// Sends the events of a visit to a shop, with everything that a report shows.
     func visitShop() {
         let connection = timings(at: 0, connect: true, wait: 46, body: 3)
-        answer("POST", "/account/login", 200, [:], #"{"errcode":200,"msg":"ok","data":{"name":"Lin"}}"#, 1, connection)
-        answer("POST", "/mall/shopList?category=7&page=1", 200, [:], goods, 2, timings(at: 90, wait: 31, body: 9))
-        answer(
+        respond("POST", "/account/login", 200, [:], #"{"errcode":200,"msg":"ok","data":{"name":"Lin"}}"#, 1, connection)
+        respond("POST", "/mall/shopList?category=7&page=1", 200, [:], goods, 2, timings(at: 90, wait: 31, body: 9))
+        respond(
             "GET",
             "/orders?page=1&pageSize=20",
             503,
@@ -19,7 +19,7 @@ extension Session {
             timings(at: 96, wait: 12, body: 1)
         )
         send(.waiting(.retry, limit: .seconds(1)), load: 3)
-        answer(
+        respond(
             "GET",
             "/orders?page=1&pageSize=20",
             200,
@@ -30,12 +30,12 @@ extension Session {
             attempt: 2
         )
         redirect()
-        answer("GET", "/profile", 401, [:], #"{"errcode":11010}"#, 5, timings(at: 250, wait: 8, body: 1))
-        answer("POST", "/account/login", 200, [:], #"{"errcode":200}"#, 6, timings(at: 262, wait: 30, body: 1))
+        respond("GET", "/profile", 401, [:], #"{"errcode":11010}"#, 5, timings(at: 250, wait: 8, body: 1))
+        respond("POST", "/account/login", 200, [:], #"{"errcode":200}"#, 6, timings(at: 262, wait: 30, body: 1))
         send(.renewed(.login), load: 5)
-        answer("GET", "/profile", 200, [:], #"{"name":"Lin"}"#, 5, timings(at: 296, wait: 9, body: 1), attempt: 2)
-        answer("PUT", "/avatar", 200, ["Content-Type": "image/png"], "\u{89}PNG", 7, upload)
-        answer("GET", "/cart", 200, [:], "{}", 8, timings(at: 340, wait: 9, body: 1))
+        respond("GET", "/profile", 200, [:], #"{"name":"Lin"}"#, 5, timings(at: 296, wait: 9, body: 1), attempt: 2)
+        respond("PUT", "/avatar", 200, ["Content-Type": "image/png"], "\u{89}PNG", 7, upload)
+        respond("GET", "/cart", 200, [:], "{}", 8, timings(at: 340, wait: 9, body: 1))
         send(.ended(.failure(APIError(.decoding, reason: "no items"))), load: 8)
         failAndCancel()
     }
@@ -63,7 +63,7 @@ extension Session {
         var file = HTTPResponse(status: 200, headers: ["Content-Type": "application/pdf"], file: URL(filePath: "/x"))
         file.timings = timings(at: 207, connect: true, wait: 20, body: 40)
         file.timings?.receivedBodyBytes = 1_204_331
-        send(.answered(APIResponse(file, url: url)), load: 4, exchange: next)
+        send(.responded(APIResponse(file, url: url)), load: 4, exchange: next)
     }
 
     private func failAndCancel() {
@@ -74,7 +74,7 @@ extension Session {
         cause.timings?.body = nil
         let slow = begin(HTTPRequest(.get, .shop("/slow")), load: 9)
         send(.failed(APIError(.timeout, reason: cause.reason, underlying: cause)), load: 9, exchange: slow)
-        answer("GET", "/broken", 500, [:], "<h1>Internal error</h1>", 10, timings(at: 640, wait: 18, body: 1))
+        respond("GET", "/broken", 500, [:], "<h1>Internal error</h1>", 10, timings(at: 640, wait: 18, body: 1))
         let cancelled = begin(HTTPRequest(.get, .shop("/search?text=pen")), load: 11, at: 670)
         send(.joined, load: 12, exchange: cancelled, at: 671)
         for load in [11, 12] as [UInt64] { send(.ended(.cancelled), load: load, at: 700) }
@@ -98,7 +98,7 @@ extension Session {
         return timings
     }
 
-    private func answer(
+    private func respond(
         _ method: String,
         _ path: String,
         _ status: Int,
@@ -117,7 +117,7 @@ extension Session {
         var response = HTTPResponse(status: status, headers: content.merging(headers), body: Data(body.utf8))
         response.timings = timings
         let number = begin(request, load: load, attempt: attempt)
-        let answered = APIEvent.Kind.answered(APIResponse(response, url: request.url))
-        send(answered, load: load, attempt: attempt, exchange: number)
+        let responded = APIEvent.Kind.responded(APIResponse(response, url: request.url))
+        send(responded, load: load, attempt: attempt, exchange: number)
     }
 }

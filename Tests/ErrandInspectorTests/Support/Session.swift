@@ -36,9 +36,9 @@ final class Session {
         )
     }
 
-    /// Sends the events of an exchange with an answer, and returns the number of the exchange.
+    /// Sends the events of an exchange with a response, and returns the number of the exchange.
     @discardableResult
-    func answer(
+    func respond(
         _ request: HTTPRequest,
         _ response: HTTPResponse,
         load: UInt64 = 1,
@@ -56,8 +56,8 @@ final class Session {
             exchange: number,
             at: milliseconds + time - 1
         )
-        let answered = APIEvent.Kind.answered(APIResponse(response, url: request.url))
-        send(answered, load: load, attempt: attempt, exchange: number, at: milliseconds + time)
+        let responded = APIEvent.Kind.responded(APIResponse(response, url: request.url))
+        send(responded, load: load, attempt: attempt, exchange: number, at: milliseconds + time)
         return number
     }
 

@@ -21,7 +21,7 @@ struct ClockCorrectionTests {
 
         var date: Date { (clock.withLock { $0?.date } ?? .now).addingTimeInterval(ahead.withLock { $0 }) }
 
-        func answer(to request: HTTPRequest) -> HTTPResponse {
+        func response(to request: HTTPRequest) -> HTTPResponse {
             let timestamp = Double(request.pairs()["timestamp"] ?? "") ?? 0
             let isStale = abs(timestamp - date.timeIntervalSince1970) > 30
             return isStale ? refusal : .json(#"{"errcode":200}"#)
@@ -44,7 +44,7 @@ struct ClockCorrectionTests {
         _ correction: ClockCorrection = .onCodes([40103]),
         _ script: ScriptedTransport.Script? = nil
     ) -> SigningScene {
-        let scene = SigningScene(script ?? { server.answer(to: $0) }) {
+        let scene = SigningScene(script ?? { server.response(to: $0) }) {
             var signing = ParamSigning(secret: "s3cret", algorithm: .md5, into: .parameter("sign"))
             signing.clockCorrection = correction
             $0.envelope = Envelope()
@@ -119,7 +119,7 @@ struct ClockCorrectionTests {
         #expect(scene.transport.requests.count == count + 1)
     }
 
-    @Test func `A late answer to an older request does not undo a newer correction`() async throws {
+    @Test func `A late response to an older request does not undo a newer correction`() async throws {
         let server = Server(ahead: 1_000)
         let (gate, release) = AsyncStream<Void>.makeStream()
         let isFirst = Mutex(true)
@@ -129,7 +129,7 @@ struct ClockCorrectionTests {
                     defer { first = false }; return first
                 })
             else {
-                return server.answer(to: request)
+                return server.response(to: request)
             }
             let old = server.refusal
             for await _ in gate {}
@@ -160,7 +160,7 @@ struct ClockCorrectionTests {
 
     @Test func `Without a correction, a stale timestamp is a failure`() async throws {
         let server = Server(ahead: 700)
-        let scene = SigningScene({ server.answer(to: $0) }) {
+        let scene = SigningScene({ server.response(to: $0) }) {
             $0.envelope = Envelope()
             $0.sign(with: ParamSigning(secret: "s3cret", algorithm: .md5, into: .parameter("sign")))
         }
@@ -183,8 +183,8 @@ struct ClockCorrectionTests {
         _ body: String,
         _ isStale: Bool
     ) throws {
-        let answer = HTTPResponse(status: status, headers: headers, body: Data(body.utf8))
-        let response = APIResponse(answer, url: try #require(URL(string: "https://a.test")))
+        let raw = HTTPResponse(status: status, headers: headers, body: Data(body.utf8))
+        let response = APIResponse(raw, url: try #require(URL(string: "https://a.test")))
         #expect(ClockCorrection.aws.isStale(response) == isStale)
     }
 

@@ -16,12 +16,13 @@ struct KeyExchangeLimitTests {
     @Test func `A load inside the exchange is not sealed and waits for nothing, even in a full queue`() async throws {
         let scene = SealingScene(limits: QueueLimits(perHost: 1, total: 1))
         scene.exchange.load { [proxy = scene.proxy] in
-            struct Answer: Decodable, Sendable {
+            struct Response: Decodable, Sendable {
                 let id: String
                 let key: Data
             }
-            let answer = try await APIRequest<Answer>("/keys", method: .post, params: ["a": 1], proxy: proxy).value()
-            return SessionKey(id: answer.id, bytes: answer.key)
+            let response = try await APIRequest<Response>("/keys", method: .post, params: ["a": 1], proxy: proxy)
+                .value()
+            return SessionKey(id: response.id, bytes: response.key)
         }
         #expect(await scene.failures(10).count { $0 == nil } == 10)
         scene.server.expireKeys()
@@ -123,7 +124,7 @@ struct KeyExchangeLimitTests {
         #expect(scene.transport.requests[0].body != scene.transport.requests[1].body)
     }
 
-    @Test func `Sealed loads share no exchange on the wire, and each opens its answer`() async throws {
+    @Test func `Sealed loads share no exchange on the wire, and each opens its response`() async throws {
         let (gate, isHeld) = (Gate(), Flag())
         let scene = SealingScene(before: { request in
             if request.url.path.hasSuffix("/goods"), isHeld.isSet { await gate.wait() }

@@ -58,17 +58,17 @@ struct KeyExchangeTests {
             expiredCodes: [],
             expiredStatuses: [419]
         )
-        let answers = ScriptedTransport { request in
+        let responses = ScriptedTransport { request in
             guard request.headers["X-Key-ID"] != "k1" else { return .status(419) }
             let query = request.url.query(percentEncoded: true).map { "?\($0)" } ?? ""
-            return server.answer("GET", request.url.path + query, request.headers, Data())
+            return server.response("GET", request.url.path + query, request.headers, Data())
         }
         guard let url = URL(string: "http://shop.test") else { return }
         var service = APIService(baseURL: url)
         service.seal(with: sealing)
-        let proxy = APIProxy(service: service, transport: answers)
+        let proxy = APIProxy(service: service, transport: responses)
         #expect(try await APIRequest<String>("/a", proxy: proxy).value() == "")
-        #expect(exchange.calls == 2 && answers.requests.count == 2)
+        #expect(exchange.calls == 2 && responses.requests.count == 2)
     }
 
     @Test func `An exchange that fails ends each waiter once with its error`() async throws {

@@ -49,7 +49,7 @@ struct SealedSignatureTests {
         #expect(scene.server.bodies.isEmpty)
     }
 
-    @Test func `An answer without a body may have the type of a sealed one`() async throws {
+    @Test func `A response without a body may have the type of a sealed one`() async throws {
         scene.server.setChange { $0 = .status(200, headers: ["Content-Type": "application/x-sealed"]) }
         try await APIRequest<Void>("/a", method: .head, proxy: scene.proxy).value()
     }

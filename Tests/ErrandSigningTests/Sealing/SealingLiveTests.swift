@@ -47,7 +47,7 @@ struct SealingLiveTests {
         let server = SealingServer(cipher)
         let listener = try FixtureServer.start { request in
             let headers = HTTPHeaders(request.headers.map { HTTPField($0.name, $0.value) })
-            let response = server.answer(request.method, request.target, headers, Data(request.body))
+            let response = server.response(request.method, request.target, headers, Data(request.body))
             let lines = HeaderLines(response.headers.map { HeaderLine($0.name, $0.value) })
             return .bytes(Array(response.body), status: response.status, headers: lines)
         }

@@ -43,7 +43,7 @@ struct SealingScene: Sendable {
     /// The session of the only environment.
     var session: KeySession? { proxy.defaultService.map { sealing.sessions.session(of: $0.environment) } }
 
-    /// Sends text and returns the text in the answer, which is the JSON of the parameters.
+    /// Sends text and returns the text in the response, which is the JSON of the parameters.
     func send(_ text: String, options: APIRequestOptions = APIRequestOptions()) async throws(APIError) -> String {
         try await APIRequest<String>("/echo", method: .post, params: ["text": text], options: options, proxy: proxy)
             .value()

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A server with session keys, written after the format in the documentation of ``TrafficSealing``.
 final class SealingServer: Sendable {
-    /// What it does to its next answers.
+    /// What it does to its next responses.
     typealias Change = @Sendable (inout HTTPResponse) -> Void
 
     private struct State {
@@ -33,12 +33,12 @@ final class SealingServer: Sendable {
     var exchanges: Int { state.withLock(\.exchanges) }
     /// How many requests had an expired key.
     var refusals: Int { state.withLock(\.refusals) }
-    /// The opened bodies of the requests that it has answered.
+    /// The opened bodies of the requests that it has served.
     var bodies: [String] { state.withLock(\.bodies) }
 
     func setChange(_ change: Change?) { state.withLock { $0.change = change } }
 
-    /// Makes all further answers have this status, and be a sealed body of no bytes.
+    /// Makes all further responses have this status, and be a sealed body of no bytes.
     func sealNothing(status: Int) { state.withLock { ($0.status, $0.isBodiless) = (status, true) } }
 
     /// Makes all keys expire.
@@ -55,9 +55,9 @@ final class SealingServer: Sendable {
         }
     }
 
-    /// Answers one request; `target` is path and query as received.
-    func answer(_ method: String, _ target: String, _ headers: HTTPHeaders, _ body: Data) -> HTTPResponse {
-        if target.hasSuffix("/keys") { return keyAnswer(isSealed: headers["X-Key-ID"] != nil) }
+    /// Responds to one request; `target` is path and query as received.
+    func response(_ method: String, _ target: String, _ headers: HTTPHeaders, _ body: Data) -> HTTPResponse {
+        if target.hasSuffix("/keys") { return keyResponse(isSealed: headers["X-Key-ID"] != nil) }
         guard let id = headers["X-Key-ID"] else { return .json(#"{"errcode":400,"msg":"no key"}"#, status: 400) }
         guard let key = state.withLock({ $0.valid.contains(id) ? $0.keys[id] : nil }) else {
             state.withLock { $0.refusals += 1 }
@@ -76,7 +76,7 @@ final class SealingServer: Sendable {
         return response
     }
 
-    private func keyAnswer(isSealed: Bool) -> HTTPResponse {
+    private func keyResponse(isSealed: Bool) -> HTTPResponse {
         guard !isSealed else { return .json(#"{"errcode":400,"msg":"sealed"}"#, status: 400) }
         let key = makeKey()
         let data = #"{"id":"\#(key.id)","key":"\#(key.bytes.base64EncodedString())"}"#
@@ -89,7 +89,7 @@ final class SealingServer: Sendable {
         return opened.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the answer with a text, or with a sealed body of no bytes for `nil`.
+    /// Returns the response with a text, or with a sealed body of no bytes for `nil`.
     private func sealed(_ text: String?, _ key: Data, _ lines: String) -> HTTPResponse {
         let body = text.map { text in
             let data = (try? JSONEncoder().encode(text)) ?? Data()
@@ -107,7 +107,7 @@ final class SealingServer: Sendable {
 }
 
 extension SealingServer {
-    /// A transport whose requests this server answers.
+    /// A transport whose requests this server serves.
     func transport(_ before: @escaping @Sendable (HTTPRequest) async throws -> Void = { _ in }) -> ScriptedTransport {
         ScriptedTransport { [self] request in
             try await before(request)
@@ -115,7 +115,7 @@ extension SealingServer {
             for case .data(let data) in request.body.pieces { body += data }
             let query = request.url.query(percentEncoded: true).map { "?\($0)" } ?? ""
             let target = request.url.path(percentEncoded: true) + query
-            return answer(request.method.rawValue, target, request.headers, body)
+            return response(request.method.rawValue, target, request.headers, body)
         }
     }
 }

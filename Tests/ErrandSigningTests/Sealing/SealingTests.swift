@@ -36,7 +36,8 @@ struct SealingTests {
         #expect(scene.exchange.calls == 1)
     }
 
-    @Test func `A request without a body has the names of key and send alone, and its answer is opened`() async throws {
+    @Test func `A request without a body has the names of key and send alone, and its response is opened`() async throws
+    {
         let scene = SealingScene()
         let value = try await APIRequest<String>("/goods", params: ["page": 2, "q": "a b"], proxy: scene.proxy).value()
         #expect(value.isEmpty)
@@ -45,7 +46,7 @@ struct SealingTests {
         #expect(request.headers["X-Sealed-Content-Type"] == nil && request.headers["Content-Type"] == nil)
     }
 
-    @Test func `An answer has its former Content-Type again, and no line of the sealed one`() async throws {
+    @Test func `A response has its former Content-Type again, and no line of the sealed one`() async throws {
         let scene = SealingScene()
         let service = try #require(scene.proxy.defaultService)
         guard let url = URL(string: "echo?a=1") else { return }
@@ -58,7 +59,7 @@ struct SealingTests {
     }
 
     @Test(arguments: 0..<7)
-    func `An answer that was changed on its way is a security error`(_ kind: Int) async throws {
+    func `A response that was changed on its way is a security error`(_ kind: Int) async throws {
         let scene = SealingScene()
         _ = try await scene.send("first")
         scene.server.setChange { response in
@@ -80,10 +81,10 @@ struct SealingTests {
         #expect(scene.transport.requests.count == 2)
     }
 
-    @Test func `The answer to another request, or a request itself, is a security error`() async throws {
+    @Test func `The response to another request, or a request itself, is a security error`() async throws {
         let scene = SealingScene()
-        let answers = Recorded()
-        scene.server.setChange { response in response = answers.exchange(with: response) }
+        let responses = Recorded()
+        scene.server.setChange { response in response = responses.exchange(with: response) }
         _ = try? await APIRequest<String>("/a?x=1", method: .post, params: ["a": 1], proxy: scene.proxy).value()
         for path in ["/a?x=2", "/b?x=1"] {
             let request = await APIRequest<String>(path, method: .post, params: ["a": 1], proxy: scene.proxy)
@@ -134,7 +135,7 @@ struct SealingTests {
         #expect(scene.transport.requests.count == 1)
     }
 
-    @Test func `A request whose answer is stored in a file is refused before it is sent`() async throws {
+    @Test func `A request whose response is stored in a file is refused before it is sent`() async throws {
         let scene = SealingScene()
         let request = await APIRequest<DownloadedFile>("/file", proxy: scene.proxy)
         let error = await #expect(throws: APIError.self) { try await request.value() }
@@ -200,7 +201,7 @@ struct SealingTests {
     }
 }
 
-/// Records the first answer and gives it instead of all others.
+/// Records the first response and gives it instead of all others.
 final class Recorded: @unchecked Sendable {
     private let lock = NSLock()
     private var first: HTTPResponse?

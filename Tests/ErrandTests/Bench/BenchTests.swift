@@ -113,7 +113,7 @@ struct BenchTests {
         #expect(number(row["json_mb"]).map { $0 > 0.1 } == true)
         // The bench has the same optimization as this test; an unoptimized parser takes many times as long.
         let limit = _isDebugAssertConfiguration() ? 40.0 : 2
-        for field in ["value_ratio", "answer_ratio", "member_ratio", "deep_ratio"] {
+        for field in ["value_ratio", "response_ratio", "member_ratio", "deep_ratio"] {
             #expect(number(row[field]).map { $0 < limit } == true, "\(field)")
         }
     }
@@ -130,7 +130,7 @@ struct BenchTests {
     @Test func `Monitors report their costs, and every load has its events and one ending`() async throws {
         let row = try #require(try await rows("monitors", "--quick")["monitors"])
         expect(row, ["loads": 2_000, "terminal": 2_000, "leaks": 0])
-        // Began, started, request made, answered and ended; most are queued as well.
+        // Began, started, request made, responded and ended; most are queued as well.
         #expect(number(row["events"]).map { (10_000...12_000).contains($0) } == true)
         for field in ["off_us", "count_us", "log_us", "har_us"] { #expect(row[field] is NSNumber, "\(field)") }
     }

@@ -115,7 +115,7 @@ struct JSONDocumentTests {
             let text = Data(#"[{"v":\#(sample.text)},{"v":[\#(sample.text)]}]"#.utf8)
             let values = try decode([[String: JSONValue]].self, text, service)
             #expect(values == [["v": sample.value], ["v": .array([sample.value])]])
-            let whole = try ResponseSerializer<JSONValue>.json.value(of: answer(sample.data), from: service)
+            let whole = try ResponseSerializer<JSONValue>.json.value(of: response(sample.data), from: service)
             #expect(whole == sample.value)
         }
     }
@@ -136,10 +136,10 @@ struct JSONDocumentTests {
         _ service: APIService
     ) throws -> Value {
         let body = service.envelope == nil ? text : Data(#"{"errcode":200,"data":"#.utf8) + text + Data("}".utf8)
-        return try ResponseSerializer<Value>.json.value(of: answer(body), from: service)
+        return try ResponseSerializer<Value>.json.value(of: response(body), from: service)
     }
 
-    private func answer(_ body: Data) -> APIResponse {
+    private func response(_ body: Data) -> APIResponse {
         APIResponse(HTTPResponse(status: 200, body: body), url: URL("http://shop.test"))
     }
 }

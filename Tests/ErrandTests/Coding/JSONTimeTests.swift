@@ -38,15 +38,15 @@ struct JSONTimeTests {
         }
     }
 
-    @Test(.fault(84), arguments: [nil, Envelope()]) func `An answer and an envelope are decoded in linear time`(
+    @Test(.fault(84), arguments: [nil, Envelope()]) func `A response and an envelope are decoded in linear time`(
         _ envelope: Envelope?
     ) throws {
         let service = APIService.sample { $0.envelope = envelope }
         for text in Self.texts(depth: 500) {
             let body = envelope == nil ? text : Data(#"{"errcode":200,"data":"#.utf8) + text + Data("}".utf8)
-            let answer = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
+            let response = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
             let foundation = try cpuTime { try JSONSerialization.jsonObject(with: body) }
-            let own = try cpuTime { try ResponseSerializer<JSONValue>.json.value(of: answer, from: service) }
+            let own = try cpuTime { try ResponseSerializer<JSONValue>.json.value(of: response, from: service) }
             #expect(own < foundation * Self.limit)
         }
     }
@@ -66,14 +66,14 @@ struct JSONTimeTests {
         }
         for text in Self.texts(depth: 490) {
             let body = Data(#"{"id":7,"more":{"a_b":[]},"extra":"#.utf8) + text + Data("}".utf8)
-            let answer = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
+            let response = APIResponse(HTTPResponse(status: 200, body: body), url: service.baseURL)
             let foundation = try cpuTime { try JSONSerialization.jsonObject(with: body) }
-            let own = try cpuTime { try ResponseSerializer<Item>.json.value(of: answer, from: service) }
+            let own = try cpuTime { try ResponseSerializer<Item>.json.value(of: response, from: service) }
             #expect(own < foundation * Self.limit)
         }
     }
 
-    @Test(.fault(84)) func `An answer is decoded off the main actor`() async throws {
+    @Test(.fault(84)) func `A response is decoded off the main actor`() async throws {
         DispatchQueue.main.setSpecific(key: mainKey, value: true)
         defer { DispatchQueue.main.setSpecific(key: mainKey, value: nil) }
         #expect(DispatchQueue.getSpecific(key: mainKey) == true)
@@ -81,9 +81,9 @@ struct JSONTimeTests {
         for isJoined in [false, true] {
             let request = WhereRequest(proxy: APIProxy(fake: ScriptedTransport { _ in .json(body) }))
             (request.method, request.ownOptions.coalescesIdentical) = (.get, isJoined)
-            let answer = try await request.value()
-            #expect(!answer.wasOnMain)
-            #expect(answer.value[0]?[0]?[0]?.int == 1)
+            let response = try await request.value()
+            #expect(!response.wasOnMain)
+            #expect(response.value[0]?[0]?[0]?.int == 1)
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("An app brings the decoder of its answers", .timeLimit(.minutes(10)))
+@Suite("An app brings the decoder of its responses", .timeLimit(.minutes(10)))
 struct ResponseDecoderTests {
     /// A format of the app: the names and values of an object, one pair to a line.
     private struct LineDecoder: ResponseDecoder {
@@ -30,18 +30,18 @@ struct ResponseDecoderTests {
     }
 
     private func value<Value: Decodable & Sendable>(
-        _ answer: HTTPResponse,
+        _ response: HTTPResponse,
         change: (inout APIService) -> Void = { $0.customDecoder = PropertyListDecoder() }
     ) async throws -> Value {
-        try await value(answer, .automatic, change: change)
+        try await value(response, .automatic, change: change)
     }
 
     private func value<Value: Sendable>(
-        _ answer: HTTPResponse,
+        _ response: HTTPResponse,
         _ serializer: ResponseSerializer<Value>,
         change: (inout APIService) -> Void = { $0.customDecoder = PropertyListDecoder() }
     ) async throws -> Value {
-        let proxy = APIProxy(service: .sample(change), transport: ScriptedTransport { _ in answer })
+        let proxy = APIProxy(service: .sample(change), transport: ScriptedTransport { _ in response })
         return try await APIRequest<Value>("/g", responseSerializer: serializer, proxy: proxy).value()
     }
 
@@ -61,12 +61,12 @@ struct ResponseDecoderTests {
 
     @Test func `A failure in the envelope of a property list ends the load, whatever its response`() async throws {
         for status in [200, 422] {
-            let answer = try plist(failure, status: status)
+            let response = try plist(failure, status: status)
             let errors = [
-                await #expect(throws: APIError.self) { let _: [Goods] = try await value(answer) },
-                await #expect(throws: APIError.self) { let _: Void = try await value(answer, .nothing) },
-                await #expect(throws: APIError.self) { let _: Data = try await value(answer) },
-                await #expect(throws: APIError.self) { let _: String = try await value(answer) },
+                await #expect(throws: APIError.self) { let _: [Goods] = try await value(response) },
+                await #expect(throws: APIError.self) { let _: Void = try await value(response, .nothing) },
+                await #expect(throws: APIError.self) { let _: Data = try await value(response) },
+                await #expect(throws: APIError.self) { let _: String = try await value(response) },
             ]
             for error in errors {
                 #expect(error?.type == (status == 200 ? .server : .http) && error?.code == 5001)
@@ -89,16 +89,16 @@ struct ResponseDecoderTests {
     @Test func `The decoder of a request reads the failure of a refused status`() async throws {
         let serializer = ResponseSerializer<[Goods]>.decoded(by: PropertyListDecoder())
         let json = Data(#"{"errcode":5001,"msg":"sold out"}"#.utf8)
-        let answers = [
+        let responses = [
             try plist(failure, status: 422),
             HTTPResponse(status: 422, headers: ["Content-Type": "application/json"], body: json),
         ]
-        for answer in answers {
+        for response in responses {
             let errors = [
-                await #expect(throws: APIError.self) { try await value(answer, serializer) { _ in } },
-                await #expect(throws: APIError.self) { try await value(answer, serializer.map(\.count)) { _ in } },
+                await #expect(throws: APIError.self) { try await value(response, serializer) { _ in } },
+                await #expect(throws: APIError.self) { try await value(response, serializer.map(\.count)) { _ in } },
                 await #expect(throws: APIError.self) {
-                    try await value(answer, ResponseSerializer<Void>.nothing.combined(with: serializer)) { _ in }
+                    try await value(response, ResponseSerializer<Void>.nothing.combined(with: serializer)) { _ in }
                 },
             ]
             for error in errors {
@@ -114,8 +114,8 @@ struct ResponseDecoderTests {
         let service = { @Sendable [envelope] (service: inout APIService) in
             (service.customDecoder, service.envelope) = (LineDecoder(), envelope)
         }
-        let answer = HTTPResponse(status: 200, body: Data("errcode=200\nmsg=ok\ntotal=7".utf8))
-        let receipt: Receipt = try await value(answer, change: service)
+        let response = HTTPResponse(status: 200, body: Data("errcode=200\nmsg=ok\ntotal=7".utf8))
+        let receipt: Receipt = try await value(response, change: service)
         #expect(receipt == Receipt(total: "7"))
         let wrong = HTTPResponse(status: 200, body: Data("s3cret".utf8))
         let error = await #expect(throws: APIError.self) { let _: Receipt = try await value(wrong, change: service) }
@@ -123,17 +123,17 @@ struct ResponseDecoderTests {
         #expect("\(String(describing: error))".contains("s3cret") == false)
     }
 
-    @Test func `Only an answer that the app's decoder can decode is examined for a failure`() async throws {
+    @Test func `Only a response that the app's decoder can decode is examined for a failure`() async throws {
         for (type, isExamined) in [("text/lines", true), ("text/plain", false)] {
             let body = Data("errcode=5001\nmsg=sold out".utf8)
-            let answer = HTTPResponse(status: 200, headers: ["Content-Type": type], body: body)
+            let response = HTTPResponse(status: 200, headers: ["Content-Type": type], body: body)
             var envelope = Envelope()
             envelope.successCodes = ["200"]
             let service = { @Sendable [envelope] (service: inout APIService) in
                 (service.customDecoder, service.envelope) = (LineDecoder(type: "text/lines"), envelope)
             }
             do {
-                let text: String = try await value(answer, change: service)
+                let text: String = try await value(response, change: service)
                 #expect(!isExamined && text.contains("sold out"))
             } catch {
                 #expect(isExamined && (error as? APIError)?.type == .server)
@@ -141,14 +141,14 @@ struct ResponseDecoderTests {
         }
     }
 
-    @Test func `An answer in another format is named by its type`() async throws {
+    @Test func `A response in another format is named by its type`() async throws {
         let page = HTTPResponse(status: 200, headers: ["Content-Type": "text/html"], body: Data("<html>".utf8))
         let error = await #expect(throws: APIError.self) { let _: [Goods] = try await value(page) }
         #expect(error?.type == .decoding)
-        #expect(error?.reason == "the answer is not in the format of PropertyListDecoder (text/html)")
+        #expect(error?.reason == "the response is not in the format of PropertyListDecoder (text/html)")
     }
 
-    @Test func `An optional is nil for an answer without content`() async throws {
+    @Test func `An optional is nil for a response without content`() async throws {
         let nothing: [Goods]? = try await value(HTTPResponse(status: 204))
         #expect(nothing == nil)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Decoding of answers and envelopes", .timeLimit(.minutes(10)))
+@MainActor @Suite("Decoding of responses and envelopes", .timeLimit(.minutes(10)))
 struct ResponseSerializerTests {
     private func result<Request: APIManager>(
         _ type: Request.Type,
@@ -14,8 +14,8 @@ struct ResponseSerializerTests {
         contentType: String = "application/json; charset=utf-8",
         service: APIService = .sample()
     ) async -> Result<Request.Response, APIError> where Request: SampleRequest {
-        let answer = HTTPResponse(status: status, headers: ["Content-Type": contentType], body: Data(body.utf8))
-        let request = Request(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
+        let response = HTTPResponse(status: status, headers: ["Content-Type": contentType], body: Data(body.utf8))
+        let request = Request(proxy: APIProxy(fake: ScriptedTransport { _ in response }, service: service))
         do throws(APIError) {
             return .success(try await request.value())
         } catch {
@@ -32,7 +32,7 @@ struct ResponseSerializerTests {
         #expect(try await result(GoodsRequest.self, #"{"errcode":"200","data":[]}"#).get().isEmpty)
     }
 
-    @Test(arguments: [Envelope(), nil]) func `An answer without content is nil if the type is optional`(
+    @Test(arguments: [Envelope(), nil]) func `A response without content is nil if the type is optional`(
         _ envelope: Envelope?
     ) async throws {
         let service = APIService.sample { $0.envelope = envelope }
@@ -41,7 +41,7 @@ struct ResponseSerializerTests {
         #expect(failure?.type == .decoding)
         #expect(
             failure?.description
-                == "decoding, POST /goods, HTTP 204, the answer has no content to decode Array<Goods> from: use an optional type, or Void"
+                == "decoding, POST /goods, HTTP 204, the response has no content to decode Array<Goods> from: use an optional type, or Void"
         )
         #expect(try await result(EmptyRequest.self, "", status: 204, service: service).get() == Empty())
     }
@@ -71,23 +71,23 @@ struct ResponseSerializerTests {
     @Test(arguments: [
         (
             "<!DOCTYPE html><p>s3cret", "text/html; charset=utf-8",
-            "the answer is not JSON (text/html, begins with <!DOCTYPE html)"
+            "the response is not JSON (text/html, begins with <!DOCTYPE html)"
         ),
         (
             "\u{FEFF}\n <!doctype HTML>s3cret", "text/html",
-            "the answer is not JSON (text/html, begins with <!DOCTYPE html)"
+            "the response is not JSON (text/html, begins with <!DOCTYPE html)"
         ),
-        ("<html>s3cret", "application/json", "the answer is not JSON (application/json, begins with <html)"),
+        ("<html>s3cret", "application/json", "the response is not JSON (application/json, begins with <html)"),
         (
             "<?xml version=\"1.0\"?><s3cret/>", "Application/XML",
-            "the answer is not JSON (application/xml, begins with <?xml)"
+            "the response is not JSON (application/xml, begins with <?xml)"
         ),
-        ("<s3cret>", "text/s3cret", "the answer is not JSON (another Content-Type, begins with <)"),
-        ("s3cret", "text/plain;s3cret", "the answer is malformed JSON (text/plain)"),
-        ("{\"s3cret\"", "application/json", "the answer is malformed JSON (application/json)"),
-        ("<", "", "the answer is not JSON (another Content-Type, begins with <)"),
+        ("<s3cret>", "text/s3cret", "the response is not JSON (another Content-Type, begins with <)"),
+        ("s3cret", "text/plain;s3cret", "the response is malformed JSON (text/plain)"),
+        ("{\"s3cret\"", "application/json", "the response is malformed JSON (application/json)"),
+        ("<", "", "the response is not JSON (another Content-Type, begins with <)"),
     ])
-    func `An answer that is not JSON is described without other text`(
+    func `A response that is not JSON is described without other text`(
         _ body: String,
         _ contentType: String,
         _ reason: String
@@ -129,7 +129,7 @@ struct ResponseSerializerTests {
         #expect(ResponseSerializer<DownloadedFile>.automatic.source == .file)
     }
 
-    @Test func `An error of a custom serializer contains the answer`() async {
+    @Test func `An error of a custom serializer contains the response`() async {
         let failure = await result(PickyRequest.self, "[]").error
         #expect(failure?.type == .server)
         #expect(failure?.code == 7)
@@ -154,8 +154,8 @@ struct ResponseSerializerTests {
     }
 
     @Test func `A refused sign-in is not an expired login`() async {
-        let answer = HTTPResponse.json(#"{"errcode":11010,"msg":"wrong password"}"#, status: 401)
-        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }))
+        let response = HTTPResponse.json(#"{"errcode":11010,"msg":"wrong password"}"#, status: 401)
+        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in response }))
         request.customLogin = true
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.type == .http)
@@ -178,7 +178,7 @@ struct ResponseSerializerTests {
         #"{"errcode":200,"data":[{"id":"x","name":"a"}]}"#, #"{"errcode":200,"data":null}"#, #"{"errcode":200}"#,
         #"{"msg":"no code"}"#, "[]", "not JSON", "", #"{"errcode":{},"data":[]}"#,
     ])
-    func `An answer of another shape is a decoding failure`(_ body: String) async {
+    func `A response of another shape is a decoding failure`(_ body: String) async {
         let failure = await result(GoodsRequest.self, body).error
         #expect(failure?.type == .decoding)
         #expect(failure?.underlying is DecodingError)
@@ -233,12 +233,12 @@ struct ResponseSerializerTests {
     }
 
     @Test(arguments: [
-        ("[1,2]", "the answer is no object"), (#"{"id":1}"#, "no errcode"), ("7", "the answer is no"),
+        ("[1,2]", "the response is no object"), (#"{"id":1}"#, "no errcode"), ("7", "the response is no"),
     ])
-    func `An answer without the service's envelope is described as such`(_ body: String, _ place: String) async {
+    func `A response without the service's envelope is described as such`(_ body: String, _ place: String) async {
         let error = await result(GenericRequest<[Int]>.self, body).error
         #expect(error?.type == .decoding)
-        #expect(error?.reason?.hasPrefix("the answer is not in the service's envelope (\(place)") == true)
+        #expect(error?.reason?.hasPrefix("the response is not in the service's envelope (\(place)") == true)
         #expect(error?.reason?.hasSuffix(", and a request `.wholeBody`") == true)
     }
 

@@ -10,11 +10,11 @@ import Testing
 struct SerializerCompositionTests {
     private func request<Request: SampleRequest & APIManager>(
         _ type: Request.Type,
-        _ answer: HTTPResponse,
+        _ response: HTTPResponse,
         accepting statuses: Set<Int> = [],
         service: APIService = .sample()
     ) -> Request {
-        let request = Request(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
+        let request = Request(proxy: APIProxy(fake: ScriptedTransport { _ in response }, service: service))
         request.ownOptions.acceptedStatuses = statuses
         return request
     }
@@ -22,8 +22,8 @@ struct SerializerCompositionTests {
     private let missing = HTTPResponse.json(#"{"errcode":40404,"msg":"no such goods"}"#, status: 404)
 
     @Test func `An optional is nil for an accepted status that is not 2xx`() async throws {
-        for answer in [missing, .status(404), HTTPResponse(status: 404, body: Data("<html>".utf8))] {
-            let request = request(MaybeGoods.self, answer, accepting: [304, 404])
+        for response in [missing, .status(404), HTTPResponse(status: 404, body: Data("<html>".utf8))] {
+            let request = request(MaybeGoods.self, response, accepting: [304, 404])
             #expect(try await request.value() == nil)
             #expect(request.rawResponse?.status == 404)
             #expect(request.error == nil)
@@ -52,13 +52,13 @@ struct SerializerCompositionTests {
 
     @Test func `An accepted 401 is not an expired login, whatever its body`() async throws {
         for body in [#"{"errcode":40012,"msg":"captcha"}"#, "[]"] {
-            let answer = HTTPResponse.json(body, status: 401)
-            let goods = request(GoodsRequest.self, answer, accepting: [401])
+            let response = HTTPResponse.json(body, status: 401)
+            let goods = request(GoodsRequest.self, response, accepting: [401])
             #expect(await [.server, .decoding].contains(goods.outcome()))
         }
     }
 
-    @Test func `A sign-in that is answered with an accepted error begins no session`() async throws {
+    @Test func `A sign-in that is served with an accepted error begins no session`() async throws {
         let account = Account()
         account.fails = true
         let service = APIService.sample { $0.reloginHandler = account }
@@ -87,8 +87,8 @@ struct SerializerCompositionTests {
                 return nil
             }
         }
-        let answer = HTTPResponse(status: 200, headers: ["Content-Type": type], body: Data(body.utf8))
-        let download = request(FileRequest.self, answer, service: service)
+        let response = HTTPResponse(status: 200, headers: ["Content-Type": type], body: Data(body.utf8))
+        let download = request(FileRequest.self, response, service: service)
         let file = try await download.value()
         #expect(try String(contentsOf: file.url, encoding: .utf8) == body)
         try FileManager.default.removeItem(at: file.url)
@@ -108,27 +108,27 @@ struct SerializerCompositionTests {
     }
 
     @Test func `A serializer is mapped and combined, and keeps code and message`() async throws {
-        var answer = HTTPResponse.json(goodsJSON([Goods(id: 1, name: "a"), Goods(id: 2, name: "b")]))
-        answer.headers["X-Total"] = "57"
-        let shelf = request(ShelfRequest.self, answer)
+        var response = HTTPResponse.json(goodsJSON([Goods(id: 1, name: "a"), Goods(id: 2, name: "b")]))
+        response.headers["X-Total"] = "57"
+        let shelf = request(ShelfRequest.self, response)
         let value = try await shelf.value()
         #expect(value == Shelf(names: ["a", "b"], total: 57))
         #expect(shelf.serverCode == 200)
         #expect(shelf.serverMessage == "ok")
-        let unreadable = request(PriceRequest.self, answer)
+        let unreadable = request(PriceRequest.self, response)
         #expect(await unreadable.outcome() == .decoding)
-        #expect(unreadable.error?.message == "The server's answer could not be understood.")
+        #expect(unreadable.error?.message == "The server's response could not be understood.")
         let refused = request(ShelfRequest.self, .json(#"{"errcode":5}"#))
         let error = await #expect(throws: APIError.self) { try await refused.value() }
         #expect(error?.code == 5)
         let empty = request(ShelfRequest.self, .json(goodsJSON([])))
         let invalid = await #expect(throws: APIError.self) { try await empty.value() }
-        #expect(invalid?.type == .invalidAnswer)
+        #expect(invalid?.type == .invalidResponse)
         #expect(invalid?.message == "an empty shelf")
         #expect(invalid?.response?.status == 200)
     }
 
-    @Test func `A serializer may choose another one for each answer`() async throws {
+    @Test func `A serializer may choose another one for each response`() async throws {
         let found = HTTPResponse.json(goodsJSON([Goods(id: 1, name: "a")]))
         #expect(try await request(LookupRequest.self, found, accepting: [404, 410]).value() == .found([1]))
         #expect(try await request(LookupRequest.self, .status(404), accepting: [404, 410]).value() == .missing)
@@ -137,19 +137,19 @@ struct SerializerCompositionTests {
 
     @Test func `A mapped file is still written to a file`() async throws {
         let folder = try TemporaryFolder()
-        let answer = HTTPResponse(status: 200, body: Data("bytes".utf8))
-        let request = request(SizeRequest.self, answer)
+        let response = HTTPResponse(status: 200, body: Data("bytes".utf8))
+        let request = request(SizeRequest.self, response)
         request.file = folder.url.appending(path: "download")
         #expect(try await request.value() == 5)
         #expect(try folder.names == ["download"])
     }
 
     @Test func `An app's serializer may use a built-in one`() throws {
-        let answer = APIResponse(.json(goodsJSON([Goods(id: 3, name: "c")])), url: URL("http://shop.test"))
+        let response = APIResponse(.json(goodsJSON([Goods(id: 3, name: "c")])), url: URL("http://shop.test"))
         let own = ResponseSerializer { response, service in
             try ResponseSerializer<[Goods]>.json.value(of: response, from: service).count
         }
-        #expect(try own.value(of: answer, from: .sample()) == 1)
+        #expect(try own.value(of: response, from: .sample()) == 1)
     }
 }
 
@@ -167,7 +167,7 @@ private final class ShelfRequest: SampleRequest, APIManager {
         let total = ResponseSerializer { response, _ in Int(response.headers["X-Total"] ?? "") }
         return ResponseSerializer<[Goods]>.json.combined(with: total)
             .map { goods, total in
-                guard !goods.isEmpty else { throw APIError(.invalidAnswer, message: "an empty shelf") }
+                guard !goods.isEmpty else { throw APIError(.invalidResponse, message: "an empty shelf") }
                 return Shelf(names: goods.map(\.name), total: total)
             }
     }

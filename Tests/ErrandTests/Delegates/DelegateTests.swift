@@ -64,16 +64,16 @@ struct DelegateTests {
         #expect(indicator.isBalanced)
     }
 
-    @Test func `A load whose answer the validator refuses fails with invalidAnswer`() async {
+    @Test func `A load whose response the validator refuses fails with invalidResponse`() async {
         let request = request()
         validator.acceptsContent = { _ in false }
         request.loadData()
-        #expect(await screen.ending() == .failure(.invalidAnswer))
+        #expect(await screen.ending() == .failure(.invalidResponse))
         #expect(request.response == nil)
         #expect(request.rawResponse?.status == 200)
     }
 
-    @Test func `reformParams and reformData change parameters and answers`() async {
+    @Test func `reformParams and reformData change parameters and responses`() async {
         let request = request()
         request.reform = { $0?.merging(["page": 2]) }
         request.reformGoods = { $0 + [Goods(id: 9, name: "z")] }

@@ -98,8 +98,8 @@ struct ErrorPresenterTests {
 
     @Test func `A load that is retried, or sent again after a relogin, is presented once`() async {
         let (account, clock) = (Account(), ManualClock())
-        let answers = Answers([.status(401), .status(503), .status(503), .status(503)])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(401), .status(503), .status(503), .status(503)])
+        let transport = ScriptedTransport { _ in responses.next() }
         let service = APIService.sample {
             $0.reloginHandler = account
             $0.retryPolicy = RetryPolicy()

@@ -123,8 +123,8 @@ struct ReentrancyTests {
     init(_ callback: Callback, _ action: @escaping @MainActor (Stage) -> Void) {
         self.callback = callback
         self.action = action
-        let answer = callback == .failure ? HTTPResponse(status: 500) : .json(goodsJSON([]))
-        proxy = APIProxy(service: .sample(), transport: PausedTransport(answer: answer, progressed: progressed))
+        let response = callback == .failure ? HTTPResponse(status: 500) : .json(goodsJSON([]))
+        proxy = APIProxy(service: .sample(), transport: PausedTransport(response: response, progressed: progressed))
         another = TextRequest(proxy: proxy)
         request = GoodsRequest(delegate: self, paramSource: self, proxy: proxy)
         request?.interceptor = interceptor
@@ -207,18 +207,18 @@ struct ReentrancyTests {
     }
 }
 
-/// Reports half of an answer, and returns it when the delegate has received the report.
+/// Reports half of a response, and returns it when the delegate has received the report.
 private struct PausedTransport: HTTPTransport {
-    let answer: HTTPResponse
+    let response: HTTPResponse
     let progressed: Latch
 
     func send(
         _ request: HTTPRequest,
         progress: TransferProgress.Handler?
     ) async throws(TransportError) -> HTTPResponse {
-        guard let progress else { return answer }
+        guard let progress else { return response }
         progress(TransferProgress(.download, completedBytes: 50, totalBytes: 100))
         try await progressed.wait()
-        return answer
+        return response
     }
 }

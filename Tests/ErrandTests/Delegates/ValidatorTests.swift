@@ -11,7 +11,7 @@ struct ValidatorTests {
     /// Refuses with errors.
     private final class Critic: APIManagerValidator {
         var paramsError: APIError?
-        var answerError: APIError?
+        var responseError: APIError?
 
         func request(_ request: BaseAPIRequest, accepts params: APIParams?) throws(APIError) -> Bool {
             if let paramsError { throw paramsError }
@@ -23,7 +23,7 @@ struct ValidatorTests {
             accepts content: any Sendable,
             in response: APIResponse
         ) throws(APIError) -> Bool {
-            if let answerError { throw answerError }
+            if let responseError { throw responseError }
             return true
         }
     }
@@ -33,7 +33,7 @@ struct ValidatorTests {
 
     private func request() -> GoodsRequest {
         let service = APIService.sample {
-            $0.errorMessages.byType = [.invalidRequest: "for the request", .invalidAnswer: "for the answer"]
+            $0.errorMessages.byType = [.invalidRequest: "for the request", .invalidResponse: "for the response"]
         }
         let request = GoodsRequest(proxy: APIProxy(fake: transport, service: service))
         request.validator = critic
@@ -53,18 +53,18 @@ struct ValidatorTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func `An error about the answer is that of the load, and has the answer`() async {
+    @Test func `An error about the response is that of the load, and has the response`() async {
         let request = request()
-        critic.answerError = APIError(.server, message: "sold out", reason: "no goods")
+        critic.responseError = APIError(.server, message: "sold out", reason: "no goods")
         #expect(await request.outcome() == .server)
         #expect(request.error?.message == "sold out")
         #expect(request.error?.description == "server, POST /goods, HTTP 200, no goods")
         #expect(request.error?.response?.status == 200)
         #expect(request.response == nil)
-        critic.answerError = APIError(.invalidAnswer)
-        #expect(await request.outcome() == .invalidAnswer)
-        #expect(request.error?.message == "for the answer")
-        critic.answerError = nil
+        critic.responseError = APIError(.invalidResponse)
+        #expect(await request.outcome() == .invalidResponse)
+        #expect(request.error?.message == "for the response")
+        critic.responseError = nil
         #expect(await request.outcome() == nil)
     }
 }

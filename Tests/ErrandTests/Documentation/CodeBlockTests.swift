@@ -14,7 +14,7 @@ struct CodeBlockTests {
     @Test(
         arguments: [
             "README.md", "Sources/Errand/Errand.docc/GettingStarted.md", "Sources/Errand/Errand.docc/Testing.md",
-            "Sources/Errand/Errand.docc/Lists.md", "Sources/Errand/Errand.docc/Answers.md",
+            "Sources/Errand/Errand.docc/Lists.md", "Sources/Errand/Errand.docc/Responses.md",
             "Sources/Errand/Errand.docc/Services.md", "Sources/Errand/Errand.docc/OnTheWay.md",
             "Sources/Errand/Errand.docc/Parameters.md", "Sources/Errand/Errand.docc/WatchingTheWire.md",
         ],

@@ -39,7 +39,7 @@ struct ExchangeTimingsTests {
         #expect(first.attempt == 1 && second.attempt == 2)
     }
 
-    @MainActor @Test func `Timings of a script arrive with the answer and the error of a load`() async throws {
+    @MainActor @Test func `Timings of a script arrive with the response and the error of a load`() async throws {
         let timings = timings
         let transport = ScriptedTransport { request in
             if request.url.path == "/lost" {
@@ -47,9 +47,12 @@ struct ExchangeTimingsTests {
                 error.timings = timings
                 throw error
             }
-            var answer = HTTPResponse.json(#"{"errcode":200,"data":{}}"#, status: request.url.path == "/ok" ? 200 : 500)
-            answer.timings = timings
-            return answer
+            var response = HTTPResponse.json(
+                #"{"errcode":200,"data":{}}"#,
+                status: request.url.path == "/ok" ? 200 : 500
+            )
+            response.timings = timings
+            return response
         }
         let proxy = APIProxy(service: .sample(), transport: transport)
         let response = try await proxy.send(HTTPRequest(.get, URL("http://a.test/ok")))
@@ -63,13 +66,13 @@ struct ExchangeTimingsTests {
         }
     }
 
-    @Test func `Timings of a script arrive with an answer in a file`() async throws {
+    @Test func `Timings of a script arrive with a response in a file`() async throws {
         let timings = timings
         let folder = try TemporaryFolder()
         let transport = ScriptedTransport { _ in
-            var answer = HTTPResponse(status: 200, body: Data("text".utf8))
-            answer.timings = timings
-            return answer
+            var response = HTTPResponse(status: 200, body: Data("text".utf8))
+            response.timings = timings
+            return response
         }
         var request = HTTPRequest(.get, URL("http://a.test/"))
         request.destination = .file(folder.url.appendingPathComponent("file"))

@@ -26,7 +26,7 @@ struct RedactionTests {
         }
     }
 
-    @Test(.fault(66)) func `Requests show neither query nor body, answers no body`() {
+    @Test(.fault(66)) func `Requests show neither query nor body, responses no body`() {
         let body = HTTPBody.data(Data("s3cret".utf8))
         let request = HTTPRequest(.post, URL("http://a.test/x?token=s3cret"), headers: Self.headers, body: body)
         let response = HTTPResponse(status: 200, headers: Self.headers, body: Data("s3cret".utf8))

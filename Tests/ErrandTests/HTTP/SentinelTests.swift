@@ -19,7 +19,7 @@ struct SentinelTests {
         var password = "s3cret"
     }
 
-    /// A list whose answers are secrets.
+    /// A list whose responses are secrets.
     final class Secrets: PageAPIRequest<PageModel<String>>, APIManager {
         let path = "/secrets?token=s3cret"
         let method = HTTPMethod.post
@@ -89,8 +89,8 @@ struct SentinelTests {
     // MARK: Values with secrets
 
     private func holders() async throws -> [String: [Any]] {
-        let answer = HTTPResponse(status: 200, headers: Self.headers, body: Data(#"{"list":["s3cret"]}"#.utf8))
-        let response = APIResponse(answer, url: Self.url, redirects: [Self.url])
+        let raw = HTTPResponse(status: 200, headers: Self.headers, body: Data(#"{"list":["s3cret"]}"#.utf8))
+        let response = APIResponse(raw, url: Self.url, redirects: [Self.url])
         let page = PageInfo(
             position: .link(Self.url),
             itemCount: 1,
@@ -98,8 +98,8 @@ struct SentinelTests {
             previousCursor: Self.secret,
             response: response
         )
-        var values = await sent(answer)
-        values.merge(wire(answer)) { $1 }
+        var values = await sent(raw)
+        values.merge(wire(raw)) { $1 }
         values.merge(parameters()) { $1 }
         let statement = ServerFailure(code: "a s3cret", message: Self.secret)
         values["APIResponse"] = [response, response.withStatement(statement)]
@@ -124,19 +124,19 @@ struct SentinelTests {
                 request: HTTPRequest(.post, Self.url, headers: Self.headers, body: .data(Self.bytes))
             )
         ]
-        values["APIEvent"] = events(answer).map { APIEvent($0, id: .next(), path: Self.url.absoluteString) }
+        values["APIEvent"] = events(raw).map { APIEvent($0, id: .next(), path: Self.url.absoluteString) }
         values["PageStrategyError"] = [try #require(wrongCursor())]
-        values["PageModel"] = [try JSONDecoder().decode(PageModel<String>.self, from: answer.body)]
+        values["PageModel"] = [try JSONDecoder().decode(PageModel<String>.self, from: raw.body)]
         return values
     }
 
-    private func events(_ answer: HTTPResponse) -> [APIEvent.Kind] {
+    private func events(_ raw: HTTPResponse) -> [APIEvent.Kind] {
         let request = HTTPRequest(.post, Self.url, headers: Self.headers, body: .data(Self.bytes))
-        let response = APIResponse(answer, url: Self.url, redirects: [Self.url])
+        let response = APIResponse(raw, url: Self.url, redirects: [Self.url])
         let error = APIError(.http, response: response, underlying: NSError(domain: "s3cret", code: 1))
         return [
-            .requestMade(request), .headReceived(status: 200, headers: Self.headers), .redirected(answer),
-            .answered(response), .answeredFromCache(response), .failed(error), .ended(.failure(error)),
+            .requestMade(request), .headReceived(status: 200, headers: Self.headers), .redirected(raw),
+            .responded(response), .respondedFromCache(response), .failed(error), .ended(.failure(error)),
         ]
     }
 
@@ -150,10 +150,10 @@ struct SentinelTests {
     }
 
     /// Objects that have sent and received secrets.
-    private func sent(_ answer: HTTPResponse) async -> [String: [Any]] {
+    private func sent(_ response: HTTPResponse) async -> [String: [Any]] {
         let transport = ScriptedTransport { request in
             request.url.path.hasSuffix("secrets")
-                ? answer : HTTPResponse(status: 500, headers: Self.headers, body: Self.bytes)
+                ? response : HTTPResponse(status: 500, headers: Self.headers, body: Self.bytes)
         }
         var service = APIService(baseURL: Self.url)
         (service.envelope, service.retryPolicy) = (nil, .never)
@@ -178,7 +178,7 @@ struct SentinelTests {
         let another = chain.add(list)
         try? await chain.run()
         let failure = ServerFailure(code: "a s3cret", message: Self.secret, fieldMessages: ["name": [Self.secret]])
-        let refused = APIResponse(answer, url: Self.url)
+        let refused = APIResponse(response, url: Self.url)
         let errors = [
             failed.result?.error, APIError(.http, underlying: NSError(domain: "s3cret", code: 1)),
             APIError(.http, failure: failure, response: refused),
@@ -207,8 +207,8 @@ struct SentinelTests {
         ]
     }
 
-    /// Requests, answers and configurations.
-    private func wire(_ answer: HTTPResponse) -> [String: [Any]] {
+    /// Requests, responses and configurations.
+    private func wire(_ response: HTTPResponse) -> [String: [Any]] {
         var configuration = TransportConfiguration()
         configuration.proxy = .url(Self.url)
         configuration.tls.additionalAuthorities = .data(Self.bytes)
@@ -226,7 +226,7 @@ struct SentinelTests {
         let cause = NSError(domain: "net", code: 1, userInfo: [NSURLErrorFailingURLErrorKey: Self.url])
         return [
             "Redactor": [Redactor()], "APILog": [APILog(.everything, showing: [.bodies])],
-            "HTTPRequest": [request], "HTTPResponse": [answer], "HTTPHeaders": [Self.headers],
+            "HTTPRequest": [request], "HTTPResponse": [response], "HTTPHeaders": [Self.headers],
             "HTTPField": Array(Self.headers),
             "HTTPBody": [request.body], "Piece": request.body.pieces,
             "Stream": [HTTPBody.Stream(length: 6) { AsyncStream { $0.yield(Self.bytes) } }],

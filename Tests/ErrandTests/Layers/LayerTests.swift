@@ -8,7 +8,7 @@ import Testing
 struct LayerTests {
     /// From the lowest to the highest; the folders of one row may name each other.
     ///
-    /// Monitoring is beside Service, because a service has monitors, whose events contain its errors and answers.
+    /// Monitoring is beside Service, because a service has monitors, whose events contain its errors and responses.
     private static let layers: [[String]] = [
         ["System"],
         ["HTTP"],

@@ -17,8 +17,8 @@ struct BodyLinkTests {
     }
 
     private func list(_ bodies: [String], _ strategy: any PageStrategy = .djangoCursor) -> (Texts, ScriptedTransport) {
-        let answers = Answers(bodies.map { HTTPResponse.json($0) })
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses(bodies.map { HTTPResponse.json($0) })
+        let transport = ScriptedTransport { _ in responses.next() }
         var service = APIService(baseURL: URL("https://shop.test/api"))
         (service.envelope, service.retryPolicy) = (nil, .never)
         service.commonParams = { ["v": 1] }
@@ -36,7 +36,7 @@ struct BodyLinkTests {
         (#""../x/./y?c=1#top""#, "https://shop.test/x/y?c=1"), (#""//shop.test/z""#, "https://shop.test/z"),
         (#"{"href":"/links?page=2","meta":{}}"#, "https://shop.test/links?page=2"),
     ])
-    func `The next page is at the URL of the body, resolved against the URL of the answer`(
+    func `The next page is at the URL of the body, resolved against the URL of the response`(
         _ next: String,
         _ url: String
     ) async throws {
@@ -175,11 +175,11 @@ struct BodyLinkTests {
         _ count: Int
     ) async throws {
         let account = Account()
-        let answers = Answers([
+        let responses = Responses([
             HTTPResponse.json(page("1", next: "\"\(next)\"")), HTTPResponse(status: 401),
             .json(page("2", next: "null")),
         ])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let transport = ScriptedTransport { _ in responses.next() }
         var service = APIService(baseURL: URL("https://shop.test/api"))
         (service.envelope, service.retryPolicy, service.reloginHandler) = (nil, .never, account)
         service.adapters.request = [

@@ -18,10 +18,10 @@ struct CursorTests {
     private func list(
         _ strategy: any PageStrategy,
         base: String = "http://shop.test/api",
-        _ answers: [HTTPResponse]
+        _ responses: [HTTPResponse]
     ) -> (Texts, ScriptedTransport) {
-        let answers = Answers(answers)
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses(responses)
+        let transport = ScriptedTransport { _ in responses.next() }
         var service = APIService(baseURL: URL(base))
         service.commonParams = { ["v": 1] }
         let screen = Self.screen
@@ -32,7 +32,7 @@ struct CursorTests {
 
     private static let screen = Screen(params: ["shop": 7])
 
-    private func answer(_ text: String, _ more: String = "", _ headers: HTTPHeaders = [:]) -> HTTPResponse {
+    private func response(_ text: String, _ more: String = "", _ headers: HTTPHeaders = [:]) -> HTTPResponse {
         let body = #"{"errcode":200,"data":["\#(text)"]\#(more)}"#
         return HTTPResponse(status: 200, headers: headers, body: Data(body.utf8))
     }
@@ -41,7 +41,7 @@ struct CursorTests {
         for (first, second) in [(#""a b""#, "cursor=a+b"), ("17", "cursor=17")] {
             let (list, transport) = list(
                 CursorStrategy(next: .body("paging", "next"), sizeKey: "limit", size: 5),
-                [answer("1", #","paging":{"next":\#(first)}"#), answer("2", #","paging":{"next":null}"#)]
+                [response("1", #","paging":{"next":\#(first)}"#), response("2", #","paging":{"next":null}"#)]
             )
             #expect(try await list.allItems() == ["1", "2"])
             #expect(transport.requests.map(\.url.query) == ["limit=5&shop=7&v=1", "\(second)&limit=5&shop=7&v=1"])
@@ -53,7 +53,7 @@ struct CursorTests {
         for last in [HTTPHeaders(), ["X-Next": ""]] {
             let (list, transport) = list(
                 CursorStrategy(cursorKey: "after", next: .header("X-Next"), startCursor: ""),
-                [answer("1", "", ["X-Next": "b"]), empty, answer("2", "", last)]
+                [response("1", "", ["X-Next": "b"]), empty, response("2", "", last)]
             )
             #expect(try await list.allItems() == ["1", "2"])
             #expect(transport.requests.map { $0.url.query?.prefix { $0 != "&" } } == ["after=", "after=b", "after=c"])
@@ -67,7 +67,7 @@ struct CursorTests {
         strategy.previousCursorKey = "before"
         let (list, transport) = list(
             strategy,
-            [answer("2", "", ["X-Previous": "p1"]), answer("1", "", ["X-Previous": "p0"]), answer("0")]
+            [response("2", "", ["X-Previous": "p1"]), response("1", "", ["X-Previous": "p0"]), response("0")]
         )
         for _ in 1...3 {
             let id = list.loadPreviousPage()
@@ -97,7 +97,10 @@ struct CursorTests {
     @Test func `A link is requested unchanged, with the request's headers and without its parameters`() async throws {
         let (list, transport) = list(
             LinkStrategy(sizeKey: "per_page", size: 5),
-            [answer("1", "", ["Link": #"<../other/texts?page=2&sig=a%2Fb#top>; rel="prefetch next""#]), answer("2")]
+            [
+                response("1", "", ["Link": #"<../other/texts?page=2&sig=a%2Fb#top>; rel="prefetch next""#]),
+                response("2"),
+            ]
         )
         #expect(try await list.allItems() == ["1", "2"])
         #expect(
@@ -108,7 +111,10 @@ struct CursorTests {
     }
 
     @Test func `A method with a body sends it with each link`() async throws {
-        let (list, transport) = list(LinkStrategy(), [answer("1", "", ["Link": "<?page=2>;rel=next"]), answer("2")])
+        let (list, transport) = list(
+            LinkStrategy(),
+            [response("1", "", ["Link": "<?page=2>;rel=next"]), response("2")]
+        )
         list.method = .post
         #expect(try await list.allItems() == ["1", "2"])
         #expect(
@@ -131,7 +137,7 @@ struct CursorTests {
         let (list, transport) = list(
             LinkStrategy(),
             base: "https://shop.test/api",
-            [answer("1", "", ["Link": "<\(target)>; rel=next"]), answer("2")]
+            [response("1", "", ["Link": "<\(target)>; rel=next"]), response("2")]
         )
         let error = await #expect(throws: APIError.self) { try await list.allItems() }
         #expect(error?.type == .security)
@@ -148,7 +154,7 @@ struct CursorTests {
 
     @Test(.fault(50), arguments: ["http://[", "http://", "http:2"])
     func `A link that is not a URL with a host fails the next load`(_ target: String) async throws {
-        let (broken, transport) = list(LinkStrategy(), [answer("1", "", ["Link": "<\(target)>; rel=next"])])
+        let (broken, transport) = list(LinkStrategy(), [response("1", "", ["Link": "<\(target)>; rel=next"])])
         let error = await #expect(throws: APIError.self) { try await broken.allItems() }
         #expect(error?.type == .decoding)
         #expect(transport.requests.count == 1)
@@ -160,7 +166,7 @@ struct CursorTests {
         let (list, _) = list(
             LinkStrategy(),
             base: "https://shop.test/api",
-            [answer("1", "", ["Link": "<\(target)>; rel=next"])]
+            [response("1", "", ["Link": "<\(target)>; rel=next"])]
         )
         let error = try #require(await #expect(throws: APIError.self) { try await list.allItems() })
         #expect(error.reason?.hasSuffix("from https://shop.test to another origin, https://evil.test:8443") == true)
@@ -170,7 +176,7 @@ struct CursorTests {
     @Test func `The credentials in a link are removed`() async throws {
         let (list, other) = list(
             LinkStrategy(),
-            [answer("1", "", ["Link": "<http://me:pw@shop.test/2>; rel=next"]), answer("2")]
+            [response("1", "", ["Link": "<http://me:pw@shop.test/2>; rel=next"]), response("2")]
         )
         #expect(try await list.allItems() == ["1", "2"])
         #expect(other.requests.last?.url.absoluteString == "http://shop.test/2")
@@ -185,7 +191,7 @@ struct CursorTests {
     }
 
     @Test func `A link with an anchor is ignored`() async throws {
-        let (list, _) = list(LinkStrategy(), [answer("1", "", ["Link": ##"</2>; rel=next; anchor="#part""##])])
+        let (list, _) = list(LinkStrategy(), [response("1", "", ["Link": ##"</2>; rel=next; anchor="#part""##])])
         #expect(try await list.allItems() == ["1"])
         #expect(list.appendState.isEnd)
     }
@@ -193,7 +199,7 @@ struct CursorTests {
     @Test func `A link requests the previous page`() async throws {
         let (list, _) = list(
             LinkStrategy(),
-            [answer("2", "", ["Link": "<?page=1>; rel=prev"]), answer("1", "", ["Link": "<?page=2>; rel=next"])]
+            [response("2", "", ["Link": "<?page=1>; rel=prev"]), response("1", "", ["Link": "<?page=2>; rel=next"])]
         )
         for _ in 1...2 { _ = await list.ending(of: try #require(list.loadPreviousPage())) }
         #expect(list.items == ["1", "2"])

@@ -28,17 +28,17 @@ struct Entry: Codable, Sendable, Hashable {
     /// Whether a page after the end is a 404.
     var isStrict = false
     var failNextRequest = false
-    /// Holds all answers until it is open.
+    /// Holds all responses until it is open.
     var gate: Latch?
-    /// Whether a held answer is made before the gate is open.
-    var answersEarly = false
-    /// Called when an answer has been made, which does not contain what this changes.
-    var onAnswer: () throws -> Void = {}
+    /// Whether a held response is made before the gate is open.
+    var respondsEarly = false
+    /// Called when a response has been made, which does not contain what this changes.
+    var onResponse: () throws -> Void = {}
     private(set) var queries: [String] = []
     private var lastID = 0
 
     var service: APIService { .sample { $0.envelope = nil } }
-    var transport: ScriptedTransport { ScriptedTransport(keepsRequests: false) { [self] in await answer($0) } }
+    var transport: ScriptedTransport { ScriptedTransport(keepsRequests: false) { [self] in await response($0) } }
 
     func strategy(totalIsExact: Bool = false) -> any PageStrategy {
         switch way {
@@ -64,15 +64,15 @@ struct Entry: Codable, Sendable, Hashable {
         return entry
     }
 
-    private func answer(_ request: HTTPRequest) async -> HTTPResponse {
-        // The answer to a cancelled load is not used.
+    private func response(_ request: HTTPRequest) async -> HTTPResponse {
+        // The response to a cancelled load is not used.
         guard !Task.isCancelled else { return HTTPResponse(status: 500) }
         queries.append(request.url.query ?? "")
         let early = page(for: request)
-        do { try onAnswer() } catch { return HTTPResponse(status: 500) }
+        do { try onResponse() } catch { return HTTPResponse(status: 500) }
         guard let gate else { return early }
         await gate.waitIgnoringCancellation()
-        return answersEarly ? early : page(for: request)
+        return respondsEarly ? early : page(for: request)
     }
 
     private func page(for request: HTTPRequest) -> HTTPResponse {

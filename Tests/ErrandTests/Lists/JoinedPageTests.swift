@@ -16,7 +16,7 @@ struct JoinedPageTests {
         let server = NumberServer(count: 35)
         let transport = ScriptedTransport { [gate] request in
             if request.url.query()?.contains("offset=0") == false { try await gate.wait() }
-            return server.answer(request)
+            return server.response(request)
         }
         return OffsetNumbers(delegate: screen, proxy: APIProxy(fake: transport))
     }

@@ -80,10 +80,10 @@ struct ListEditModelTests {
             return true
         }
 
-        /// Edits the list while its answer is held, which has been made before the edits or is made after them.
+        /// Edits the list while its response is held, which has been made before the edits or is made after them.
         private func editWhileLoading(reloads: Bool) async -> Bool {
             let (gate, count) = (Latch(), server.queries.count)
-            (server.gate, server.answersEarly) = (gate, Bool.random(using: &random))
+            (server.gate, server.respondsEarly) = (gate, Bool.random(using: &random))
             if reloads {
                 _ = Bool.random(using: &random) ? list.reload() : list.refreshAll()
             } else {

@@ -244,7 +244,8 @@ struct ListEditTests {
     }
 
     @Test(arguments: [true, false])
-    func `A page that is loading during an edit is requested again within its load`(_ answersEarly: Bool) async throws {
+    func `A page that is loading during an edit is requested again within its load`(_ respondsEarly: Bool) async throws
+    {
         for way in [EditingServer.Way.number, .offset] {
             use(way)
             server.reset(10)
@@ -252,7 +253,7 @@ struct ListEditTests {
             list.reload()
             #expect(await screen.ending() == .success)
             let (gate, indicator, requests) = (Latch(), IndicatorSpy(), server.queries.count)
-            (server.gate, server.answersEarly) = (gate, answersEarly)
+            (server.gate, server.respondsEarly) = (gate, respondsEarly)
             let recorder = EventRecorder()
             list.proxy.monitors = [recorder]
             let id = list.loadNextPage(indicator: indicator)
@@ -266,7 +267,7 @@ struct ListEditTests {
             #expect(server.queries.count == requests + 2)
             #expect(indicator.shown.count == 1 && indicator.hides == 1)
             #expect(list.history.newestEnding == id && !list.isLoading)
-            let sends = ["made", "answered 200", "again", "made", "answered 200"]
+            let sends = ["made", "responded 200", "again", "made", "responded 200"]
             #expect(recorder.steps(of: id) == ["began", "started"] + sends + ["success"])
             list.proxy.monitors = []
             await loadRest()
@@ -292,7 +293,7 @@ struct ListEditTests {
         await load(2)
         for load in [{ _ = $0.reload() }, { _ = $0.refreshAll() }] as [(Entries) -> Void] {
             let (gate, requests) = (Latch(), server.queries.count)
-            (server.gate, server.answersEarly) = (gate, true)
+            (server.gate, server.respondsEarly) = (gate, true)
             load(list)
             await suspend(while: server.queries.count == requests)
             let removed = server.entries.removeFirst()
@@ -306,20 +307,20 @@ struct ListEditTests {
         }
     }
 
-    @Test func `The next page of a list that is edited more often than it is answered fails in the end`() async throws {
+    @Test func `The next page of a list that is edited more often than it is served fails in the end`() async throws {
         use(.offset)
         list.identifies = false
         await load(1)
-        server.onAnswer = { [server, list] in
+        server.onResponse = { [server, list] in
             guard server.queries.count < 40 else { return }
             try list.insert(server.insert(at: 0), at: 0)
         }
         list.loadNextPage()
         await list.waitUntilLoaded()
         #expect(server.queries.count == 12, "the first page, the second one, and its repeats")
-        #expect(list.appendState.error?.type == .invalidAnswer)
-        #expect(screen.events.last == .failure(.invalidAnswer))
-        server.onAnswer = {}
+        #expect(list.appendState.error?.type == .invalidResponse)
+        #expect(screen.events.last == .failure(.invalidResponse))
+        server.onResponse = {}
         list.retry()
         await list.waitUntilLoaded()
         #expect(list.items == Array(server.entries.prefix(list.items.count)))
@@ -339,8 +340,8 @@ struct ListEditTests {
         list.loadNextPage()
         await list.waitUntilLoaded()
         #expect(server.queries.count == 12)
-        #expect(list.appendState.error?.type == .invalidAnswer)
-        #expect(screen.events.last == .failure(.invalidAnswer))
+        #expect(list.appendState.error?.type == .invalidResponse)
+        #expect(screen.events.last == .failure(.invalidResponse))
         withExtendedLifetime(validator) {}
     }
 
@@ -355,11 +356,11 @@ struct ListEditTests {
         }
         list.interceptor = interceptor
         list.loadNextPage()
-        #expect(await screen.endings(12).last == .failure(.invalidAnswer))
+        #expect(await screen.endings(12).last == .failure(.invalidResponse))
         #expect(server.queries.count == 12)
         let error = list.appendState.error
-        #expect(error?.type == .invalidAnswer && error?.path == "/entries" && list.error?.type == .invalidAnswer)
-        await #expect { try await list.allItems() } throws: { ($0 as? APIError)?.type == .invalidAnswer }
+        #expect(error?.type == .invalidResponse && error?.path == "/entries" && list.error?.type == .invalidResponse)
+        await #expect { try await list.allItems() } throws: { ($0 as? APIError)?.type == .invalidResponse }
         #expect(server.queries.count < 40)
         withExtendedLifetime(interceptor) {}
     }
@@ -378,7 +379,7 @@ struct ListEditTests {
         list.loadNextPage()
         await list.waitUntilLoaded()
         #expect(server.queries.count == 12)
-        #expect(list.appendState.error?.type == .invalidAnswer)
+        #expect(list.appendState.error?.type == .invalidResponse)
     }
 
     @Test func `A closure retains its request until a page that follows up its load has been received`() async {
@@ -430,18 +431,18 @@ struct ListEditTests {
         withExtendedLifetime(validator) {}
     }
 
-    @Test func `An edit before each answer that the page does not exist does not load it for ever`() async throws {
+    @Test func `An edit before each response that the page does not exist does not load it for ever`() async throws {
         (server.isStrict, list.identifies) = (true, false)
         server.reset(6)
         await load(2)
-        server.onAnswer = { [server, list] in
+        server.onResponse = { [server, list] in
             guard server.queries.count < 40 else { return }
             try list.insert(Entry(id: 100 + server.queries.count, order: 0), at: 0)
         }
         list.loadNextPage()
-        #expect(await screen.ending() == .failure(.invalidAnswer))
+        #expect(await screen.ending() == .failure(.invalidResponse))
         #expect(server.queries.count == 13, "two pages, the third one, and its repeats")
-        #expect(list.appendState.error?.type == .invalidAnswer)
+        #expect(list.appendState.error?.type == .invalidResponse)
     }
 
     @Test func `A reader that removes all pages when they change leaves no rows for the observer`() async throws {
@@ -498,7 +499,7 @@ struct ListEditTests {
         server.reset(6)
         await load(2)
         let gate = Latch()
-        (server.gate, server.answersEarly) = (gate, true)
+        (server.gate, server.respondsEarly) = (gate, true)
         list.loadNextPage()
         await suspend(while: server.queries.count == 2)
         server.entries.removeFirst()

@@ -8,7 +8,7 @@ import Testing
 
 @MainActor @Suite("A list always agrees with its model", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ListModelTests {
-    /// The server's list of numbers, which answers on the main actor.
+    /// The server's list of numbers, which responds on the main actor.
     @MainActor final class Server {
         var numbers: [Int] = []
         var failure: Int?
@@ -28,8 +28,8 @@ struct ListModelTests {
             requests = 0
         }
 
-        func answer(_ request: HTTPRequest) -> HTTPResponse {
-            // The answer to a cancelled load is not used.
+        func response(_ request: HTTPRequest) -> HTTPResponse {
+            // The response to a cancelled load is not used.
             guard !Task.isCancelled else { return HTTPResponse(status: 500) }
             defer { requests += 1 }
             guard requests != failure else { return HTTPResponse(status: 503) }
@@ -165,7 +165,7 @@ struct ListModelTests {
     @Test(.fault(47), .fault(48), .fault(49), .fault(51))
     func `in 10,000 random runs`() async {
         let server = Server()
-        let transport = ScriptedTransport(keepsRequests: false) { request in await server.answer(request) }
+        let transport = ScriptedTransport(keepsRequests: false) { request in await server.response(request) }
         var service = APIService.sample()
         service.envelope = nil
         let proxy = APIProxy(service: service, transport: transport)

@@ -259,9 +259,9 @@ struct LoadedPagesTests {
         let rules = ListRules<Post>(strategy: numbers, itemID: nil, maxPages: nil)
         for (number, (id, likes)) in [(1, 0), (id, 5)].enumerated() {
             let page = Posts(items: [Post(id: id, likes: likes), Post(id: 2, likes: likes)])
-            let response = HTTPResponse(status: 200, body: Data("\(number)".utf8))
-            let answer = APIResponse(response, url: URL("http://shop.test"), redirects: [], duration: .zero)
-            pages.append(page.items, info: PageInfo(page, at: pages.next ?? numbers.start, in: answer), rules: rules)
+            let raw = HTTPResponse(status: 200, body: Data("\(number)".utf8))
+            let response = APIResponse(raw, url: URL("http://shop.test"), redirects: [], duration: .zero)
+            pages.append(page.items, info: PageInfo(page, at: pages.next ?? numbers.start, in: response), rules: rules)
         }
         #expect(pages.items.map(\.id) == (isSame ? [1, 2] : [1, 2, 9, 2]))
         #expect(pages.next == (isSame ? nil : .number(3)))

@@ -178,7 +178,7 @@ struct CursorPage: PageResponse, Sendable {
     var nextCursor: String? { next }
 }
 
-/// Recorded answers of GitHub, replayed by method and path.
+/// Recorded responses of GitHub, replayed by method and path.
 struct OctokitRecording: Decodable {
     struct Exchange: Decodable, Sendable {
         let method: String
@@ -199,10 +199,10 @@ struct OctokitRecording: Decodable {
         let bodies = try exchanges.map { [UInt8](try JSONEncoder().encode($0.response)) }
         return try FixtureServer.start { [exchanges] request in
             let found = exchanges.firstIndex { $0.path == request.target && $0.method.uppercased() == request.method }
-            guard let found else { return Answer.json(bytes: "[]".utf8, status: 404) }
+            guard let found else { return Response.json(bytes: "[]".utf8, status: 404) }
             let link = exchanges[found].headers["link"]?.string ?? ""
             let host = "http://\(request.header("Host") ?? "")"
-            return Answer.json(bytes: bodies[found], status: exchanges[found].status)
+            return Response.json(bytes: bodies[found], status: exchanges[found].status)
                 .adding("Link", link.replacing("https://api.github.com", with: host))
         }
     }
@@ -218,9 +218,9 @@ struct LongServer {
             let number = request.queryValue("page").flatMap(Int.init).map { ($0 - 1) * 3 }
             let start = number ?? (request.queryValue("offset") ?? request.queryValue("after")).flatMap(Int.init) ?? 0
             let page = Array((0..<count).dropFirst(start).prefix(3))
-            let answer = Answer.json(bytes: "\(page)".utf8)
-            guard start + 3 < count else { return answer }
-            return answer.adding("X-Next-Cursor", "\(start + 3)")
+            let response = Response.json(bytes: "\(page)".utf8)
+            guard start + 3 < count else { return response }
+            return response.adding("X-Next-Cursor", "\(start + 3)")
                 .adding("Link", "</long?page=1>; rel=first, <?page=\(start / 3 + 2)>; rel=\"next\"")
         }
     }

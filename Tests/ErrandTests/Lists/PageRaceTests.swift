@@ -8,7 +8,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@MainActor @Suite("Lists with answers in another order than their requests", .hangLimit, .timeLimit(.minutes(10)))
+@MainActor @Suite("Lists with responses in another order than their requests", .hangLimit, .timeLimit(.minutes(10)))
 struct PageRaceTests {
     final class Numbers: PageAPIRequest<[Int]>, APIManager {
         let path = "/numbers"
@@ -31,7 +31,7 @@ struct PageRaceTests {
         }
     }
 
-    /// Returns a list whose nth request is answered with `[10n, 10n + 1]` when its gate opens, or at once without a gate.
+    /// Returns a list whose nth request is served with `[10n, 10n + 1]` when its gate opens, or at once without a gate.
     private func list(_ policy: RestartPolicy, _ gates: [Latch?]) -> Numbers {
         self.gates.set(gates)
         let list = Numbers(delegate: screen, proxy: APIProxy(fake: transport))
@@ -63,7 +63,7 @@ struct PageRaceTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(.fault(20)) func `With concurrent a late answer to an older reload changes nothing`() async {
+    @Test(.fault(20)) func `With concurrent a late response to an older reload changes nothing`() async {
         let gates = [Latch(), Latch()]
         let list = list(.concurrent, gates)
         list.loadData()

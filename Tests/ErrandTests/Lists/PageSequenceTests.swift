@@ -89,7 +89,7 @@ struct PageSequenceTests {
                 news.yield()
                 try await latch.wait()
             }
-            return server.answer(request)
+            return server.response(request)
         }
         let list = OffsetNumbers(delegate: screen, proxy: APIProxy(fake: transport))
         let task = Task { try await list.allItems() }
@@ -165,7 +165,7 @@ struct PageSequenceTests {
                 server.insertAtStart(-1)
             case .didEnd where endings == 2:
                 followUps = list.loads.count
-                // The main actor is busy until the next load has been answered.
+                // The main actor is busy until the next load has been served.
                 spin(while: list.proxy.delivery.count == 0)
             default: break
             }
@@ -187,7 +187,7 @@ struct PageSequenceTests {
                 news.yield()
                 try await latch.wait()
             }
-            return server.answer(request)
+            return server.response(request)
         }
         let list = PageWindowTests.Numbers(proxy: APIProxy(fake: transport))
         list.identifies = false
@@ -255,6 +255,6 @@ struct PageSequenceTests {
         let list = OffsetNumbers(proxy: APIProxy(fake: server.transport))
         #expect(try await list.allItems().count == 100_000)
         #expect(list.pageCount == 10_000)
-        #expect(server.queries.count == 10_001, "the last answer is empty")
+        #expect(server.queries.count == 10_001, "the last response is empty")
     }
 }

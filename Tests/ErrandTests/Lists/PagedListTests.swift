@@ -13,7 +13,7 @@ struct PagedListTests {
         var totalPages: Int?
     }
 
-    private let answer = APIResponse(
+    private let response = APIResponse(
         HTTPResponse(status: 200),
         url: URL("http://shop.test"),
         redirects: [],
@@ -31,7 +31,7 @@ struct PagedListTests {
     ) {
         let page = Page(items: items, totalItems: total, totalPages: pages)
         let rules = ListRules(strategy: size3, itemID: itemID, maxPages: nil)
-        _ = list.accept(page, in: answer, of: id, rules: rules)
+        _ = list.accept(page, in: response, of: id, rules: rules)
     }
 
     @Test func `Pages are appended until a short one`() {

@@ -5,7 +5,7 @@ import Synchronization
 @testable import Errand
 @testable import ErrandTestSupport
 
-/// A server that deviates in page sizes, totals, and answers after the end.
+/// A server that deviates in page sizes, totals, and responses after the end.
 final class PagingServer: Sendable {
     /// How the server uses the requested size.
     enum Size: CaseIterable {
@@ -22,12 +22,12 @@ final class PagingServer: Sendable {
         }
     }
 
-    /// The totals in an answer.
+    /// The totals in a response.
     enum Total: CaseIterable {
         case none, items, pages, pagesOfAskedSize, both
     }
 
-    /// The answer to a request for a page after the end.
+    /// The response to a request for a page after the end.
     enum PastEnd: CaseIterable {
         case empty, notFound, lastPage
     }
@@ -72,9 +72,9 @@ final class PagingServer: Sendable {
     var served: Int { state.withLock(\.served) }
     var requests: Int { state.withLock(\.requests) }
 
-    var transport: ScriptedTransport { ScriptedTransport(keepsRequests: false) { [self] in answer($0) } }
+    var transport: ScriptedTransport { ScriptedTransport(keepsRequests: false) { [self] in response($0) } }
 
-    private func answer(_ request: HTTPRequest) -> HTTPResponse {
+    private func response(_ request: HTTPRequest) -> HTTPResponse {
         let query = URLComponents(url: request.url, resolvingAgainstBaseURL: true)?.queryItems ?? []
         func number(_ name: String) -> Int? { query.first { $0.name == name }?.value.flatMap { Int($0) } }
         return state.withLock { state in

@@ -68,7 +68,7 @@ struct RefreshEditTests {
     }
 
     @Test(arguments: Kind.allCases, EditingServer.Way.allCases)
-    func `A refresh of a list that is edited more often than the server answers fails and keeps the items`(
+    func `A refresh of a list that is edited more often than the server responds fails and keeps the items`(
         _ kind: Kind,
         _ way: EditingServer.Way
     ) async throws {
@@ -80,11 +80,11 @@ struct RefreshEditTests {
             await list.waitUntilLoaded()
             await load(4)
             let requests = server.queries.count
-            server.onAnswer = { try edit(kind) }
+            server.onResponse = { try edit(kind) }
             _ = refresh(list)
             await list.waitUntilLoaded()
-            server.onAnswer = {}
-            #expect(list.refreshState.error?.type == .invalidAnswer)
+            server.onResponse = {}
+            #expect(list.refreshState.error?.type == .invalidResponse)
             #expect(server.queries.count == requests + 11)
             #expect(!list.items.isEmpty && list.items == Array(server.entries.prefix(list.items.count)))
             list.retry()
@@ -99,7 +99,7 @@ struct RefreshEditTests {
         list.customStrategy = server.strategy()
         await load(2)
         let requests = server.queries.count
-        server.onAnswer = { [server, list] in
+        server.onResponse = { [server, list] in
             guard server.queries.count == requests + 2 else { return }
             let removed = server.entries.removeFirst()
             try list.remove(id: removed.id)
@@ -115,8 +115,8 @@ struct RefreshEditTests {
     func `A load of a page with progress is released when it has ended`(_ isRepeated: Bool) async throws {
         await load(1)
         if isRepeated {
-            server.onAnswer = { [server, list] in
-                server.onAnswer = {}
+            server.onResponse = { [server, list] in
+                server.onResponse = {}
                 let removed = server.entries.removeFirst()
                 try list.remove(id: removed.id)
             }
@@ -145,7 +145,7 @@ struct RefreshEditTests {
         list.reload()
         await list.waitUntilLoaded()
         #expect(server.queries.count == 12, "the first page, the reload, and its repeats")
-        #expect(list.refreshState.error?.type == .invalidAnswer)
+        #expect(list.refreshState.error?.type == .invalidResponse)
         list.validator = nil
         await loadRest()
         #expect(list.items == server.entries)
@@ -160,7 +160,7 @@ struct RefreshEditTests {
         }
         list.refreshAll()
         await list.waitUntilLoaded()
-        #expect(list.refreshState.error?.type == .invalidAnswer)
+        #expect(list.refreshState.error?.type == .invalidResponse)
         #expect(server.queries.count == requests + 11)
     }
 
@@ -192,7 +192,7 @@ struct RefreshEditTests {
         edited.loadNextPage()
         #expect(await screen.ending() == .success)
         let (gate, otherGate) = (Latch(), Latch())
-        (server.gate, server.answersEarly) = (gate, true)
+        (server.gate, server.respondsEarly) = (gate, true)
         edited.loadNextPage()
         await suspend(while: server.queries.count == 1)
         server.gate = otherGate
@@ -209,13 +209,13 @@ struct RefreshEditTests {
         otherGate.open()
     }
 
-    @Test func `A page that cannot be requested again fails, and its old answer is not used`() async throws {
+    @Test func `A page that cannot be requested again fails, and its old response is not used`() async throws {
         server.way = .offset
         list.customStrategy = server.strategy()
         list.identifies = false
         await load(1)
         let gate = Latch()
-        (server.gate, server.answersEarly) = (gate, true)
+        (server.gate, server.respondsEarly) = (gate, true)
         list.loadNextPage()
         await suspend(while: server.queries.count == 1)
         server.entries.removeFirst()

@@ -57,7 +57,7 @@ struct APILogTests {
         var response: APIResponse?
         for (index, kind) in kinds.enumerated() {
             switch kind {
-            case .answered(let answer), .answeredFromCache(let answer): response = answer
+            case .responded(let new), .respondedFromCache(let new): response = new
             case .tryingAgain: response = nil
             default: break
             }
@@ -69,34 +69,34 @@ struct APILogTests {
     }
 
     @Test func `A success is one line`() {
-        let answer = response().withStatement(ServerFailure(code: 200, message: "s3cret"))
+        let response = response().withStatement(ServerFailure(code: 200, message: "s3cret"))
         let lines = observe(
             log(),
-            [.queued, .started, .answered(answer), .ended(.success)],
+            [.queued, .started, .responded(response), .ended(.success)],
             lasting: .microseconds(12_345)
         )
         #expect(lines == ["GET /goods/{id} 200 code 200 | 12.3 ms | 2.1 KB | 1 try"])
     }
 
     @Test func `A failure is one line with the type and the reason`() {
-        let answer = response(500, bytes: 54)
-        let error = APIError(.server, reason: "no\nluck", code: 5001, response: answer)
-        let lines = observe(log(), [.answered(answer), .ended(.failure(error))], attempt: 2, lasting: .seconds(60))
+        let response = response(500, bytes: 54)
+        let error = APIError(.server, reason: "no\nluck", code: 5001, response: response)
+        let lines = observe(log(), [.responded(response), .ended(.failure(error))], attempt: 2, lasting: .seconds(60))
         #expect(lines == ["GET /goods/{id} 500 failed: server, code 5001, no\\nluck | 60.0 s | 54 B | 2 tries"])
     }
 
-    @Test func `A cancelled load and an answer from the cache are shown as such`() {
+    @Test func `A cancelled load and a response from the cache are shown as such`() {
         #expect(
             observe(log(), [.ended(.cancelled)], attempt: 0, lasting: .zero) == ["GET /goods/{id} cancelled | 0.0 ms"]
         )
-        let cached = observe(log(), [.answeredFromCache(response()), .ended(.success)], attempt: 0, lasting: .zero)
+        let cached = observe(log(), [.respondedFromCache(response()), .ended(.success)], attempt: 0, lasting: .zero)
         #expect(cached.last == "GET /goods/{id} 200 | 0.0 ms | 2.1 KB | from the cache")
     }
 
     @Test func `Nothing remains of a load that has ended or is sent again`() {
         let log = log()
-        _ = observe(log, [.answeredFromCache(response()), .ended(.success)], lasting: .zero)
-        log.observe(event(.answeredFromCache(response())))
+        _ = observe(log, [.respondedFromCache(response()), .ended(.success)], lasting: .zero)
+        log.observe(event(.respondedFromCache(response())))
         log.observe(event(.ended(.success), attempt: 2))
         log.observe(event(.ended(.success)))
         #expect(lines.all.count == 3)
@@ -110,9 +110,9 @@ struct APILogTests {
     }
     #endif
 
-    @Test func `The answer of the try before is not shown as that of a failure without an answer`() {
+    @Test func `The response of the try before is not shown as that of a failure without a response`() {
         let kinds: [APIEvent.Kind] = [
-            .answered(response(503)), .tryingAgain, .ended(.failure(APIError(.timeout, reason: "slow"))),
+            .responded(response(503)), .tryingAgain, .ended(.failure(APIError(.timeout, reason: "slow"))),
         ]
         let lines = observe(log(), kinds, attempt: 2, lasting: .zero)
         #expect(lines == ["GET /goods/{id} failed: timeout, slow | 0.0 ms | 2 tries"])
@@ -140,13 +140,13 @@ struct APILogTests {
         let error = APIError(.timeout, reason: "slow")
         let kinds: [APIEvent.Kind] = [
             .queued, .requestMade(request), .redirected(HTTPResponse(status: 302)), .sent, .failed(error), .tryingAgain,
-            .answered(response()), .ended(.success),
+            .responded(response()), .ended(.success),
         ]
         let lines = observe(log(.exchanges), kinds, lasting: .zero)
         #expect(
             lines == [
-                "#7 GET https://shop.test/api/goods/7 | try 1", "#7 redirected 302", "#7 no answer: timeout, slow",
-                "#7 answered 200 | 0.0 ms | 2.1 KB", "#7 GET /goods/{id} 200 | 0.0 ms | 2.1 KB | 1 try",
+                "#7 GET https://shop.test/api/goods/7 | try 1", "#7 redirected 302", "#7 no response: timeout, slow",
+                "#7 responded 200 | 0.0 ms | 2.1 KB", "#7 GET /goods/{id} 200 | 0.0 ms | 2.1 KB | 1 try",
             ]
         )
     }
@@ -154,7 +154,7 @@ struct APILogTests {
     @Test func `Everything is every event`() {
         let kinds: [APIEvent.Kind] = [
             .queued, .started, .joined, .requestMade(HTTPRequest(.get, Self.url)), .sent,
-            .headReceived(status: 200, headers: [:]), .answered(response()), .renewed(.login),
+            .headReceived(status: 200, headers: [:]), .responded(response()), .renewed(.login),
             .waiting(.retry, limit: .seconds(3)), .tryingAgain, .ended(.cancelled), .released,
         ]
         let lines = observe(log(.everything), kinds, lasting: .zero)
@@ -171,7 +171,7 @@ struct APILogTests {
         var request = HTTPRequest(.post, Self.url, headers: ["X-Key": "s3cret", "Content-Type": "application/json"])
         request.body = .data(Data(#"{"category":7,"pin":"s3cret"}"#.utf8))
         let log = log(.exchanges, showing: [.queries, .headers, .bodies], redactor: redactor)
-        _ = observe(log, [.requestMade(request), .answered(response(headers: ["ETag": "s3cret"]))], lasting: .zero)
+        _ = observe(log, [.requestMade(request), .responded(response(headers: ["ETag": "s3cret"]))], lasting: .zero)
         #expect(
             lines.all == [
                 """
@@ -181,7 +181,7 @@ struct APILogTests {
                     {"category":7,"pin":"<redacted 6 bytes>"}
                 """,
                 """
-                #7 answered 200 | 0.0 ms | 2.1 KB
+                #7 responded 200 | 0.0 ms | 2.1 KB
                     ETag: <redacted 6 bytes>
                     <redacted 2130 bytes>
                 """,
@@ -189,10 +189,10 @@ struct APILogTests {
         )
     }
 
-    @Test func `Details of the answer are shown with the ending as well`() {
+    @Test func `Details of the response are shown with the ending as well`() {
         let lines = observe(
             log(showing: [.queries, .bodies]),
-            [.answered(response()), .ended(.success)],
+            [.responded(response()), .ended(.success)],
             lasting: .zero
         )
         let url = "https://shop.test/api/goods/7?page=<redacted 1 bytes>&token=<redacted 6 bytes>"
@@ -209,7 +209,7 @@ struct APILogTests {
         let headers: HTTPHeaders = ["X-A": text, "Content-Type": "application/json", text: "x"]
         let response = APIResponse(HTTPResponse(status: 200, headers: headers, body: body), url: Self.url)
         let method = HTTPMethod(rawValue: text)
-        for kind in [APIEvent.Kind.answered(response), .failed(error), .ended(.failure(error))] {
+        for kind in [APIEvent.Kind.responded(response), .failed(error), .ended(.failure(error))] {
             log.observe(APIEvent(kind, id: Self.id, method: method, path: text))
         }
         #expect(lines.all.count == 3)

@@ -32,7 +32,7 @@ struct MonitorRaceTests {
     @Test(.fault(133)) func `A monitor that cancels its load inside any event neither blocks nor changes the order`()
         async throws
     {
-        for step in ["began", "queued", "started", "joined", "made", "answered", "waiting", "again"] {
+        for step in ["began", "queued", "started", "joined", "made", "responded", "waiting", "again"] {
             let holder = Mutex<APIProxy?>(nil)
             let recorder = EventRecorder { event in
                 if event.kind.step.hasPrefix(step) { holder.withLock { $0 }?.cancelRequest(event.id) }
@@ -117,7 +117,7 @@ struct MonitorRaceTests {
         try await until { recorder.steps(of: second).contains("sent") }
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success])
-        #expect(recorder.steps(of: second) == ["began", "joined", "started", "sent", "answered 200", "success"])
+        #expect(recorder.steps(of: second) == ["began", "joined", "started", "sent", "responded 200", "success"])
         #expect(recorder.violations.isEmpty)
     }
 }
@@ -134,7 +134,7 @@ struct MonitorRaceTests {
     var logins: Int { account.logins }
 
     init(_ monitors: [any APIMonitor]) {
-        transport = ScriptedTransport(keepsRequests: false) { try await Self.answer($0) }
+        transport = ScriptedTransport(keepsRequests: false) { try await Self.response($0) }
         let limits = QueueLimits(perHost: 100, total: 100)
         let service = APIService.sample { [account] in
             $0.reloginHandler = account
@@ -149,7 +149,7 @@ struct MonitorRaceTests {
         proxy = APIProxy(service: service, transport: transport, queueLimits: limits, monitors: monitors)
     }
 
-    private nonisolated static func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private nonisolated static func response(_ request: HTTPRequest) async throws -> HTTPResponse {
         for _ in 0..<Int.random(in: 0...4) { await Task.yield() }
         request.observer?(.sent)
         switch Int.random(in: 0..<40) {

@@ -35,7 +35,7 @@ extension MonitorTests {
         )
         #expect(late.count == 0)
         _ = try await proxy.send(HTTPRequest(.get, URL("/plain")), to: try #require(proxy.defaultService))
-        #expect(late.steps() == ["began", "started", "made", "answered 200", "success"])
+        #expect(late.steps() == ["began", "started", "made", "responded 200", "success"])
         #expect(ofProxy.ids.count == 1)
     }
 
@@ -45,12 +45,12 @@ extension MonitorTests {
         } script: { number, _ in
             number == 1 ? .status(503) : .json("{}")
         }
-        async let answer = proxy.send(HTTPRequest(.get, URL("/plain")), to: try #require(proxy.defaultService))
+        async let response = proxy.send(HTTPRequest(.get, URL("/plain")), to: try #require(proxy.defaultService))
         await clock.waitForSleepers()
         clock.advance(by: .seconds(1_000))
-        #expect(try await answer.status == 200)
-        let retry = ["made", "answered 503", "waiting retry", "again"]
-        await expect(["began", "started"] + retry + ["made", "answered 200", "success"])
+        #expect(try await response.status == 200)
+        let retry = ["made", "responded 503", "waiting retry", "again"]
+        await expect(["began", "started"] + retry + ["made", "responded 200", "success"])
     }
 
     @Test func `A request that is released while it loads is an event`() async throws {
@@ -121,7 +121,7 @@ extension MonitorTests {
         let server = try FixtureServer.start { request in
             request.path.hasSuffix("moved") || request.path.hasSuffix("0")
                 ? .json(bytes: goodsJSON([]).utf8)
-                : Answer(status: 302, headers: ["Location": "/moved", "Content-Length": "0"], steps: [])
+                : Response(status: 302, headers: ["Location": "/moved", "Content-Length": "0"], steps: [])
         }
         let service = APIService.sample { $0.baseURL = server.baseURL }
         let proxy = APIProxy(service: service, transport: try kind.make(), monitors: [recorder])

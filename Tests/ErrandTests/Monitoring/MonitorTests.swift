@@ -68,13 +68,13 @@ struct MonitorTests {
 
     // MARK: Endings
 
-    @Test func `A success is began, started, made, answered and ended`() async throws {
+    @Test func `A success is began, started, made, responded and ended`() async throws {
         let (proxy, _) = proxy { _, _ in .json(goodsJSON([])) }
         let goods = request(proxy) { $0.path = "/goods/{id}?token=s3cret" }
         let id = goods.loadData(params: ["id": 7])
         #expect(recorder.steps().first == "began")
         #expect(await screen.ending() == .success)
-        await expect(["began", "started", "made", "answered 200", "success"])
+        await expect(["began", "started", "made", "responded 200", "success"])
         let events = recorder.events
         #expect(events.allSatisfy { $0.id == id && $0.method == .get && $0.path == "/goods/{id}" })
         #expect(events.map(\.attempt) == [0, 0, 1, 1, 1])
@@ -91,15 +91,15 @@ struct MonitorTests {
         let goods = request(proxy)
         let ids = [goods.loadData()]
         #expect(await screen.ending() == .failure(.server))
-        await expect(["began", "started", "made", "answered 200", "failure server"], of: ids[0])
+        await expect(["began", "started", "made", "responded 200", "failure server"], of: ids[0])
         let second = goods.loadData()
         #expect(await screen.ending() == .failure(.transport))
         await expect(["began", "started", "made", "failed transport", "failure transport"], of: second)
         let strict = Strict()
         goods.validator = strict
         let third = goods.loadData()
-        #expect(await screen.ending() == .failure(.invalidAnswer))
-        await expect(["began", "started", "made", "answered 200", "failure invalidAnswer"], of: third)
+        #expect(await screen.ending() == .failure(.invalidResponse))
+        await expect(["began", "started", "made", "responded 200", "failure invalidResponse"], of: third)
     }
 
     private final class Strict: APIManagerValidator {
@@ -160,9 +160,9 @@ struct MonitorTests {
         proxy.cancelRequest(ids[1])
         gate.open()
         #expect(await screen.endings(of: requests) == [.cancelled, .success, .success])
-        await expect(["began", "started", "made", "answered 200", "success"], of: ids[0])
+        await expect(["began", "started", "made", "responded 200", "success"], of: ids[0])
         await expect(["began", "queued", "cancelled"], of: ids[1])
-        await expect(["began", "queued", "started", "made", "answered 200", "success"], of: ids[2])
+        await expect(["began", "queued", "started", "made", "responded 200", "success"], of: ids[2])
         // Known from its turn on, to the recorder of archives as well.
         let queued = recorder.events(of: ids[2])
         let wait = queued[2].uptime - queued[1].uptime
@@ -182,8 +182,8 @@ struct MonitorTests {
             clock.advance(by: .seconds(1_000))
         }
         #expect(await screen.ending() == .success)
-        let retry = ["made", "answered 503", "waiting retry", "again"]
-        await expect(["began", "started"] + retry + retry + ["made", "answered 200", "success"])
+        let retry = ["made", "responded 503", "waiting retry", "again"]
+        await expect(["began", "started"] + retry + retry + ["made", "responded 200", "success"])
         #expect(recorder.events.map(\.attempt) == [0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3])
         #expect(Set(recorder.events.compactMap(\.exchange)).count == 3)
     }
@@ -204,10 +204,10 @@ struct MonitorTests {
         await suspend(while: proxy.defaultService?.login.waiterCount != 2)
         gate.open()
         #expect(await screen.endings(of: requests) == [.success, .success])
-        let replay = ["waiting login", "renewed login", "again", "made", "answered 200", "success"]
-        await expect(["began", "started", "made", "answered 401"] + replay, of: first)
+        let replay = ["waiting login", "renewed login", "again", "made", "responded 200", "success"]
+        await expect(["began", "started", "made", "responded 401"] + replay, of: first)
         await expect(
-            ["began", "started", "waiting login", "renewed login", "made", "answered 200", "success"],
+            ["began", "started", "waiting login", "renewed login", "made", "responded 200", "success"],
             of: second
         )
     }
@@ -222,7 +222,7 @@ struct MonitorTests {
         let goods = request(proxy)
         goods.loadData()
         #expect(await screen.ending() == .failure(.loginExpired))
-        await expect(["began", "started", "made", "answered 401", "waiting login", "failure loginExpired"])
+        await expect(["began", "started", "made", "responded 401", "waiting login", "failure loginExpired"])
     }
 
     @Test func `A load without a network waits for it`() async {
@@ -240,7 +240,7 @@ struct MonitorTests {
         network.report(.reachable)
         #expect(await screen.ending() == .success)
         let wait = ["made", "failed noNetwork", "waiting network", "again"]
-        await expect(["began", "started"] + wait + ["made", "answered 200", "success"])
+        await expect(["began", "started"] + wait + ["made", "responded 200", "success"])
     }
 
     @Test func `An adapter that asks for another try makes the load wait`() async {
@@ -257,8 +257,8 @@ struct MonitorTests {
         await clock.waitForSleepers()
         clock.advance(by: .seconds(5))
         #expect(await screen.ending() == .success)
-        let wait = ["made", "answered 200", "waiting adapter", "again"]
-        await expect(["began", "started"] + wait + ["made", "answered 200", "success"])
+        let wait = ["made", "responded 200", "waiting adapter", "again"]
+        await expect(["began", "started"] + wait + ["made", "responded 200", "success"])
         #expect(recorder.events.contains { if case .waiting(_, limit: .seconds(5)) = $0.kind { true } else { false } })
     }
 
@@ -272,7 +272,7 @@ struct MonitorTests {
         goods.loadData()
         #expect(await screen.ending() == .success)
         let hop = ["made", "redirected 302"]
-        await expect(["began", "started"] + hop + hop + ["made", "answered 200", "success"])
+        await expect(["began", "started"] + hop + hop + ["made", "responded 200", "success"])
         let numbers = recorder.events.compactMap(\.exchange)
         #expect(Set(numbers).count == 3 && numbers == numbers.sorted())
     }
@@ -289,7 +289,7 @@ struct MonitorTests {
         var plain = HTTPRequest(.get, URL("http://shop.test/plain?token=s3cret"))
         plain.observer = { _ in _ = seen.next() }
         _ = try await proxy.send(plain)
-        await expect(["began", "started", "made", "sent", "head", "answered 200", "success"])
+        await expect(["began", "started", "made", "sent", "head", "responded 200", "success"])
         #expect(seen.count == 3 && transport.requests.count == 1)
         #expect(recorder.events.allSatisfy { $0.path == "http://shop.test/plain" })
         guard case .requestMade(let made) = recorder.events[2].kind else { return }
@@ -312,7 +312,7 @@ struct MonitorTests {
         gate.open()
         #expect(await screen.endings(of: requests) == [.cancelled, .success, .success])
         await expect(["began", "started", "made", "cancelled"], of: first)
-        for id in others { await expect(["began", "joined", "started", "sent", "answered 200", "success"], of: id) }
+        for id in others { await expect(["began", "joined", "started", "sent", "responded 200", "success"], of: id) }
         #expect(Set(recorder.events.compactMap(\.exchange)).count == 1)
     }
 
@@ -331,7 +331,7 @@ struct MonitorTests {
         await suspend(while: !recorder.steps(of: second).contains("queued"))
         gate.open()
         #expect(await screen.endings(of: [blocker] + requests) == [.success, .success, .success])
-        await expect(["began", "queued", "started", "made", "answered 200", "success"], of: first)
-        await expect(["began", "joined", "queued", "started", "made", "answered 200", "success"], of: second)
+        await expect(["began", "queued", "started", "made", "responded 200", "success"], of: first)
+        await expect(["began", "joined", "queued", "started", "made", "responded 200", "success"], of: second)
     }
 }

@@ -11,7 +11,7 @@ import Testing
 @MainActor
 @Suite("No monitor is called on the thread of a transport", .limitedConcurrency, .timeLimit(.minutes(2)))
 struct MonitorThreadTests {
-    @Test(.blocksThread, .serialized, arguments: TransportKind.allCases, ["made", "sent", "head", "answered"])
+    @Test(.blocksThread, .serialized, arguments: TransportKind.allCases, ["made", "sent", "head", "responded"])
     func `A monitor that blocks in an event of one load delays no transfer of another`(
         _ kind: TransportKind,
         _ step: String
@@ -84,7 +84,7 @@ struct MonitorThreadTests {
         #expect(recorder.violations.isEmpty, "\(recorder.violations.prefix(3))")
         for id in recorder.ids {
             let steps = recorder.steps(of: id)
-            #expect(steps.suffix(5) == ["made", "sent", "head", "answered 200", "success"], "\(steps)")
+            #expect(steps.suffix(5) == ["made", "sent", "head", "responded 200", "success"], "\(steps)")
         }
     }
 }

@@ -38,9 +38,9 @@ struct ObservedLevelTests {
     @Test func `Each monitor receives the events of its level, and no others`() async throws {
         let (all, endings) = (EventRecorder(), LevelRecorder(.endings))
         let exchanges = LevelRecorder(.exchanges)
-        let answers = Mutex(0)
+        let responses = Mutex(0)
         let transport = ScriptedTransport { _ in
-            let count = answers.withLock { count in
+            let count = responses.withLock { count in
                 count += 1
                 return count
             }
@@ -58,7 +58,7 @@ struct ObservedLevelTests {
         #expect(try await response.status == 200)
         try await until { all.ended == 1 && exchanges.events.count == 5 }
         #expect(all.violations.isEmpty)
-        #expect(exchanges.steps == ["made", "answered 503", "made", "answered 200", "success"])
+        #expect(exchanges.steps == ["made", "responded 503", "made", "responded 200", "success"])
         #expect(endings.steps == ["success"])
         #expect(all.events.count > exchanges.events.count)
         let ending = try #require(endings.events.first)
@@ -89,7 +89,7 @@ struct ObservedLevelTests {
         let proxy = APIProxy(service: .sample(), transport: transport, monitors: [recorder])
         _ = try await proxy.send(HTTPRequest(.get, Self.url))
         try await until { recorder.events.count == 3 }
-        #expect(recorder.steps == ["made", "answered 204", "success"])
+        #expect(recorder.steps == ["made", "responded 204", "success"])
         #expect(proxy.monitors.count == 1 && proxy.monitors.first as? LevelRecorder === recorder)
     }
 }

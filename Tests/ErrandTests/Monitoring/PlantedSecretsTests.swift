@@ -101,7 +101,7 @@ struct PlantedSecretsTests {
         let id = RequestID.next()
         let kinds: [APIEvent.Kind] = [
             .began, .requestMade(exchange.request), .headReceived(status: 200, headers: exchange.response.headers),
-            .redirected(exchange.response), .answered(response), .failed(error), .ended(.failure(error)),
+            .redirected(exchange.response), .responded(response), .failed(error), .ended(.failure(error)),
         ]
         let path = exchange.urlWithUser.absoluteString
         return kinds.map { APIEvent($0, id: id, method: exchange.request.method, path: path, attempt: 1) }

@@ -8,9 +8,9 @@ import Testing
 
 @MainActor @Suite("Errors describe the failure and contain no secrets", .hangLimit, .timeLimit(.minutes(10)))
 struct APIErrorTests {
-    private func error(_ answer: HTTPResponse, service: APIService = .sample()) async -> APIError? {
+    private func error(_ response: HTTPResponse, service: APIService = .sample()) async -> APIError? {
         let headers: HTTPHeaders = ["Authorization": "Bearer s3cret", "Cookie": "sid=s3cret"]
-        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
+        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in response }, service: service))
         request.customHeaders = headers
         request.method = .get
         request.reform = { _ in ["token": "s3cret"] }
@@ -18,18 +18,18 @@ struct APIErrorTests {
     }
 
     @Test func `The text for the code precedes the server's, which precedes the one for the type`() async {
-        let answer = HTTPResponse.json(#"{"errcode":7,"msg":"from the server"}"#)
+        let response = HTTPResponse.json(#"{"errcode":7,"msg":"from the server"}"#)
         let silent = HTTPResponse.json(#"{"errcode":7}"#)
         let service = APIService.sample { $0.errorMessages.byType[.server] = "for the type" }
         #expect(await error(silent)?.message == "The server refused the request.")
         #expect(await error(silent, service: service)?.message == "for the type")
         let blank = HTTPResponse.json(#"{"errcode":7,"msg":" "}"#)
         #expect(await error(blank, service: service)?.message == "for the type")
-        #expect(await error(answer, service: service)?.message == "from the server")
+        #expect(await error(response, service: service)?.message == "from the server")
         var translated = service
         translated.errorMessages.byCode[7] = "for the code"
-        #expect(await error(answer, service: translated)?.message == "for the code")
-        #expect(await error(answer)?.localizedDescription == "from the server")
+        #expect(await error(response, service: translated)?.message == "for the code")
+        #expect(await error(response)?.localizedDescription == "from the server")
     }
 
     @Test(
@@ -40,8 +40,8 @@ struct APIErrorTests {
             .json(#"{"errcode":200,"data":[{"id":"s3cret"}]}"#),
         ]
     )
-    func `No description of an error contains a secret`(_ answer: HTTPResponse) async throws {
-        let error = try #require(await error(answer))
+    func `No description of an error contains a secret`(_ response: HTTPResponse) async throws {
+        let error = try #require(await error(response))
         var dumped = ""
         dump(error, to: &dumped)
         dump(error.response, to: &dumped)
@@ -113,7 +113,7 @@ struct APIErrorTests {
 
     /// The failures of a load.
     enum Failure: CaseIterable {
-        case http, server, decoding, wire, refusedParams, refusedAnswer, noService, parameters, login, cancelled,
+        case http, server, decoding, wire, refusedParams, refusedResponse, noService, parameters, login, cancelled,
             adapting
     }
 
@@ -121,10 +121,10 @@ struct APIErrorTests {
     func `Each error of a load names its method and path, without parameters`(_ failure: Failure) async throws {
         let validator = ValidatorSpy()
         validator.acceptsParams = { _ in failure != .refusedParams }
-        validator.acceptsContent = { _ in failure != .refusedAnswer }
+        validator.acceptsContent = { _ in failure != .refusedResponse }
         let proxy = APIProxy(
             service: service(failure),
-            transport: ScriptedTransport { [self] _ in try answer(failure) }
+            transport: ScriptedTransport { [self] _ in try response(failure) }
         )
         let request = GoodsRequest(proxy: proxy)
         (request.validator, request.method, request.path) = (validator, .put, "/users/{token}/goods?key=s3cret#s3cret")
@@ -148,7 +148,7 @@ struct APIErrorTests {
         }
     }
 
-    private nonisolated func answer(_ failure: Failure) throws -> HTTPResponse {
+    private nonisolated func response(_ failure: Failure) throws -> HTTPResponse {
         switch failure {
         case .wire: throw TransportError(.connectionLost, "lost")
         case .http, .login: HTTPResponse(status: 500)

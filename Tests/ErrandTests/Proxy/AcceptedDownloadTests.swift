@@ -64,7 +64,7 @@ struct AcceptedDownloadTests {
         try FileManager.default.removeItem(at: folder.file)
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.type == .decoding)
-        #expect(error?.reason == "the answer with status 304 is not in a file")
+        #expect(error?.reason == "the response with status 304 is not in a file")
         #expect(folder.contents.isEmpty)
     }
 
@@ -77,7 +77,7 @@ struct AcceptedDownloadTests {
         let invalid = request(ScriptedTransport { _ in .text("gone", status: 404) })
         invalid.validator = validator
         let refusal = await #expect(throws: APIError.self) { try await invalid.value() }
-        #expect(refusal?.type == .invalidAnswer && refusal?.response?.file == nil)
+        #expect(refusal?.type == .invalidResponse && refusal?.response?.file == nil)
         validator.acceptsContent = { request in
             request.cancelAllRequests()
             return true
@@ -101,7 +101,7 @@ struct AcceptedDownloadTests {
             #expect((try? result.get().url) == (isFile ? folder.file : nil))
             guard !isFile else { continue }
             #expect(result.error?.type == .decoding)
-            #expect(result.error?.reason == "the answer with status 404 is not in a file")
+            #expect(result.error?.reason == "the response with status 404 is not in a file")
         }
         #expect(folder.contents == ["cookies.txt": "new"])
     }

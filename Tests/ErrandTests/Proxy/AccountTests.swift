@@ -24,7 +24,7 @@ struct AccountTests {
         new.store(setCookie: "sid=new; Path=/", from: url)
     }
 
-    /// Answers with a cookie; requests for `/goods` are answered after `gate` has opened.
+    /// Responds with a cookie; requests for `/goods` are served after `gate` has opened.
     private func transport(_ gate: Latch = Latch(), _ arrived: Latch = Latch()) -> ScriptedTransport {
         ScriptedTransport { request async throws(TransportError) in
             var response = HTTPResponse.json(goodsJSON([]))

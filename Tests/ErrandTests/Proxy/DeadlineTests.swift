@@ -59,7 +59,7 @@ struct DeadlineTests {
         return request
     }
 
-    @Test func `A load that the server never answers ends as a timeout, and its exchange is cancelled`() async {
+    @Test func `A load that the server never responds to ends as a timeout, and its exchange is cancelled`() async {
         let (never, ended) = (Latch(), Latch())
         let transport = ScriptedTransport { _ in
             defer { ended.open() }
@@ -110,9 +110,9 @@ struct DeadlineTests {
 
     @Test func `The deadline includes back-off`() async {
         let transport = ScriptedTransport { _ in
-            var answer = HTTPResponse.status(429)
-            answer.headers["Retry-After"] = "30"
-            return answer
+            var response = HTTPResponse.status(429)
+            response.headers["Retry-After"] = "30"
+            return response
         }
         let request = load(proxy(transport) { $0.retryPolicy = RetryPolicy() })
         await clock.waitForSleepers(2)

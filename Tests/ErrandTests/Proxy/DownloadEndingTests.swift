@@ -91,8 +91,8 @@ struct DownloadEndingTests {
         let bodies = (0..<300).map { "round=\(1_000 + $0)" }
         let server = try FixtureServer.start { request in
             let body = request.query ?? ""
-            let steps = body.flatMap { [Answer.Step.write("\($0)"), .wait(.microseconds(100))] }
-            return Answer(status: 200, headers: ["Content-Length": "\(body.utf8.count)"], steps: steps)
+            let steps = body.flatMap { [Response.Step.write("\($0)"), .wait(.microseconds(100))] }
+            return Response(status: 200, headers: ["Content-Length": "\(body.utf8.count)"], steps: steps)
         }
         let transport = try kind.make()
         var (text, successes) = ("old", 0)
@@ -163,8 +163,8 @@ struct DownloadEndingTests {
             let file: DownloadedFile
             let type: String?
         }
-        let answer = HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: Data("new".utf8))
-        let proxy = APIProxy(fake: ScriptedTransport { _ in answer })
+        let response = HTTPResponse(status: 200, headers: ["Content-Type": "text/plain"], body: Data("new".utf8))
+        let proxy = APIProxy(fake: ScriptedTransport { _ in response })
         let type = ResponseSerializer { response, _ in response.headers["Content-Type"] }
         let assets = ResponseSerializer.file.combined(with: type).map { Asset(file: $0, type: $1) }
         let request = APIRequest("/a", responseSerializer: assets, destination: .file(folder.file), proxy: proxy)
@@ -175,7 +175,7 @@ struct DownloadEndingTests {
         #expect("\(Mirror(reflecting: asset.file).children.map(\.label))" == #"[Optional("description")]"#)
     }
 
-    @Test func `A plain call names the target, and an answer that is not 2xx does not change it`() async throws {
+    @Test func `A plain call names the target, and a response that is not 2xx does not change it`() async throws {
         let proxy = APIProxy(fake: ScriptedTransport { .text("new", status: $0.url.path == "/" ? 200 : 404) })
         var request = HTTPRequest(.get, URL("http://shop.test/missing"))
         request.destination = .file(folder.file)
@@ -257,7 +257,7 @@ struct DownloadEndingTests {
         #expect(transport.requests.isEmpty)
     }
 
-    @Test func `An answer without content replaces no file, and an empty one does`() async throws {
+    @Test func `A response without content replaces no file, and an empty one does`() async throws {
         let error = await #expect(throws: APIError.self) {
             try await request(ScriptedTransport { _ in .status(204) }).value()
         }
@@ -286,7 +286,7 @@ struct DownloadEndingTests {
         #expect(try Data(contentsOf: folder.file).isEmpty)
     }
 
-    @Test func `An answer or a file that the app makes of the temporary URL names the target`() async throws {
+    @Test func `A response or a file that the app makes of the temporary URL names the target`() async throws {
         let adapter = Adapter { (response: inout APIResponse, _) in
             let raw = HTTPResponse(status: 200, headers: response.headers, body: Data(), file: response.file)
             response = APIResponse(raw, url: response.url)

@@ -175,12 +175,12 @@ private struct HeldTransport: HTTPTransport {
 
     func send(_ request: HTTPRequest, progress: TransferProgress.Handler?) async throws(TransportError) -> HTTPResponse
     {
-        let answer = try await base.send(request) { [instant, checkpoint] report in
+        let response = try await base.send(request) { [instant, checkpoint] report in
             if instant == .lastByte, report.direction == .download { checkpoint.pass() }
             progress?(report)
         }
         if instant == .transportReturned { checkpoint.pass() }
-        return answer
+        return response
     }
 }
 
@@ -197,7 +197,7 @@ extension TemporaryFolder {
 }
 
 extension HTTPResponse {
-    /// Creates an answer of plain text.
+    /// Creates a response of plain text.
     static func text(_ text: String, status: Int = 200) -> HTTPResponse {
         HTTPResponse(status: status, body: Data(text.utf8))
     }

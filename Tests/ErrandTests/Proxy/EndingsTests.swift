@@ -56,7 +56,7 @@ struct EndingsTests {
         }
     }
 
-    @Test func `A failure is reported without the body of its answer`() async throws {
+    @Test func `A failure is reported without the body of its response`() async throws {
         let proxy = APIProxy(fake: transport)
         let endings = proxy.endings
         let bad = request("/fail", proxy)

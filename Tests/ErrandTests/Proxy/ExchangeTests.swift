@@ -28,7 +28,8 @@ struct ExchangeTests {
         return request
     }
 
-    @Test func `Each request of a chain has the cookies of its URL, those of the answer before included`() async throws
+    @Test func `Each request of a chain has the cookies of its URL, those of the response before included`()
+        async throws
     {
         let cookies = CookieJar()
         let (exchange, transport, _) = exchange(
@@ -39,10 +40,10 @@ struct ExchangeTests {
             cookies: cookies
         )
         cookies.store(setCookie: "sid=7; Path=/", from: Self.url)
-        let answer = try await exchange(HTTPRequest(.get, Self.url)).send(progress: nil)
-        #expect(answer.status == 200)
-        #expect(answer.url == URL("http://shop.test/next"))
-        #expect(answer.redirects == [Self.url])
+        let response = try await exchange(HTTPRequest(.get, Self.url)).send(progress: nil)
+        #expect(response.status == 200)
+        #expect(response.url == URL("http://shop.test/next"))
+        #expect(response.redirects == [Self.url])
         #expect(transport.requests.map { $0.headers["Cookie"] } == ["sid=7", "step=1; sid=7"])
     }
 
@@ -63,8 +64,8 @@ struct ExchangeTests {
         try Data("old".utf8).write(to: target)
         let id = RequestID.next()
         let (exchange, _, loads) = exchange({ _ in HTTPResponse(status: 200, body: Data("new".utf8)) }, id: id)
-        let answer = try await exchange(download(to: target)).send(progress: nil)
-        let staged = try #require(answer.file)
+        let response = try await exchange(download(to: target)).send(progress: nil)
+        let staged = try #require(response.file)
         #expect(staged != target && staged.lastPathComponent == "photo.jpg")
         #expect(try Data(contentsOf: staged) == Data("new".utf8))
         #expect(try Data(contentsOf: target) == Data("old".utf8))
@@ -74,7 +75,7 @@ struct ExchangeTests {
     }
 
     @Test(arguments: [204, 205, 304, 404])
-    func `An answer without a file leaves the older one, and nothing beside it`(_ status: Int) async throws {
+    func `A response without a file leaves the older one, and nothing beside it`(_ status: Int) async throws {
         let folder = try TemporaryFolder()
         let target = folder.url.appending(path: "photo.jpg")
         try Data("old".utf8).write(to: target)
@@ -92,8 +93,8 @@ struct ExchangeTests {
         let stored = try await missing(download(to: target)).send(storing: [404], progress: nil)
         #expect(try Data(contentsOf: #require(stored.file)) == Data("none".utf8))
         let (unmodified, _, _) = exchange({ _ in .status(304) }, id: .next())
-        let answer = try await unmodified(download(to: target)).send(storing: [304], progress: nil)
-        #expect(answer.file == target)
+        let response = try await unmodified(download(to: target)).send(storing: [304], progress: nil)
+        #expect(response.file == target)
         #expect(try Data(contentsOf: target) == Data("old".utf8))
     }
 

@@ -18,25 +18,25 @@ struct FaultEndingTests {
     /// The faults, numbered as in the fault matrix.
     enum Fault: Int, CaseIterable, Sendable {
         case closedPort = 1
-        case neverAnswers, bodyDrips, headersDrip, resets, closesAtOnce
+        case neverResponds, bodyDrips, headersDrip, resets, closesAtOnce
         case bodyIsShort = 8
 
         var type: APIErrorType {
             switch self {
-            case .neverAnswers, .bodyDrips, .headersDrip: .timeout
+            case .neverResponds, .bodyDrips, .headersDrip: .timeout
             case .closedPort, .resets, .closesAtOnce, .bodyIsShort: .transport
             }
         }
 
         @MainActor fileprivate func start() throws -> FixtureServer {
-            let server = try FixtureServer.start { [self] _ in answer }
+            let server = try FixtureServer.start { [self] _ in response }
             if self == .closedPort { server.stop() }
             return server
         }
 
-        private var answer: Answer {
+        private var response: Response {
             switch self {
-            case .closedPort, .neverAnswers: .hang
+            case .closedPort, .neverResponds: .hang
             case .bodyDrips: .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"), drip)
             case .headersDrip: .script(.write("HTTP/1.1 200 OK\r\nX-A: "), drip)
             case .resets: .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"), .reset)
@@ -45,7 +45,7 @@ struct FaultEndingTests {
             }
         }
 
-        private var drip: Answer.Step { .repeatForever(Array("x".utf8), every: .milliseconds(200)) }
+        private var drip: Response.Step { .repeatForever(Array("x".utf8), every: .milliseconds(200)) }
     }
 
     @Test(
@@ -73,7 +73,7 @@ struct FaultEndingTests {
         let screen = Screen()
         let indicator = IndicatorSpy()
         let request = GoodsRequest(delegate: screen, proxy: proxy)
-        if fault == .neverAnswers { request.customTimeout = .milliseconds(500) }
+        if fault == .neverResponds { request.customTimeout = .milliseconds(500) }
         // A slow body is not idle.
         if [.bodyDrips, .headersDrip].contains(fault) { request.ownOptions.deadline = .milliseconds(500) }
         request.loadData(indicator: indicator)

@@ -17,7 +17,7 @@ struct LiveExchangeTests {
     }
 
     private func standardServer() throws -> FixtureServer {
-        try FixtureServer.start(handler: RouteTable.standard.answer)
+        try FixtureServer.start(handler: RouteTable.standard.response)
     }
 
     @Test(arguments: TransportKind.allCases)
@@ -67,7 +67,7 @@ struct LiveExchangeTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `The body of a redirect is no progress of the answer`(_ kind: TransportKind) async throws {
+    func `The body of a redirect is no progress of the response`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { request in
             guard request.path == "/1" else { return .text("0123456789") }
             return .text("moved", status: 302, headers: ["Location": "/2"])
@@ -92,7 +92,7 @@ struct LiveExchangeTests {
         for (location, path) in targets {
             let server = try FixtureServer.start { request in
                 guard request.path == "/a/b/c", request.query == nil else { return .text("there") }
-                return Answer(status: 302, headers: ["Location": location, "Content-Length": "0"], steps: [])
+                return Response(status: 302, headers: ["Location": location, "Content-Length": "0"], steps: [])
             }
             let proxy = try proxy(kind, server)
             let result = await result { () throws(APIError) in
@@ -184,10 +184,10 @@ struct LiveExchangeTests {
         let server = try FixtureServer.start { request in
             let host = request.header("Host") ?? ""
             let hops = ["a": "b", "b": "c"]
-            let answer = hops[String(host.prefix(1))].map {
-                Answer.redirect(to: "http://\($0)\(host.dropFirst())/next")
+            let response = hops[String(host.prefix(1))].map {
+                Response.redirect(to: "http://\($0)\(host.dropFirst())/next")
             }
-            return (answer ?? .text("there")).adding("Set-Cookie", "from=\(host.prefix(1)); Path=/")
+            return (response ?? .text("there")).adding("Set-Cookie", "from=\(host.prefix(1)); Path=/")
         }
         let proxy = try proxy(kind, server)
         for cookies in [[nil, nil, nil], ["from=a", "from=b", "from=c"]] {
@@ -219,7 +219,7 @@ struct LiveExchangeTests {
     }
 
     @Test(.fault(59), arguments: TransportKind.allCases)
-    func `No answer is cached: a repeated request is sent to the server, whatever its headers`(_ kind: TransportKind)
+    func `No response is cached: a repeated request is sent to the server, whatever its headers`(_ kind: TransportKind)
         async throws
     {
         let server = try FixtureServer.start { request in
@@ -255,7 +255,7 @@ struct LiveExchangeTests {
     @Test(.fault(16), arguments: TransportKind.allCases)
     func `Loads that are cancelled at random instants each end once`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
-            Answer.json(bytes: goodsJSON([]).utf8).preceded(by: .wait(.milliseconds(2)))
+            Response.json(bytes: goodsJSON([]).utf8).preceded(by: .wait(.milliseconds(2)))
         }
         let proxy = try proxy(kind, server)
         let requests = (0..<200).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }

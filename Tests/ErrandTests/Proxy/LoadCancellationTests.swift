@@ -76,7 +76,7 @@ struct LoadCancellationTests {
     @Test(.fault(16), .fault(23), arguments: [nil] + TransportKind.supportingInterruptedHeads.map(Optional.some))
     func `Cancelled at random instants, each load ends once`(_ kind: TransportKind?) async throws {
         let server = try FixtureServer.start { _ in
-            Answer.json(bytes: goodsJSON([]).utf8).delayed(by: .milliseconds(2))
+            Response.json(bytes: goodsJSON([]).utf8).delayed(by: .milliseconds(2))
         }
         let scripted = ScriptedTransport { _ in
             try await Task.sleep(for: .milliseconds(2))

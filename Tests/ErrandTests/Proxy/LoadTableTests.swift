@@ -64,7 +64,7 @@ struct LoadTableTests {
         #expect(table.claim(id)?.lane?.host == "a")
     }
 
-    @Test func `The file of an answer that is received again is removed, and so is a discarded one`() throws {
+    @Test func `The file of a response that is received again is removed, and so is a discarded one`() throws {
         let folder = try TemporaryFolder()
         let id = insert(1)[0]
         let files = try (0..<2).map { try StagedFile(for: folder.url.appending(path: "photo\($0).jpg")) }

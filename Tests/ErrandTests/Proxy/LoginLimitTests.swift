@@ -74,10 +74,10 @@ struct LoginLimitTests {
     ) async throws {
         let (refusal, slowness) = (Gate(), Gate())
         let server = try FixtureServer.start { request in
-            let answer = Answer.json(bytes: goodsJSON([]).utf8)
-            if request.path == "/slow" { return answer.preceded(by: .pass(slowness)) }
-            if request.path == "/login" || request.header("X-Token") == "t1" { return answer }
-            return Answer.status(401).preceded(by: .pass(refusal))
+            let response = Response.json(bytes: goodsJSON([]).utf8)
+            if request.path == "/slow" { return response.preceded(by: .pass(slowness)) }
+            if request.path == "/login" || request.header("X-Token") == "t1" { return response }
+            return Response.status(401).preceded(by: .pass(refusal))
         }
         defer { slowness.open() }
         let proxy = try proxy(kind, limits, server)

@@ -31,8 +31,8 @@ struct QueueCapacityTests {
 
     @Test(arguments: TransportKind.allCases)
     func `Neither the timeout nor the deadline of a load runs while it queues`(_ kind: TransportKind) async throws {
-        let answer = Answer.json(bytes: goodsJSON([]).utf8)
-        let server = try FixtureServer.start { $0.path == "/slow" ? answer.delayed(by: .seconds(5)) : answer }
+        let response = Response.json(bytes: goodsJSON([]).utf8)
+        let server = try FixtureServer.start { $0.path == "/slow" ? response.delayed(by: .seconds(5)) : response }
         let service = APIService.sample {
             $0.baseURL = server.baseURL
             ($0.timeout, $0.deadline) = (.seconds(4), .seconds(4))
@@ -136,7 +136,7 @@ struct QueueCapacityTests {
         let authority = try TestAuthority()
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
-        let server = try HTTP2Server(authority) { _ in .answer(goodsJSON([])) }
+        let server = try HTTP2Server(authority) { _ in .response(goodsJSON([])) }
         let service = APIService.sample { $0.baseURL = server.url("") }
         let proxy = APIProxy(service: service, transport: try CurlTransport(configuration))
         #expect(await screen.endings(of: load(proxy, 1)) == [.success])
@@ -171,7 +171,7 @@ private final class CountingTransport: HTTPTransport {
     }
 }
 
-/// A transport of limited capacity that answers with an empty list.
+/// A transport of limited capacity that responds with an empty list.
 private struct CapacityTransport: HTTPTransport {
     let capacity: TransportCapacity
     private let wait: @Sendable () async throws -> Void

@@ -9,7 +9,7 @@ import Testing
 struct RedirectLoopTests {
     private static let json = HTTPResponse.json("{}")
 
-    /// Sends a request over a script, and returns what was requested, with the answer or the error.
+    /// Sends a request over a script, and returns what was requested, with the response or the error.
     private func send(
         _ request: HTTPRequest,
         _ script: @escaping @Sendable (HTTPRequest) -> HTTPResponse
@@ -29,7 +29,7 @@ struct RedirectLoopTests {
     }
 
     @Test(arguments: ["", "  ", "#x"], [301, 302, 303, 307, 308])
-    func `An answer with a Location that names nothing is returned after one request`(
+    func `A response with a Location that names nothing is returned after one request`(
         _ location: String,
         _ status: Int
     ) async throws {
@@ -118,7 +118,7 @@ struct RedirectLoopTests {
         #expect(error?.reason == "more than 20 redirects")
     }
 
-    @Test func `A redirect that the policy refuses is an answer, wherever it leads`() async throws {
+    @Test func `A redirect that the policy refuses is a response, wherever it leads`() async throws {
         var request = post()
         request.redirectPolicy = .decide { _, _ in false }
         let (requests, result) = await send(request) { _ in .status(307, headers: ["Location": "/1"]) }

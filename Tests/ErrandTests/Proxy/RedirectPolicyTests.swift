@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A request, or its service, chooses which redirects are followed", .hangLimit, .timeLimit(.minutes(10)))
 struct RedirectPolicyTests {
-    /// A network in which `/1` redirects to `/2` and so on, and `/4` answers.
+    /// A network in which `/1` redirects to `/2` and so on, and `/4` responses.
     private let network = ScriptedTransport { request in
         guard let number = Int(request.url.path.dropFirst()), number < 4 else {
             return .json(#"{"errcode":200,"data":[]}"#)
@@ -51,7 +51,7 @@ struct RedirectPolicyTests {
         #expect(error?.type == .invalidRequest)
     }
 
-    @Test func `A redirect that is refused is the answer`() async throws {
+    @Test func `A redirect that is refused is the response`() async throws {
         let response = try await response(.refuse)
         #expect(response.status == 302)
         #expect(response.headers["Location"] == "/2")
@@ -77,7 +77,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(arguments: ["/again", "http://shop.test:port/", "file:///etc/hosts"])
-    func `The error of a redirect that cannot be followed has the timings of its answer`(_ target: String) async {
+    func `The error of a redirect that cannot be followed has the timings of its response`(_ target: String) async {
         let transport = ScriptedTransport { _ in
             var response = HTTPResponse(status: 302, headers: ["Location": target])
             response.timings = ExchangeTimings(startedAt: .now, total: .milliseconds(7))
@@ -89,11 +89,11 @@ struct RedirectPolicyTests {
         #expect(error?.timings?.total == .milliseconds(7))
     }
 
-    @Test func `A decision is asked for each redirect, with the answer and the next request`() async throws {
+    @Test func `A decision is asked for each redirect, with the response and the next request`() async throws {
         let asked = Mutex<[String]>([])
         let response = try await response(
-            .decide { answer, next in
-                asked.withLock { $0.append("\(answer.status) \(next.url.path)") }
+            .decide { response, next in
+                asked.withLock { $0.append("\(response.status) \(next.url.path)") }
                 return next.url.path != "/3"
             }
         )

@@ -9,14 +9,14 @@ import Testing
 
 @Suite("Targets of redirects at the server", .fault(80), .limitedConcurrency, .hangLimit, .timeLimit(.minutes(10)))
 struct RedirectTargetTests {
-    /// A server that redirects the first request of each case to the case's location, and answers the others.
+    /// A server that redirects the first request of each case to the case's location, and responds to the others.
     private func server(_ locations: [String]) throws -> FixtureServer {
         let redirected = Mutex(Set<Int>())
         return try FixtureServer.start { request in
             guard let number = request.header("X-Case").flatMap({ Int($0) }),
                 redirected.withLock({ $0.insert(number).inserted })
             else { return .text("there") }
-            return Answer(status: 302, headers: ["Location": locations[number], "Content-Length": "0"], steps: [])
+            return Response(status: 302, headers: ["Location": locations[number], "Content-Length": "0"], steps: [])
         }
     }
 

@@ -10,9 +10,9 @@ struct SceneBackend: Sendable {
     let transport: any HTTPTransport
     let baseURL: URL
     let arrivals: @Sendable () -> Int
-    /// Delays scripted answers.
+    /// Delays scripted responses.
     private let latch: Latch
-    /// Delays the server's answers.
+    /// Delays the server's responses.
     private let gate: Gate
 
     init(_ point: LoadScene.Point, live kind: TransportKind?) throws {
@@ -28,7 +28,7 @@ struct SceneBackend: Sendable {
             return
         }
         let server = try FixtureServer.start { request in
-            Self.behaviour(at: point, request.path, request.headers["X-Token"]).answer(behind: gate)
+            Self.behaviour(at: point, request.path, request.headers["X-Token"]).response(behind: gate)
         }
         (transport, baseURL, arrivals) = (try kind.make(), server.baseURL, { server.requests.count })
     }
@@ -43,11 +43,11 @@ struct SceneBackend: Sendable {
         return switch point {
         case .queued, .joined, .sending, .delivering: .hang
         case .redirected: path.hasSuffix("moved") ? .hang : .redirect
-        case .insideBody: .answerHalf
-        case .adaptingParams, .adaptingRequest, .adaptingResponse, .adaptingData: .answer
+        case .insideBody: .halfResponse
+        case .adaptingParams, .adaptingRequest, .adaptingResponse, .adaptingData: .response
         case .backingOff: .fail
         case .waitingForNetwork: .noNetwork
-        case .waitingToStart, .renewing: isRenewed ? .answer : .refuse
+        case .waitingToStart, .renewing: isRenewed ? .response : .refuse
         case .replaying: isRenewed ? .hang : .refuse
         }
     }
@@ -55,12 +55,12 @@ struct SceneBackend: Sendable {
 
 /// The action on one request.
 private enum SceneBehaviour {
-    case answer, hang, answerHalf, refuse, fail, redirect, noNetwork
+    case response, hang, halfResponse, refuse, fail, redirect, noNetwork
 
     func response(behind latch: Latch) async throws -> HTTPResponse {
         switch self {
-        case .answer: break
-        case .hang, .answerHalf: try await latch.wait()
+        case .response: break
+        case .hang, .halfResponse: try await latch.wait()
         case .refuse: return .status(401)
         case .fail: return .status(503)
         case .redirect: return .status(302, headers: ["Location": "/moved"])
@@ -69,15 +69,15 @@ private enum SceneBehaviour {
         return .json(goodsJSON([]))
     }
 
-    func answer(behind gate: Gate) -> Answer {
-        let goods = Answer.json(bytes: goodsJSON([]).utf8)
+    func response(behind gate: Gate) -> Response {
+        let goods = Response.json(bytes: goodsJSON([]).utf8)
         return switch self {
-        case .answer: goods
+        case .response: goods
         case .hang: goods.preceded(by: .pass(gate))
-        case .answerHalf: .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"), .pass(gate), .close)
+        case .halfResponse: .script(.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"), .pass(gate), .close)
         case .refuse: .status(401)
         case .fail: .status(503)
-        case .redirect: Answer(status: 302, headers: ["Location": "/moved", "Content-Length": "0"], steps: [])
+        case .redirect: Response(status: 302, headers: ["Location": "/moved", "Content-Length": "0"], steps: [])
         case .noNetwork: .script(.close)
         }
     }

@@ -59,8 +59,8 @@ struct ServiceCallTests: SessionScene {
                 request.headers["X-Signature"] = "\(request.method) \(request.headers["Accept"] ?? "")"
             }
         ]
-        let answer = try await send("/a", .put, headers: ["Accept": "text/css"], by: proxy(echoing), to: service)
-        #expect(answer.status == 200)
+        let response = try await send("/a", .put, headers: ["Accept": "text/css"], by: proxy(echoing), to: service)
+        #expect(response.status == 200)
         let sent = try #require(echoing.requests.first)
         #expect(sent.headers["X-Client"] == "ios" && sent.headers.values("Accept") == ["text/css"])
         #expect(sent.headers["X-Signature"] == "PUT text/css")
@@ -77,16 +77,16 @@ struct ServiceCallTests: SessionScene {
         #expect(proxy.cookies.cookies.isEmpty && jar.cookies.count == 1)
     }
 
-    // MARK: The answer
+    // MARK: The response
 
-    @Test(arguments: [200, 302, 400, 404, 500]) func `Any status is an answer`(_ status: Int) async throws {
+    @Test(arguments: [200, 302, 400, 404, 500]) func `Any status is a response`(_ status: Int) async throws {
         let transport = ScriptedTransport { _ in .json(#"{"errcode":5,"msg":"no"}"#, status: status) }
-        let answer = try await send("/a", .post, by: proxy(transport))
-        #expect(answer.status == status && answer.text.contains("errcode"))
+        let response = try await send("/a", .post, by: proxy(transport))
+        #expect(response.status == status && response.text.contains("errcode"))
         #expect(transport.requests.count == 1)
     }
 
-    @Test func `It is retried by the service's policy, and the last answer returned`() async throws {
+    @Test func `It is retried by the service's policy, and the last response returned`() async throws {
         let transport = ScriptedTransport { _ in .status(503) }
         var service = APIService.sample()
         service.retryPolicy = RetryPolicy()
@@ -138,7 +138,7 @@ struct ServiceCallTests: SessionScene {
         #expect(transport.requests.filter { $0.url.path.hasSuffix("/a") }.last?.headers["X-Token"] == "t1")
     }
 
-    @Test func `A login that cannot be renewed is an error with the answer`() async {
+    @Test func `A login that cannot be renewed is an error with the response`() async {
         let transport = refusing()
         let proxy = proxy(transport)
         let useless = await #expect(throws: APIError.self) { try await send("/a", by: proxy) }
@@ -164,8 +164,8 @@ struct ServiceCallTests: SessionScene {
         let proxy = proxy(refusing(but: "t1"))
         account.login = { [proxy] in
             let service = try #require(proxy.defaultService)
-            let answer = try await proxy.send(HTTPRequest(.post, URL("/login")), to: service)
-            #expect(answer.status == 401)
+            let response = try await proxy.send(HTTPRequest(.post, URL("/login")), to: service)
+            #expect(response.status == 401)
         }
         #expect(try await send("/a", by: proxy).status == 200)
         #expect(account.logins == 1)
@@ -235,13 +235,13 @@ struct ServiceCallTests: SessionScene {
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `A body of a 2xx answer is in the file, which any other leaves unchanged`() async throws {
+    @Test func `A body of a 2xx response is in the file, which any other leaves unchanged`() async throws {
         let folder = try TemporaryFolder()
-        let answers = Answers([.status(200), .json("no", status: 404)])
+        let responses = Responses([.status(200), .json("no", status: 404)])
         let transport = ScriptedTransport { _ in
-            var answer = answers.next()
-            if answer.status == 200 { answer = HTTPResponse(status: 200, body: Data("yes".utf8)) }
-            return answer
+            var response = responses.next()
+            if response.status == 200 { response = HTTPResponse(status: 200, body: Data("yes".utf8)) }
+            return response
         }
         let proxy = proxy(transport)
         var request = HTTPRequest(.get, URL("/a"))

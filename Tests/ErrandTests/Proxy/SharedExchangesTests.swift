@@ -16,12 +16,12 @@ struct SharedExchangesTests {
         let transport = ScriptedTransport { [gate] request in
             try await gate.wait()
             guard request.url.path != "/api/lost" else { throw TransportError(.connectionLost, "lost") }
-            return HTTPResponse(status: 200, body: Data("answer".utf8))
+            return HTTPResponse(status: 200, body: Data("response".utf8))
         }
         return (.sample(transport, perHost: perHost), transport)
     }
 
-    /// Begins a load, which is in the table of `context` until it has an answer.
+    /// Begins a load, which is in the table of `context` until it has a response.
     private func load(
         _ call: Call<String>,
         in generation: Int = 0,
@@ -40,7 +40,7 @@ struct SharedExchangesTests {
         }
     }
 
-    @Test func `Loads that join have the answer of the first one, and none joins afterwards`() async throws {
+    @Test func `Loads that join have the response of the first one, and none joins afterwards`() async throws {
         let (context, transport) = context()
         let cookies = CookieJar()
         let calls = (0..<5).map { _ in Call<String>.shared(service, cookies) }
@@ -48,7 +48,7 @@ struct SharedExchangesTests {
         await suspend(while: context.sharedExchanges.memberCount < 5)
         #expect(context.sharedExchanges.count == 1)
         gate.open()
-        for load in loads { #expect(try await load.value.get().body == Data("answer".utf8)) }
+        for load in loads { #expect(try await load.value.get().body == Data("response".utf8)) }
         #expect(transport.requests.count == 1)
         #expect(context.sharedExchanges.count == 0)
         _ = try await load(.shared(service, cookies), context).value.get()
@@ -113,7 +113,7 @@ struct SharedExchangesTests {
         await suspend(while: !context.queue.admitAtOnce(.next(service.queueLane(.normal))))
     }
 
-    @Test func `Loads that join, leave and end at random have one answer each`() async {
+    @Test func `Loads that join, leave and end at random have one response each`() async {
         let (context, _) = context(perHost: 2)
         gate.open()
         let cookies = CookieJar()

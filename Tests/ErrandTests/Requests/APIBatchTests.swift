@@ -10,7 +10,7 @@ struct APIBatchTests {
     let server = GroupServer()
     let screen = GroupScreen()
 
-    @Test func `Answers are typed and in the order of the requests`() async throws {
+    @Test func `Responses are typed and in the order of the requests`() async throws {
         let (goods, json, more) = try await APIBatch.values(
             of: server.goods("/goods/1"),
             JSONRequest(proxy: server.proxy),
@@ -36,7 +36,7 @@ struct APIBatchTests {
         withExtendedLifetime(interceptor) {}
     }
 
-    @Test func `Requests of any classes are loaded together, and their answers are in their order`() async throws {
+    @Test func `Requests of any classes are loaded together, and their responses are in their order`() async throws {
         let (goods, json) = (server.goods("/goods/1"), JSONRequest(proxy: server.proxy))
         let requests: [any APIManager] = [goods, json, server.goods("/goods/3")]
         let batch = APIBatch()
@@ -66,7 +66,7 @@ struct APIBatchTests {
         #expect(screen.events == [.progress(1, 3), .progress(2, 3), .progress(3, 3), .failure(.http)])
     }
 
-    @Test func `Waiting for all keeps the other answers after a failure`() async throws {
+    @Test func `Waiting for all keeps the other responses after a failure`() async throws {
         let batch = APIBatch()
         let (one, two) = (batch.add(server.goods("/goods/1")), batch.add(server.text("/fail/2")))
         let three = batch.add(server.goods("/goods/3"))
@@ -76,7 +76,7 @@ struct APIBatchTests {
         #expect(try three.value.map(\.id) == [3])
     }
 
-    @Test func `Failing fast cancels the others and keeps the answers received before`() async throws {
+    @Test func `Failing fast cancels the others and keeps the responses received before`() async throws {
         let batch = APIBatch(.failFast, delegate: screen)
         let first = batch.add(server.goods("/goods/1"))
         let hanging = batch.add(server.goods("/hang/2"))

@@ -12,7 +12,7 @@ struct APIChainTests {
     let server = GroupServer()
     let screen = GroupScreen()
 
-    @Test func `Each request is created from the answers before`() async throws {
+    @Test func `Each request is created from the responses before`() async throws {
         let chain = APIChain(delegate: screen)
         let first = chain.add(server.goods("/goods/1"))
         let second = chain.add { try server.goods("/goods/\(first.value[0].id + 1)") }
@@ -91,9 +91,9 @@ struct APIChainTests {
         other.add {
             server.goods("/fail/1")
         } recover: { _ in
-            throw APIError(.invalidAnswer)
+            throw APIError(.invalidResponse)
         }
-        await #expect { try await other.run() } throws: { ($0 as? APIError)?.type == .invalidAnswer }
+        await #expect { try await other.run() } throws: { ($0 as? APIError)?.type == .invalidResponse }
     }
 
     @Test func `A cancelled chain ends once, as cancelled, without recovery`() async {

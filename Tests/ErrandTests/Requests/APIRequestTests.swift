@@ -11,9 +11,10 @@ import TestSupport
 struct APIRequestTests {
     let screen = Screen()
 
-    private func transport(_ answer: HTTPResponse = .json(goodsJSON([Goods(id: 1, name: "pen")]))) -> ScriptedTransport
+    private func transport(_ response: HTTPResponse = .json(goodsJSON([Goods(id: 1, name: "pen")])))
+        -> ScriptedTransport
     {
-        ScriptedTransport { _ in answer }
+        ScriptedTransport { _ in response }
     }
 
     private func url(_ path: String, params: APIParams? = nil, base: String = "https://shop.test:8443/api") async throws
@@ -118,8 +119,8 @@ struct APIRequestTests {
 
     @Test func `Envelope, login and retry apply as for a subclass`() async throws {
         let (account, clock) = (Account(), ManualClock())
-        let answers = Answers([.status(401), .status(503), .json(#"{"errcode":5001,"msg":"sold out"}"#)])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(401), .status(503), .json(#"{"errcode":5001,"msg":"sold out"}"#)])
+        let transport = ScriptedTransport { _ in responses.next() }
         let service = APIService.sample {
             ($0.reloginHandler, $0.retryPolicy) = (account, RetryPolicy())
             $0.commonHeaders = { ["X-Token": account.token] }

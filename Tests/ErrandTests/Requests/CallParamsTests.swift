@@ -52,7 +52,7 @@ struct CallParamsTests {
         #expect(bodies(transport) == [.empty])
     }
 
-    @Test func `An async call with parameters returns the answer, and the delegate is not notified`() async throws {
+    @Test func `An async call with parameters returns the response, and the delegate is not notified`() async throws {
         let request = request()
         #expect(try await request.value(params: ["text": "pen"]).count == 1)
         await sentinel(request.proxy)
@@ -62,8 +62,8 @@ struct CallParamsTests {
 
     @Test func `The same parameters are sent after a relogin and by a retry`() async {
         let (account, clock) = (Account(), ManualClock())
-        let answers = Answers([.status(401), .status(503), .json(goodsJSON([]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(401), .status(503), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let service = APIService.sample {
             $0.reloginHandler = account
             $0.retryPolicy = RetryPolicy()

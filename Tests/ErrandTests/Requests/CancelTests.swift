@@ -110,7 +110,7 @@ struct CancelTests {
         let second = GoodsRequest(delegate: screen, proxy: proxy)
         first.loadData()
         second.loadData()
-        // Both answers arrive together; the load that is delivered first cancels the other.
+        // Both responses arrive together; the load that is delivered first cancels the other.
         screen.onEvent = { _, event in if event == .success { proxy.cancelAllRequests() } }
         gate.open()
         #expect(await screen.endings(2) == [.success, .cancelled])
@@ -118,13 +118,13 @@ struct CancelTests {
         #expect(screen.events.count == 2)
     }
 
-    /// Every way in which a load ends before its answer is delivered.
+    /// Every way in which a load ends before its response is delivered.
     enum Manner: CaseIterable, Sendable {
         case byID, ofRequest, ofProxy, byLogout
     }
 
     @Test(.fault(15), .blocksThread, arguments: Manner.allCases, [200, 500])
-    func `No hook receives an answer that has arrived before the cancel and is delivered after it`(
+    func `No hook receives a response that has arrived before the cancel and is delivered after it`(
         _ manner: Manner,
         _ status: Int
     ) async {
@@ -133,7 +133,7 @@ struct CancelTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         (request.interceptor, request.validator) = (interceptor, validator)
         validator.acceptsContent = { _ in
-            Issue.record("the validator received the answer")
+            Issue.record("the validator received the response")
             return true
         }
         request.reformGoods = { goods in

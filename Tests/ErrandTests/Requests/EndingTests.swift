@@ -10,7 +10,7 @@ import Testing
 struct EndingTests {
     let screen = Screen(params: ["category": 7])
 
-    @Test func `A load succeeds in the success method, with the decoded answer`() async {
+    @Test func `A load succeeds in the success method, with the decoded response`() async {
         let transport = ScriptedTransport { _ in .json(goodsJSON([Goods(id: 1, name: "苹果")])) }
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
         let id = request.loadData()
@@ -27,9 +27,9 @@ struct EndingTests {
         #expect(transport.requests.first?.body == .data(Data(#"{"category":7}"#.utf8)))
     }
 
-    @Test func `A failure is delivered to the failure method and keeps the last answer`() async {
-        let answers = Answers([.json(goodsJSON([Goods(id: 1, name: "a")])), .json(#"{"errcode":5001,"msg":"售罄"}"#)])
-        let transport = ScriptedTransport { _ in answers.next() }
+    @Test func `A failure is delivered to the failure method and keeps the last response`() async {
+        let responses = Responses([.json(goodsJSON([Goods(id: 1, name: "a")])), .json(#"{"errcode":5001,"msg":"售罄"}"#)])
+        let transport = ScriptedTransport { _ in responses.next() }
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
         request.loadData()
         #expect(await screen.ending() == .success)
@@ -108,7 +108,7 @@ struct EndingTests {
         #expect(!ids.contains(RequestID(rawValue: 0)))
     }
 
-    @Test func `Answers are decoded off the main actor`() async throws {
+    @Test func `Responses are decoded off the main actor`() async throws {
         final class Probe: SampleRequest, APIManager {
             typealias Response = Bool
             var responseSerializer: ResponseSerializer<Bool> { ResponseSerializer { _, _ in MainQueue.isCurrent } }
@@ -118,7 +118,7 @@ struct EndingTests {
         #expect(try await Probe(proxy: APIProxy(fake: ScriptedTransport())).value() == false)
     }
 
-    @Test func `The async form returns the answer and does not notify the delegate`() async throws {
+    @Test func `The async form returns the response and does not notify the delegate`() async throws {
         let transport = ScriptedTransport { _ in .json(goodsJSON([Goods(id: 2, name: "b")])) }
         let request = GoodsRequest(delegate: screen, proxy: APIProxy(fake: transport))
         let goods = try await request.value()
@@ -145,7 +145,7 @@ struct EndingTests {
     }
 }
 
-/// A request whose answer is decoded from memory, and which may name a file.
+/// A request whose response is decoded from memory, and which may name a file.
 private final class FileRequest: SampleRequest, APIManager {
     typealias Response = [Goods]
     var target = HTTPRequest.Destination.memory

@@ -101,10 +101,10 @@ struct GroupErrorTests {
             request
         } recover: { _ in
             _ = try? await server.goods("/fail/2").value()
-            throw APIError(.invalidAnswer, message: "no")
+            throw APIError(.invalidResponse, message: "no")
         }
         await end(chain)
-        #expect(presenter.types == [.invalidAnswer])
+        #expect(presenter.types == [.invalidResponse])
         #expect(presenter.calls.first?.request == request)
         #expect(presenter.calls.first?.error.message == "no")
     }

@@ -28,7 +28,7 @@ import Foundation
     }
 }
 
-/// Answers by path: `/goods/3` with a list of one article with that number, `/fail/…` with 503; `/hang/…` waits for the
+/// Responses by path: `/goods/3` with a list of one article with that number, `/fail/…` with 503; `/hang/…` waits for the
 /// first latch, `/later/…` for the second.
 @MainActor struct GroupServer {
     let latch = Latch()

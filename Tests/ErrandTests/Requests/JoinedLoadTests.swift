@@ -130,16 +130,16 @@ struct JoinedLoadTests {
         #expect(await ending() == .cancelled)
     }
 
-    @Test func `Callers that leave on other threads while the answer arrives and others join end once each`() async {
+    @Test func `Callers that leave on other threads while the response arrives and others join end once each`() async {
         for _ in 0..<200 {
             let gate = Latch()
             let request = request(gate)
             let first = await caller(of: request)
             let leaving = Task.detached { first.cancel() }
-            let answering = Task.detached { gate.open() }
+            let responding = Task.detached { gate.open() }
             // Joins the load, or begins one because that has just been cancelled or has ended.
             #expect(await request.outcome() == nil)
-            _ = await (leaving.value, answering.value)
+            _ = await (leaving.value, responding.value)
             let outcome = await first.value
             #expect(outcome == nil || outcome == .cancelled)
             #expect(request.proxy.activeRequests.isEmpty && request.waiters.isEmpty)

@@ -149,8 +149,8 @@ struct LoadAgainTests {
     }
 
     @Test func `A delegate may load again inside the failure`() async {
-        let answers = Answers([.status(500), .json(goodsJSON([]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(500), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: APIProxy(fake: transport))
         screen.onEvent = { failed, event in if event == .failure(.http) { failed.loadAgain() } }
         request.loadData(params: ["text": "pen"])

@@ -12,7 +12,7 @@ import TestSupport
 struct ReleaseTests {
     /// The reasons for which a load is removed from the table.
     private enum Manner: CaseIterable {
-        case answer, cancelByID, cancelSome, cancelAll, release, logout
+        case response, cancelByID, cancelSome, cancelAll, release, logout
     }
 
     /// An indicator that retains an object while it is shown.
@@ -76,7 +76,7 @@ struct ReleaseTests {
         if joins { await suspend(while: proxy.sharedLoadCount == 0) }
         #expect(proxy.queuedCount == (isQueued ? 1 : 0))
         switch manner {
-        case .answer: latch.open()
+        case .response: latch.open()
         case .cancelByID: proxy.cancelRequest(id ?? .next())
         case .cancelSome: proxy.cancelRequests([id].compactMap(\.self))
         case .cancelAll: proxy.cancelAllRequests()

@@ -10,7 +10,7 @@ import TestSupport
 struct RestartTests {
     let screen = Screen()
 
-    /// Answers request n with goods of ID n, when its gate opens.
+    /// Responses request n with goods of ID n, when its gate opens.
     private func proxy(_ gates: [Latch]) -> APIProxy {
         let count = Counter()
         return APIProxy(
@@ -34,7 +34,7 @@ struct RestartTests {
         #expect(screen.events == [.cancelled, .success])
     }
 
-    @Test func `Each ending names its load, on the request, the answer, the error and in the endings`() async throws {
+    @Test func `Each ending names its load, on the request, the response, the error and in the endings`() async throws {
         let gates = [Latch(), Latch()]
         let request = GoodsRequest(delegate: screen, proxy: proxy(gates))
         request.customRestartPolicy = .concurrent
@@ -70,7 +70,7 @@ struct RestartTests {
         #expect(newest == id && !request.isSuccess && request.error == nil)
     }
 
-    @Test func `An error that an app throws in another load keeps the load of its answer`() async throws {
+    @Test func `An error that an app throws in another load keeps the load of its response`() async throws {
         let transport = ScriptedTransport { _ in .status(404) }
         let first = GoodsRequest(proxy: APIProxy(fake: transport))
         let error = try #require(await #expect(throws: APIError.self) { try await first.value() })
@@ -140,7 +140,7 @@ struct RestartTests {
         #expect(screen.events == [.success], "the next load is the caller's alone")
     }
 
-    @Test func `Under concurrent a newer failure does not remove an older answer`() async {
+    @Test func `Under concurrent a newer failure does not remove an older response`() async {
         let (gates, count) = ([Latch(), Latch()], Counter())
         let transport = ScriptedTransport { _ in
             let number = count.next()
@@ -162,7 +162,7 @@ struct RestartTests {
         #expect(request.rawResponse?.status == 500)
     }
 
-    @Test func `A load without an answer keeps the raw answer of the previous load`() async {
+    @Test func `A load without a response keeps the raw response of the previous load`() async {
         let count = Counter()
         let transport = ScriptedTransport { _ in
             guard count.next() == 1 else { throw TransportError(.connectionLost, "gone") }
@@ -177,7 +177,7 @@ struct RestartTests {
         #expect(request.rawResponse?.status == 200)
     }
 
-    @Test(.fault(20)) func `concurrent delivers each answer, and an older never replaces a newer`() async {
+    @Test(.fault(20)) func `concurrent delivers each response, and an older never replaces a newer`() async {
         let gates = [Latch(), Latch()]
         let proxy = proxy(gates)
         let request = GoodsRequest(delegate: screen, proxy: proxy)

@@ -33,8 +33,8 @@ struct TransferHookTests {
         }
     }
 
-    private func download(_ answer: Answer) throws -> (Download, FixtureServer) {
-        let server = try FixtureServer.start { _ in answer }
+    private func download(_ response: Response) throws -> (Download, FixtureServer) {
+        let server = try FixtureServer.start { _ in response }
         let request = Download(proxy: APIProxy(service: APIService(baseURL: server.baseURL)))
         request.method = .get
         return (request, server)
@@ -50,7 +50,7 @@ struct TransferHookTests {
         server.stop()
     }
 
-    @Test func `A failed download leaves no file, and its answer is in memory`() async throws {
+    @Test func `A failed download leaves no file, and its response is in memory`() async throws {
         let folder = try TemporaryFolder()
         let (request, server) = try download(.json(bytes: #"{"errcode":7,"msg":"gone"}"#.utf8, status: 404))
         request.target = .file(folder.url.appending(path: "goods.bin"))

@@ -28,8 +28,8 @@ struct CommonHeadersTests {
 
     @Test func `A token of the main actor is read at the first send, at a retry and after a relogin`() async {
         let store = Store()
-        let answers = Answers([.status(503), .status(401), .json(goodsJSON([]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(503), .status(401), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let service = APIService.sample {
             $0.commonHeaders = { [weak store] in ["X-Token": await store?.token] }
             $0.commonParams = { [weak store] in ["token": await store?.token] }

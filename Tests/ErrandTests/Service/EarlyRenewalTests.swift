@@ -39,10 +39,10 @@ struct EarlyRenewalTests: SessionScene {
     }
 
     @Test func `A login is used until its date, which is examined again before a retry`() async {
-        let answers = Answers([
+        let responses = Responses([
             .json(goodsJSON([])), .status(503, headers: ["Retry-After": "60"]), .json(goodsJSON([])),
         ])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport)
         account.loginRenewalDate = clock.date.addingTimeInterval(30)
         #expect(await screen.endings(of: [load(proxy)]) == [.success])

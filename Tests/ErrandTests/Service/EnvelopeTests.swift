@@ -8,7 +8,7 @@ import Testing
 
 @MainActor @Suite("Envelopes of services and of requests", .hangLimit, .timeLimit(.minutes(10)))
 struct EnvelopeTests {
-    /// A request after one load, whose answer is `body`.
+    /// A request after one load, whose response is `body`.
     private func loaded<Request: SampleRequest & APIManager>(
         _ type: Request.Type,
         _ body: String,
@@ -109,12 +109,12 @@ struct EnvelopeTests {
         let codes = envelope { $0.codeKey = "meta.code" }
         let missing = await loaded(GoodsRequest.self, #"{"meta":{}}"#, envelope: codes)
         let reason =
-            "the answer is not in the service's envelope (no meta.code); "
+            "the response is not in the service's envelope (no meta.code); "
             + "a service without one has the `envelope` nil, and a request `.wholeBody`"
         #expect(missing.error?.description == "decoding, POST /goods, HTTP 200, \(reason)")
     }
 
-    @Test func `Without a code key each accepted answer is a success`() async {
+    @Test func `Without a code key each accepted response is a success`() async {
         let own = envelope { $0.codeKey = nil }
         let success = await loaded(GoodsRequest.self, #"{"errcode":9,"msg":"hi","data":[]}"#, envelope: own)
         #expect(success.response == [])
@@ -170,7 +170,7 @@ struct EnvelopeTests {
         }
     }
 
-    @Test func `The code and message are those of the newest answer`() async throws {
+    @Test func `The code and message are those of the newest response`() async throws {
         let bodies = [#"{"errcode":200,"msg":"first","data":[]}"#, #"{"errcode":5,"msg":"second"}"#]
         let count = Counter()
         let transport = ScriptedTransport { _ throws(TransportError) in

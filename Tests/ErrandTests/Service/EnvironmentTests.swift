@@ -116,8 +116,8 @@ struct EnvironmentTests: SessionScene {
     // MARK: Loads that have begun
 
     @Test func `A load that is queued or retried keeps its environment`() async {
-        let answers = Answers([.status(503, headers: ["Retry-After": "5"]), .json(goodsJSON([]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(503, headers: ["Retry-After": "5"]), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let proxy = APIProxy(
             service: APIService(environment: .production),
             transport: transport,
@@ -183,8 +183,8 @@ struct EnvironmentTests: SessionScene {
 
     @Test func `The closures of a service get the environment of the load, also for a retry after a change`() async {
         let again = HTTPResponse.status(503, headers: ["Retry-After": "5"])
-        let answers = Answers([again, .json(goodsJSON([])), .json(goodsJSON([]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([again, .json(goodsJSON([])), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let proxy = inProduction(transport) {
             $0.commonHeaders = { ["X-Token": APIEnvironment.current?.name] }
             $0.commonParams = { ["of": APIEnvironment.current?.name] }

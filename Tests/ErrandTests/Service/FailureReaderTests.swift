@@ -14,12 +14,12 @@ struct FailureReaderTests {
         contentType: String = "application/json",
         _ change: (inout APIService) -> Void = { $0.failureReader = .djangoREST }
     ) async -> APIError? {
-        let answer = HTTPResponse(status: status, headers: ["Content-Type": contentType], body: Data(body.utf8))
+        let response = HTTPResponse(status: status, headers: ["Content-Type": contentType], body: Data(body.utf8))
         let service = APIService.sample {
             $0.envelope = nil
             change(&$0)
         }
-        let request = JSONRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
+        let request = JSONRequest(proxy: APIProxy(fake: ScriptedTransport { _ in response }, service: service))
         do throws(APIError) { _ = try await request.value() } catch {}
         #expect(request.errorType == request.error?.type)
         return request.error
@@ -126,7 +126,7 @@ struct FailureReaderTests {
         #expect(cancelled?.type == .http)
     }
 
-    @Test func `A 2xx answer is read only by a reader for 2xx answers`() async {
+    @Test func `A 2xx response is read only by a reader for 2xx responses`() async {
         let body = #"{"error":{"code":-32600,"message":"no"}}"#
         let read: @Sendable (APIResponse) throws -> ServerFailure? = { response in
             let error = try JSONValue(json: response.body)["error"]
@@ -168,7 +168,7 @@ struct FailureReaderTests {
         }
     }
 
-    @Test func `Of readers in turn, only those for 2xx answers read one`() async {
+    @Test func `Of readers in turn, only those for 2xx responses read one`() async {
         let body = #"{"error":{"code":7,"text":"seven"},"message":"eight"}"#
         let reader = FailureReader.keys(message: "message")
             .or(.keys(code: "error.code", message: "error.text", readsSuccess: true))
@@ -226,9 +226,9 @@ struct FailureReaderTests {
 
 @MainActor @Suite("Texts of errors", .hangLimit, .timeLimit(.minutes(10)))
 struct ErrorMessagesTests {
-    private func message(_ answer: HTTPResponse, _ messages: ErrorMessages) async -> String? {
+    private func message(_ response: HTTPResponse, _ messages: ErrorMessages) async -> String? {
         let service = APIService.sample { $0.errorMessages = messages }
-        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }, service: service))
+        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in response }, service: service))
         _ = await request.outcome()
         return request.error?.message
     }
@@ -239,27 +239,27 @@ struct ErrorMessagesTests {
         messages.byStatus[503] = "by status"
         #expect(await message(.status(503), messages) == "by status")
         #expect(await message(.status(502), messages) == "by type")
-        let answer = HTTPResponse.json(#"{"errcode":"E7","msg":"by server"}"#, status: 503)
-        #expect(await message(answer, messages) == "by server")
+        let response = HTTPResponse.json(#"{"errcode":"E7","msg":"by server"}"#, status: 503)
+        #expect(await message(response, messages) == "by server")
         messages.byCode["E7"] = "by code"
-        #expect(await message(answer, messages) == "by code")
+        #expect(await message(response, messages) == "by code")
     }
 
     @Test(arguments: [
         HTTPResponse.json(#"{"errcode":"E7","msg":"Invalid access token passed."}"#, status: 401),
         .json(#"{"errcode":11010,"msg":"Invalid access token passed."}"#),
     ])
-    func `The app's text for an expired login precedes the server's`(_ answer: HTTPResponse) async {
+    func `The app's text for an expired login precedes the server's`(_ response: HTTPResponse) async {
         var messages = ErrorMessages()
-        #expect(await message(answer, messages) == "Invalid access token passed.")
+        #expect(await message(response, messages) == "Invalid access token passed.")
         messages.byType[.loginExpired] = "by type"
-        #expect(await message(answer, messages) == "by type")
-        messages.byStatus[answer.status] = "by status"
-        #expect(await message(answer, messages) == "by status")
+        #expect(await message(response, messages) == "by type")
+        messages.byStatus[response.status] = "by status"
+        #expect(await message(response, messages) == "by status")
         messages.byCode = ["E7": "by code", 11010: "by code"]
-        #expect(await message(answer, messages) == "by code")
+        #expect(await message(response, messages) == "by code")
         messages.localize = { "\($0.message), localized" }
-        #expect(await message(answer, messages) == "by code, localized")
+        #expect(await message(response, messages) == "by code, localized")
     }
 
     @Test func `After a refused relogin a screen shows the app's text`() async {
@@ -282,8 +282,8 @@ struct ErrorMessagesTests {
         messages.localize = { error in
             error.type == .http ? "\(error.status ?? 0) \(error.code?.text ?? "-"): \(error.message)" : nil
         }
-        let answer = HTTPResponse.json(#"{"errcode":"E7","msg":"by server"}"#, status: 503)
-        #expect(await message(answer, messages) == "503 E7: by code")
+        let response = HTTPResponse.json(#"{"errcode":"E7","msg":"by server"}"#, status: 503)
+        #expect(await message(response, messages) == "503 E7: by code")
         let refusal = HTTPResponse.json(#"{"errcode":"E8","msg":"by server"}"#)
         #expect(await message(refusal, messages) == "by server")
     }

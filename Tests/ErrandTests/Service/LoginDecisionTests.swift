@@ -99,8 +99,8 @@ struct LoginDecisionTests {
     func `A plain call is sent again as it decides`(_ decision: Bool?) async throws {
         let (proxy, transport) = proxy(.status(401)) { _ in decision }
         let service = try #require(proxy.defaultService)
-        let answer = try await proxy.send(HTTPRequest(.get, URL("/ping")), to: service)
-        #expect(answer.status == (decision == false ? 401 : 200))
+        let response = try await proxy.send(HTTPRequest(.get, URL("/ping")), to: service)
+        #expect(response.status == (decision == false ? 401 : 200))
         #expect(transport.requests.count == (decision == false ? 1 : 2))
     }
 

@@ -25,8 +25,8 @@ struct ReloginLiveTests {
         _ refusal: LoginExpiryFormat
     ) async throws {
         let gate = Gate()
-        // No load is answered before several have arrived.
-        let shop = try GuardedShop(kind, refusal.answer.preceded(by: .pass(gate)))
+        // No load is served before several have arrived.
+        let shop = try GuardedShop(kind, refusal.served.preceded(by: .pass(gate)))
         let requests = (0..<1_000).map { number in
             screen.params = ["number": number]
             return load(shop)
@@ -52,7 +52,7 @@ struct ReloginLiveTests {
     ) async throws {
         let gate = Gate()
         let shop = try GuardedShop(kind) {
-            $0.path == "/late" ? refusal.answer.preceded(by: .pass(gate)) : refusal.answer
+            $0.path == "/late" ? refusal.served.preceded(by: .pass(gate)) : refusal.served
         }
         let late = load(shop, "/late")
         #expect(await shop.server.waitForTotalRequests(1))
@@ -71,7 +71,7 @@ struct ReloginLiveTests {
         _ refusal: LoginExpiryFormat
     ) async throws {
         let gate = Gate()
-        let shop = try GuardedShop(kind, loginAnswer: refusal.answer.preceded(by: .pass(gate)), refusal.answer)
+        let shop = try GuardedShop(kind, loginResponse: refusal.served.preceded(by: .pass(gate)), refusal.served)
         let requests = (0..<20).map { _ in load(shop) }
         // Some wait in the queue, which is as wide as the transport.
         let login = try #require(shop.proxy.defaultService?.login)
@@ -90,7 +90,7 @@ struct ReloginLiveTests {
         _ refusal: LoginExpiryFormat
     ) async throws {
         let gate = Gate()
-        let shop = try GuardedShop(kind, loginAnswer: .status(200).preceded(by: .pass(gate)), refusal.answer)
+        let shop = try GuardedShop(kind, loginResponse: .status(200).preceded(by: .pass(gate)), refusal.served)
         let requests = (0..<20).map { _ in load(shop) }
         await suspend(while: shop.logins.isEmpty)
         shop.proxy.logout()
@@ -132,7 +132,7 @@ struct ReloginLiveTests {
         _ refusal: LoginExpiryFormat
     ) async throws {
         let gate = Gate()
-        let shop = try GuardedShop(kind, loginAnswer: GuardedShop.welcome.preceded(by: .pass(gate)), refusal.answer)
+        let shop = try GuardedShop(kind, loginResponse: GuardedShop.welcome.preceded(by: .pass(gate)), refusal.served)
         screen.params = ["who": "leaves"]
         var leaving: GoodsRequest? = load(shop)
         weak let released = leaving
@@ -157,7 +157,7 @@ struct ReloginLiveTests {
         let photo = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         try photo.write(to: file)
         screen.params = ["title": "龙井"]
-        let shop = try GuardedShop(kind, refusal.answer)
+        let shop = try GuardedShop(kind, refusal.served)
         for serializer in [RequestSerializer.json, .form, .multipart] {
             shop.account.setToken("t0")
             shop.server.removeRecordedRequests()
@@ -179,24 +179,24 @@ struct ReloginLiveTests {
 
 /// A server that accepts one token, and an app that obtains it with a login request.
 @MainActor private final class GuardedShop {
-    nonisolated static let welcome = Answer.json(bytes: goodsJSON([]).utf8)
+    nonisolated static let welcome = Response.json(bytes: goodsJSON([]).utf8)
 
     let server: FixtureServer
     let proxy: APIProxy
     let account = Account()
     private let token = Token()
 
-    convenience init(_ kind: TransportKind, loginAnswer: Answer = welcome, _ refusal: Answer) throws {
-        try self.init(kind, loginAnswer: loginAnswer) { _ in refusal }
+    convenience init(_ kind: TransportKind, loginResponse: Response = welcome, _ refusal: Response) throws {
+        try self.init(kind, loginResponse: loginResponse) { _ in refusal }
     }
 
     init(
         _ kind: TransportKind,
-        loginAnswer: Answer = welcome,
-        refusal: @escaping @Sendable (RecordedRequest) -> Answer
+        loginResponse: Response = welcome,
+        refusal: @escaping @Sendable (RecordedRequest) -> Response
     ) throws {
         server = try FixtureServer.start { [token] request in
-            guard request.path != "/login" else { return loginAnswer }
+            guard request.path != "/login" else { return loginResponse }
             return request.header("X-Token") == token.valid.withLock { $0 } ? Self.welcome : refusal(request)
         }
         let service = APIService.sample { [account, server] in

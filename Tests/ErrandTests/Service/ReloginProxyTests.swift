@@ -84,8 +84,8 @@ struct ReloginProxyTests {
                 case .proxyOfOther, .plainCall: APIProxy(fake: own, service: other)
                 }
             if sender == .plainCall {
-                let answer = try await proxy.send(HTTPRequest(.get, URL("/goods")), to: service)
-                #expect(answer.status == 200)
+                let response = try await proxy.send(HTTPRequest(.get, URL("/goods")), to: service)
+                #expect(response.status == 200)
             } else {
                 let named = sender == .ownProxy ? nil : service
                 _ = try await APIRequest<[Goods]>("/goods", service: named, proxy: proxy).value()

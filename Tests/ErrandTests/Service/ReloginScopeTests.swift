@@ -76,8 +76,8 @@ struct ReloginScopeTests: SessionScene {
         case .delegate: await ending(of: request)
         case .callback: await endingOfSecond(after: request, inner(proxy, "/second"))
         case .childTask:
-            async let answer = request.value()
-            _ = try await answer
+            async let response = request.value()
+            _ = try await response
         case .taskGroup:
             try await withThrowingTaskGroup { group in
                 group.addTask { _ = try await request.value() }

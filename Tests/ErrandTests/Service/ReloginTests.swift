@@ -96,7 +96,7 @@ struct ReloginTests {
         #expect(account.logins == 1)
         #expect(account.expiries == 1)
         #expect(screen.errors.allSatisfy { $0.underlying is Account.WrongPassword })
-        // Loads that began during the relogin were never sent, and have no answer.
+        // Loads that began during the relogin were never sent, and have no response.
         // A loop, because `filter` and `allSatisfy` crash the optimizer of Swift 6.3.1 (CopyPropagation).
         for error in screen.errors where error.response != nil {
             #expect(error.status == refusal.response.status)

@@ -37,7 +37,7 @@ struct RetryConnectivityTests {
         }
     }
 
-    @Test func `A load that was answered does not wait for a network`() async {
+    @Test func `A load that was served does not wait for a network`() async {
         let network = Reachability(status: .unreachable)
         let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
         let request = waitingRequest(network, transport)

@@ -43,8 +43,8 @@ struct RetryTests {
 
     @Test(arguments: [408, 429, 500, 502, 503, 504])
     func `A temporary status is retried twice`(_ status: Int) async {
-        let answers = Answers([.status(status), .status(status), .json(goodsJSON([Goods(id: 1, name: "pen")]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(status), .status(status), .json(goodsJSON([Goods(id: 1, name: "pen")]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let request = request(proxy(transport))
         #expect(await loadToEnd(request) == .success)
         #expect(request.response?.count == 1)
@@ -88,8 +88,8 @@ struct RetryTests {
     @Test(arguments: [
         HTTPResponse.json("not JSON"), .json(#"{"errcode":5,"msg":"sold out"}"#), .status(404), .status(401),
     ])
-    func `A final answer is not requested again`(_ answer: HTTPResponse) async {
-        let transport = ScriptedTransport { _ in answer }
+    func `A final response is not requested again`(_ response: HTTPResponse) async {
+        let transport = ScriptedTransport { _ in response }
         let request = request(proxy(transport))
         request.loadData()
         _ = await screen.ending()
@@ -118,11 +118,11 @@ struct RetryTests {
     }
 
     @Test func `A retry button sends the key again only where the server may have executed the load`() async {
-        let answers = Answers([
+        let responses = Responses([
             .status(500), .status(409), .json(#"{"errcode":5001,"msg":"declined"}"#), .status(400),
             .json(goodsJSON([])),
         ])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let transport = ScriptedTransport { _ in responses.next() }
         let request = request(proxy(transport) { $0.maxRetries = 0 }, .post)
         request.ownOptions.idempotencyKey = { UUID().uuidString }
         request.loadData()
@@ -212,8 +212,8 @@ struct RetryTests {
         _ status: Int,
         _ delay: (text: String, length: Duration)
     ) async {
-        let answers = Answers([.status(status, headers: ["Retry-After": delay.text]), .json(goodsJSON([]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(status, headers: ["Retry-After": delay.text]), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport) { $0.baseDelay = .zero }
         request(proxy, .post).loadRetainingSelf()
         await clock.waitForSleepers()
@@ -226,8 +226,8 @@ struct RetryTests {
     }
 
     @Test func `Retry-After makes a load wait no longer than its policy allows`() async {
-        let answers = Answers([.status(503, headers: ["Retry-After": "3600"]), .json(goodsJSON([]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(503, headers: ["Retry-After": "3600"]), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport) { ($0.baseDelay, $0.maxRetryAfter) = (.zero, .seconds(3)) }
         request(proxy).loadRetainingSelf()
         await clock.waitForSleepers()
@@ -242,8 +242,8 @@ struct RetryTests {
         HTTPResponse.status(503), .status(503, headers: ["Retry-After": "soon"]), .status(429),
         .status(500, headers: ["Retry-After": "1"]), .status(408, headers: ["Retry-After": "1"]),
     ])
-    func `A POST that may have been executed is sent once`(_ answer: HTTPResponse) async {
-        let transport = ScriptedTransport { _ in answer }
+    func `A POST that may have been executed is sent once`(_ response: HTTPResponse) async {
+        let transport = ScriptedTransport { _ in response }
         request(proxy(transport), .post).loadRetainingSelf()
         #expect(await screen.ending() == .failure(.http))
         #expect(transport.requests.count == 1)
@@ -251,11 +251,11 @@ struct RetryTests {
 
     @Test(arguments: [429, 503])
     func `Retry-After repeats only idempotent methods if the policy limits it to them`(_ status: Int) async {
-        let answers = Answers([
+        let responses = Responses([
             .status(status, headers: ["Retry-After": "1"]), .status(status, headers: ["Retry-After": "1"]),
             .json(goodsJSON([])),
         ])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport) { $0.retryAfterAppliesToAllMethods = false }
         request(proxy, .post).loadRetainingSelf()
         #expect(await screen.ending() == .failure(.http))
@@ -299,8 +299,8 @@ struct RetryTests {
     }
 
     @Test func `The wait of Retry-After is exact to the second`() async {
-        let answers = Answers([.status(503, headers: ["Retry-After": "7"]), .json(goodsJSON([]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(503, headers: ["Retry-After": "7"]), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport)
         request(proxy).loadRetainingSelf()
         await clock.waitForSleepers()

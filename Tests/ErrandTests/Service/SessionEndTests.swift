@@ -17,7 +17,7 @@ struct SessionEndTests: SessionScene {
         case queued, underWay, inBackOff, waitingForRelogin, waitingToStart
     }
 
-    /// Stops loads of the old account at `place`, and answers those of the new one.
+    /// Stops loads of the old account at `place`, and responses those of the new one.
     private func transport(_ place: Whereabouts, until gate: Latch) -> ScriptedTransport {
         ScriptedTransport { request in
             guard request.headers["X-Token"] != "new" else { return .json(goodsJSON([])) }

@@ -25,7 +25,7 @@ extension SessionScene {
         return APIProxy(service: service, transport: transport, cookies: cookies, queueLimits: limits, clock: clock)
     }
 
-    /// Answers with 401 to every token but `valid`.
+    /// Responds with 401 to every token but `valid`.
     func refusing(but valid: String? = nil) -> ScriptedTransport {
         ScriptedTransport { $0.headers["X-Token"] == valid ? .json(goodsJSON([])) : .status(401) }
     }

@@ -291,7 +291,7 @@ struct SessionTests: SessionScene {
         for (isAccepted, expiries) in [(false, 1), (true, 2)] {
             validator.acceptsContent = { _ in isAccepted }
             signIn.loadData()
-            #expect(await screen.ending() == (isAccepted ? .success : .failure(.invalidAnswer)))
+            #expect(await screen.ending() == (isAccepted ? .success : .failure(.invalidResponse)))
             request.loadData()
             #expect(await screen.ending() == .failure(.loginExpired))
             #expect(account.expiries == expiries)

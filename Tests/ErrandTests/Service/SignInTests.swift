@@ -12,7 +12,7 @@ struct SignInTests {
     private let screen = Screen()
     private let account = Account()
 
-    /// Accepts every login, and refuses all tokens but `valid`; answers `/slow` after `gate` has opened.
+    /// Accepts every login, and refuses all tokens but `valid`; responses `/slow` after `gate` has opened.
     private func proxy(_ valid: String, _ gate: Latch) -> APIProxy {
         let service = APIService.sample { [account] in
             $0.reloginHandler = account

@@ -38,7 +38,7 @@ import Synchronization
         (self.timeOfRequest, self.isValid) = (timeOfRequest, isValid)
     }
 
-    /// The numbers of the loads that were answered with success, in order.
+    /// The numbers of the loads that were served with success, in order.
     var accepted: [Int] { state.withLock(\.accepted) }
 
     /// The tokens with which a request was refused.

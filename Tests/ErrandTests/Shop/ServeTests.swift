@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The shop's server command", .startsPrograms, .limitedConcurrency, .timeLimit(.minutes(10)))
 @MainActor struct ServeTests {
-    @Test("prints its address, answers, and ends when interrupted")
+    @Test("prints its address, responses, and ends when interrupted")
     func serves() async throws {
         let pipe = Pipe()
         let shop = try ShopProcess(["serve"], output: pipe)

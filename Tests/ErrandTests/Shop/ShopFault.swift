@@ -34,7 +34,7 @@ enum ShopFault: String, CaseIterable {
         switch self {
         case .garbledName, .missingOrder: break
         case .wrongTotal: table.post("/cart/add") { _ in .enveloped(Self.cart) }
-        case .missingLink: table.get("/orders/linked") { .json(bytes: shop.answer($0).bodyBytes) }
+        case .missingLink: table.get("/orders/linked") { .json(bytes: shop.response(to: $0).bodyBytes) }
         case .soundPages: table.post("/debug/break-orders") { _ in .enveloped("null") }
         case .otherPicture: table.post("/account/avatar") { _ in .enveloped(Self.picture) }
         case .shortInvoice: table.get("/invoices/:id.pdf") { _ in .text("%PDF-1.4\n") }
@@ -42,7 +42,8 @@ enum ShopFault: String, CaseIterable {
         case .otherWords: table.get("/broken-business") { _ in .enveloped("null", code: 1) }
         case .acceptedCopy: table.get("/partner/stock") { _ in .enveloped(#"{"goodsID":1002,"stock":7}"#) }
         case .immortalKey: table.post("/debug/expire-key") { _ in .enveloped("null") }
-        case .forgetfulServer: table.get("/account/me") { $0.header("X-Token") == nil ? .refused : shop.answer($0) }
+        case .forgetfulServer:
+            table.get("/account/me") { $0.header("X-Token") == nil ? .refused : shop.response(to: $0) }
         case .immortalSession: table.post("/account/logout") { _ in .enveloped("null") }
         }
         return table
@@ -72,16 +73,16 @@ enum ShopFault: String, CaseIterable {
     }
 }
 
-extension Answer {
+extension Response {
     fileprivate static let refused = enveloped("null", code: 11_010, status: 401)
 
-    fileprivate static func enveloped(_ data: String, code: Int = 200, status: Int = 200) -> Answer {
+    fileprivate static func enveloped(_ data: String, code: Int = 200, status: Int = 200) -> Response {
         .json(bytes: #"{"errcode":\#(code),"msg":"no","data":\#(data)}"#.utf8, status: status)
     }
 }
 
-extension Answer {
-    /// The body of an answer that consists of a single write.
+extension Response {
+    /// The body of a response that consists of a single write.
     fileprivate var bodyBytes: [UInt8] {
         steps.dropFirst().reduce(into: []) { bytes, step in
             if case .write(let piece) = step { bytes += piece }

@@ -67,12 +67,12 @@ struct EventMachine {
         case .joined: isJoined = true
         case .ended(let ending):
             endings += 1
-            if case .success = ending { check(outcomes > 0 && open.isEmpty, event, "follows no answer") }
+            if case .success = ending { check(outcomes > 0 && open.isEmpty, event, "follows no response") }
         case .released:
             releases += 1
             check(releases == 1, event, "is the second one")
-        case .requestMade, .sent, .headReceived, .redirected, .answered, .failed: record(event, "has no exchange")
-        case .answeredFromCache: outcomes += 1
+        case .requestMade, .sent, .headReceived, .redirected, .responded, .failed: record(event, "has no exchange")
+        case .respondedFromCache: outcomes += 1
         }
     }
 
@@ -95,7 +95,7 @@ struct EventMachine {
         case .headReceived:
             check(phase != nil && phase != .headReceived, event, "is not expected")
             open[number] = .headReceived
-        case .redirected, .answered, .failed:
+        case .redirected, .responded, .failed:
             check(phase != nil, event, "ends no request")
             open[number] = nil
             outcomes += 1

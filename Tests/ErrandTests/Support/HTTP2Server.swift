@@ -10,11 +10,11 @@ import Synchronization
 final class HTTP2Server: Sendable {
     /// The server's action on a stream when the whole request has arrived.
     enum Action: Sendable {
-        /// Answers 200 with this text.
-        case answer(String)
-        /// Answers 200 with these bytes and their `Content-Encoding`.
+        /// Responses 200 with this text.
+        case response(String)
+        /// Responses 200 with these bytes and their `Content-Encoding`.
         case coded([UInt8], String)
-        /// Does not answer.
+        /// Does not respond.
         case silence
         /// Sends this frame until the connection ends.
         case flood([UInt8])
@@ -115,8 +115,8 @@ final class HTTP2Server: Sendable {
     private func perform(_ request: Request, on connection: HTTP2Connection, socket: Int32) -> Bool {
         state.withLock { $0.requests.append(request) }
         switch plan(request) {
-        case .answer(let text): connection.answer(request.stream, Array(text.utf8))
-        case .coded(let bytes, let coding): connection.answer(request.stream, bytes, coding)
+        case .response(let text): connection.response(request.stream, Array(text.utf8))
+        case .coded(let bytes, let coding): connection.response(request.stream, bytes, coding)
         case .silence: break
         case .flood(let frame):
             connection.flood(frame)
@@ -186,8 +186,8 @@ private final class HTTP2Connection {
         }
     }
 
-    /// Answers with a body that fits in the client's window.
-    func answer(_ stream: UInt32, _ body: [UInt8], _ coding: String = "") {
+    /// Responds with a body that fits in the client's window.
+    func response(_ stream: UInt32, _ body: [UInt8], _ coding: String = "") {
         // The entries of the static table (RFC 7541 appendix A) that are ":status: 200" and "content-encoding".
         let status: [UInt8] = [0x88], name: [UInt8] = [0x0F, 0x0B]
         let line = coding.isEmpty ? [] : name + [UInt8(coding.utf8.count)] + coding.utf8

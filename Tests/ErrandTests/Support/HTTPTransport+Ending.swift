@@ -1,7 +1,7 @@
 @testable import Errand
 
 extension HTTPTransport {
-    /// Sends a request, and returns its error; `nil` with an answer.
+    /// Sends a request, and returns its error; `nil` with a response.
     func error(of request: HTTPRequest, progress: TransferProgress.Handler? = nil) async -> TransportError? {
         do {
             _ = try await send(request, progress: progress)
@@ -11,7 +11,7 @@ extension HTTPTransport {
         }
     }
 
-    /// Sends a request, and returns the kind of its error; `nil` with an answer.
+    /// Sends a request, and returns the kind of its error; `nil` with a response.
     func ending(of request: HTTPRequest, progress: TransferProgress.Handler? = nil) async -> TransportError.Kind? {
         await error(of: request, progress: progress)?.kind
     }

@@ -8,7 +8,7 @@ enum LoginExpiryFormat: CaseIterable, Sendable {
 
     private static let envelope = #"{"errcode":11010,"msg":"expired"}"#
 
-    /// The answer of a scripted transport.
+    /// The response of a scripted transport.
     var response: HTTPResponse {
         switch self {
         case .status: .json("{}", status: 401)
@@ -16,8 +16,8 @@ enum LoginExpiryFormat: CaseIterable, Sendable {
         }
     }
 
-    /// The answer of a fixture server.
-    var answer: Answer {
+    /// The response of a fixture server.
+    var served: Response {
         switch self {
         case .status: .status(401)
         case .code: .json(bytes: Self.envelope.utf8)

@@ -19,7 +19,7 @@ final class NumberServer: Sendable {
         state = Mutex(State(numbers: Array(0..<count), total: count))
     }
 
-    var transport: ScriptedTransport { ScriptedTransport { [self] in answer($0) } }
+    var transport: ScriptedTransport { ScriptedTransport { [self] in response($0) } }
     var queries: [String] { state.withLock(\.queries) }
 
     /// Lets the next request fail, or the next one whose query contains this text.
@@ -28,7 +28,7 @@ final class NumberServer: Sendable {
     /// Inserts an item at the start, so that all others move by one.
     func insertAtStart(_ number: Int = 0) { state.withLock { $0.numbers.insert(number, at: 0) } }
 
-    func answer(_ request: HTTPRequest) -> HTTPResponse {
+    func response(_ request: HTTPRequest) -> HTTPResponse {
         state.withLock { state in
             state.queries.append(request.url.query ?? "")
             if let failing = state.failing, failing.isEmpty || request.url.query?.contains(failing) == true {

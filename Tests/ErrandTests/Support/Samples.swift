@@ -59,7 +59,7 @@ extension GoodsRequest {
         }
     }
 
-    /// Waits for a load in an async call, and returns the type of its error; `nil` with an answer.
+    /// Waits for a load in an async call, and returns the type of its error; `nil` with a response.
     func outcome() async -> APIErrorType? {
         do throws(APIError) {
             _ = try await value()

@@ -4,11 +4,11 @@ import Foundation
 @testable import Errand
 
 extension ScriptedTransport {
-    /// Creates a transport that answers every request with one function and records the requests.
+    /// Creates a transport that responds to every request with one function and records the requests.
     convenience init(
         capacity: TransportCapacity = .unlimited,
-        _ answer: @escaping Script = { _ in .json(#"{"errcode":200,"msg":"ok","data":[]}"#) }
+        _ response: @escaping Script = { _ in .json(#"{"errcode":200,"msg":"ok","data":[]}"#) }
     ) {
-        self.init(capacity: capacity, fallback: answer)
+        self.init(capacity: capacity, fallback: response)
     }
 }

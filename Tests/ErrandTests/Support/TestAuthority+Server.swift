@@ -4,7 +4,7 @@ import Testing
 extension TestAuthority {
     /// Starts `openssl s_server` with the certificate called `name` on a free port.
     ///
-    /// Of its options `-www` answers with a page about the connection, `-HTTP` with files.
+    /// Of its options `-www` responds with a page about the connection, `-HTTP` with files.
     func serve(_ name: String = "server", _ options: [String] = ["-www"]) throws -> (TestProgram, URL) {
         let (program, address) = try accept(["-accept", "0", "-cert", "\(name).pem"] + options)
         let port = try #require(address.split(separator: ":").last)

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// A certificate authority for tests and the certificates that it has signed, in files that are removed with it or at the end of the process.
+/// A certificate authority for tests and the certificates that it has signed, in files that are removed with it or at the end of
+/// the process.
 final class TestAuthority: Sendable {
     /// Whether there is OpenSSL; the server of LibreSSL, which macOS has under that name, does not print its port.
     static let isAvailable = TestProgram.output(of: ["openssl", "version"]).hasPrefix("OpenSSL ")

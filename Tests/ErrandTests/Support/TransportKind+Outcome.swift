@@ -4,7 +4,7 @@ import Foundation
 
 /// What happens to a request of a transport that is made with a configuration.
 enum TransportOutcome: Equatable, CustomStringConvertible {
-    /// An answer with this status.
+    /// A response with this status.
     case status(Int)
     /// The request fails.
     case failed(TransportError.Kind)

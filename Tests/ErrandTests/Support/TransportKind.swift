@@ -34,7 +34,7 @@ enum TransportKind: CaseIterable, Sendable {
         try await make().send(request, progress: progress)
     }
 
-    /// Returns the error of a request; an answer is a test failure.
+    /// Returns the error of a request; a response is a test failure.
     func failure(
         of request: HTTPRequest,
         sourceLocation: SourceLocation = #_sourceLocation

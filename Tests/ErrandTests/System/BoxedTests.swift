@@ -30,7 +30,7 @@ import Testing
     }
 
     /// Asynchronous functions reserve memory for each of these values that they use, and each load has some thirty of them.
-    @Test("Requests, answers and errors take at most two words") func sizes() {
+    @Test("Requests, responses and errors take at most two words") func sizes() {
         #expect(MemoryLayout<HTTPRequest>.size == 8)
         #expect(MemoryLayout<HTTPResponse>.size == 8)
         #expect(MemoryLayout<APIResponse>.size == 8)

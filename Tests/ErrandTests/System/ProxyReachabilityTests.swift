@@ -14,7 +14,7 @@ struct ProxyReachabilityTests {
     }
 
     @Test(arguments: [ReachabilityStatus.unknown, .reachable, .unreachable])
-    func `A request is sent and answered whatever the status is`(_ status: ReachabilityStatus) async throws {
+    func `A request is sent and served whatever the status is`(_ status: ReachabilityStatus) async throws {
         let transport = ScriptedTransport()
         let reachability = Reachability(status: status)
         let proxy = APIProxy(service: .sample(), transport: transport, reachability: reachability)

@@ -13,7 +13,7 @@ struct ErrandTestingTests {
 
     // MARK: The scripted transport
 
-    @Test func `The newest script that matches the method and the end of the path answers`() async throws {
+    @Test func `The newest script that matches the method and the end of the path responds`() async throws {
         let network = ScriptedTransport()
         network.on(.get, "/orders/*") { _ in .json("older") }
         network.on(.get, "/orders/{id}") { _ in .json("newer") }
@@ -40,7 +40,7 @@ struct ErrandTestingTests {
         #expect(try await network.send(HTTPRequest(.get, URL("http://shop.test/"))).body == Data("root".utf8))
         let other = HTTPRequest(.get, URL("http://shop.test/x%2Fy"))
         let error = await #expect(throws: TransportError.self) { try await network.send(other) }
-        #expect(error?.reason == "no script answers GET /x%2Fy")
+        #expect(error?.reason == "no script responds to GET /x%2Fy")
     }
 
     @Test func `A request without a script fails and the error names the request`() async {
@@ -49,7 +49,7 @@ struct ErrandTestingTests {
         for url in [URL("http://shop.test/orders/7"), URL("http://shop.test/my-orders"), URL("http://shop.test/")] {
             let error = await #expect(throws: TransportError.self) { try await network.send(HTTPRequest(.get, url)) }
             #expect(error?.kind == .invalidRequest)
-            #expect(error?.reason == "no script answers GET \(url.path)")
+            #expect(error?.reason == "no script responds to GET \(url.path)")
         }
     }
 
@@ -136,7 +136,7 @@ struct ErrandTestingTests {
         #expect(await network.ending(of: HTTPRequest(.get, URL("http://shop.test/"))) == .timeout)
     }
 
-    @Test func `An answer within the timeout leaves no sleeping task`() async {
+    @Test func `A response within the timeout leaves no sleeping task`() async {
         let network = ScriptedTransport(clock: clock) { _ in .status(204) }
         #expect(await network.ending(of: HTTPRequest(.get, URL("http://shop.test/"))) == nil)
         await suspend(while: clock.sleepers > 0)
@@ -149,9 +149,9 @@ struct ErrandTestingTests {
         }
         var request = HTTPRequest(.get, URL("http://shop.test/"))
         request.destination = .file(folder.file)
-        let answer = try await network.send(request)
-        #expect(answer.file == folder.file)
-        #expect(answer.body.isEmpty)
+        let response = try await network.send(request)
+        #expect(response.file == folder.file)
+        #expect(response.body.isEmpty)
         #expect(try String(contentsOf: folder.file, encoding: .utf8) == "body")
         request.url = URL("http://shop.test/missing")
         #expect(try await network.send(request).body == Data("body".utf8), "an error goes to memory")
@@ -176,7 +176,7 @@ struct ErrandTestingTests {
         )
     }
 
-    @Test func `A file or stream is read before the script answers, and a fault of it is the ending`() async throws {
+    @Test func `A file or stream is read before the script responds, and a fault of it is the ending`() async throws {
         let folder = try TemporaryFolder()
         let network = ScriptedTransport { _ in .status(200) }
         let reports = Mutex<[TransferProgress]>([])
@@ -221,14 +221,14 @@ struct ErrandTestingTests {
         #expect(await cancelled.value == .cancelled)
     }
 
-    @Test func `An answer has no body where HTTP has none, and its header lines are limited`() async throws {
+    @Test func `A response has no body where HTTP has none, and its header lines are limited`() async throws {
         let network = ScriptedTransport { request in
             .json("body", status: Int(request.url.lastPathComponent) ?? 0, headers: ["X-Long": "0123456789"])
         }
         for (method, status) in [(HTTPMethod.head, 200), (.get, 204), (.get, 304)] {
-            let answer = try await network.send(HTTPRequest(method, URL("http://shop.test/\(status)")))
-            #expect(answer.status == status)
-            #expect(answer.body.isEmpty, "\(method) \(status)")
+            let response = try await network.send(HTTPRequest(method, URL("http://shop.test/\(status)")))
+            #expect(response.status == status)
+            #expect(response.body.isEmpty, "\(method) \(status)")
         }
         var request = HTTPRequest(.get, URL("http://shop.test/200"))
         request.limits.headerBytes = 50
@@ -248,7 +248,7 @@ struct ErrandTestingTests {
         #expect(network.requests.count == 1)
     }
 
-    @Test func `A cancelled exchange has no answer, although its script returns one`() async {
+    @Test func `A cancelled exchange has no response, although its script returns one`() async {
         let gate = Latch()
         let network = ScriptedTransport { _ in
             await gate.waitIgnoringCancellation()
@@ -285,24 +285,24 @@ struct ErrandTestingTests {
     @Test func `A request decodes an enveloped value`() async throws {
         struct Visit: Codable, Equatable { let at: Date }
         let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000))
-        let answer = try HTTPResponse.envelope(visit, message: "a \"quoted\" text")
-        let response = APIResponse(answer, url: URL("http://shop.test/"), redirects: [], duration: .zero)
+        let raw = try HTTPResponse.envelope(visit, message: "a \"quoted\" text")
+        let response = APIResponse(raw, url: URL("http://shop.test/"), redirects: [], duration: .zero)
         #expect(try ResponseSerializer<Visit>.json.value(of: response, from: .sample()) == visit)
         let refusal = try HTTPResponse.envelope(0, code: 5, message: "no")
         let refused = APIResponse(refusal, url: URL("http://shop.test/"), redirects: [], duration: .zero)
         #expect(throws: APIError.self) { try ResponseSerializer<Int>.json.value(of: refused, from: .sample()) }
     }
 
-    @Test func `An answer without an envelope is made of a value, a status and headers`() async throws {
+    @Test func `A response without an envelope is made of a value, a status and headers`() async throws {
         struct Visit: Codable, Equatable { let at: Date }
         let visit = Visit(at: Date(timeIntervalSince1970: 1_700_000_000))
-        let answer = try HTTPResponse.json([visit], status: 201, headers: ["X-Total": "1"])
-        #expect(answer.status == 201)
-        #expect(answer.headers.map(\.name).sorted() == ["Content-Type", "X-Total"])
-        #expect(answer.headers["Content-Type"] == "application/json")
-        #expect(String(decoding: answer.body, as: UTF8.self) == #"[{"at":"2023-11-14T22:13:20Z"}]"#)
+        let response = try HTTPResponse.json([visit], status: 201, headers: ["X-Total": "1"])
+        #expect(response.status == 201)
+        #expect(response.headers.map(\.name).sorted() == ["Content-Type", "X-Total"])
+        #expect(response.headers["Content-Type"] == "application/json")
+        #expect(String(decoding: response.body, as: UTF8.self) == #"[{"at":"2023-11-14T22:13:20Z"}]"#)
         let service = APIService.sample { $0.envelope = nil }
-        let proxy = APIProxy(fake: ScriptedTransport { _ in answer }, service: service)
+        let proxy = APIProxy(fake: ScriptedTransport { _ in response }, service: service)
         let request = APIRequest<[Visit]>("/visits", proxy: proxy)
         #expect(try await request.value() == [visit])
     }
@@ -318,12 +318,12 @@ struct ErrandTestingTests {
         )
         #expect(problem.headers.map(\.value) == ["application/problem+json"])
         struct Member: Encodable { let errorText: String }
-        let answers: [(HTTPResponse, String)] = [
+        let responses: [(HTTPResponse, String)] = [
             (.json("[1]"), "[1]"), (try .json(JSONValue.string("[1]")), #""[1]""#), (try .json(7), "7"),
             (try .json(["id": 7, "name": nil] as JSONValue, encoder: sorted), #"{"id":7,"name":null}"#),
             (try .json(Member(errorText: "no"), encoder: encoder), #"{"error_text":"no"}"#),
         ]
-        for (answer, body) in answers { #expect(String(decoding: answer.body, as: UTF8.self) == body) }
+        for (response, body) in responses { #expect(String(decoding: response.body, as: UTF8.self) == body) }
         #expect(throws: EncodingError.self) { try HTTPResponse.json(Double.nan) }
     }
 
@@ -335,11 +335,11 @@ struct ErrandTestingTests {
 
     @Test(arguments: [(5001, "5001"), ("E1001", #""E1001""#), (false, "false")] as [(ServerCode, String)])
     func `The code of an envelope is a number, a string or a Boolean`(_ code: ServerCode, _ json: String) async throws {
-        let answer = try HTTPResponse.envelope(7, code: code, message: "no")
-        #expect(String(decoding: answer.body, as: UTF8.self) == #"{"errcode":\#(json),"msg":"no","data":7}"#)
+        let response = try HTTPResponse.envelope(7, code: code, message: "no")
+        #expect(String(decoding: response.body, as: UTF8.self) == #"{"errcode":\#(json),"msg":"no","data":7}"#)
         let failure = try HTTPResponse.envelope(code: code, message: "no")
         #expect(String(decoding: failure.body, as: UTF8.self) == #"{"errcode":\#(json),"msg":"no","data":null}"#)
-        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }))
+        let request = GoodsRequest(proxy: APIProxy(fake: ScriptedTransport { _ in response }))
         let error = await #expect(throws: APIError.self) { try await request.value() }
         #expect(error?.type == .server && error?.code == code)
     }

@@ -64,7 +64,7 @@ extension KnownFault {
     )
     static let trailers = KnownFault(
         kind: .urlSession,
-        reason: "the process ends when an answer has trailers",
+        reason: "the process ends when a response has trailers",
         symptoms: traps
     )
     static let location = KnownFault(

@@ -99,8 +99,8 @@ struct TransportBehaviourTests {
         #expect(request.headers.values("Host") == ["127.0.0.1:\(server.port)"])
     }
 
-    @Test("header lines of an answer keep their order and their duplicates", arguments: TransportKind.allCases)
-    func answerHeaders(kind: TransportKind) async throws {
+    @Test("header lines of a response keep their order and their duplicates", arguments: TransportKind.allCases)
+    func responseHeaders(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .status(200, headers: ["X-Z": "1", "X-A": "2", "X-Z": "3", "X-Odd": "a, b=c"])
         }
@@ -126,7 +126,7 @@ struct TransportBehaviourTests {
         #expect(server.requests.allSatisfy { $0.header("Cookie") == nil })
     }
 
-    @Test("a redirect is the answer", arguments: TransportKind.allCases, [301, 302, 303, 307, 308])
+    @Test("a redirect is the response", arguments: TransportKind.allCases, [301, 302, 303, 307, 308])
     func redirect(kind: TransportKind, status: Int) async throws {
         let server = try FixtureServer.start { _ in
             .text("moved", status: status, headers: ["Location": "/there", "Set-Cookie": "a=1"])
@@ -139,7 +139,7 @@ struct TransportBehaviourTests {
         #expect(server.totalRequests == 1)
     }
 
-    @Test("a redirect without a target is the answer", arguments: TransportKind.allCases, [nil, "", "http://["])
+    @Test("a redirect without a target is the response", arguments: TransportKind.allCases, [nil, "", "http://["])
     func redirectToNowhere(kind: TransportKind, location: String?) async throws {
         let headers = HeaderLines(location.map { [HeaderLine("Location", $0)] } ?? [])
         let server = try FixtureServer.start { _ in .text("moved", status: 302, headers: headers) }
@@ -152,7 +152,7 @@ struct TransportBehaviourTests {
     }
 
     @Test(
-        "a challenge is the answer",
+        "a challenge is the response",
         arguments: TransportKind.allCases,
         [
             "Basic realm=\"x\"", "Basic", "Digest realm=\"x\", nonce=\"y\"", "Bearer", "Negotiate, Basic realm=\"x\"",
@@ -175,17 +175,17 @@ struct TransportBehaviourTests {
         #expect(response.status == status && response.body.isEmpty)
     }
 
-    @Test("an answer to HEAD ends after the head, whatever its length", arguments: TransportKind.allCases)
+    @Test("a response to HEAD ends after the head, whatever its length", arguments: TransportKind.allCases)
     func head(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
-            Answer(status: 200, headers: ["Content-Length": "99999999999"], steps: [])
+            Response(status: 200, headers: ["Content-Length": "99999999999"], steps: [])
         }
         let response = try await kind.send(HTTPRequest(.head, to: server))
         #expect(response.status == 200 && response.body.isEmpty)
         #expect(response.headers["Content-Length"] == "99999999999")
     }
 
-    @Test("an answer is never cached", arguments: TransportKind.allCases)
+    @Test("a response is never cached", arguments: TransportKind.allCases)
     func cache(kind: TransportKind) async throws {
         let server = try FixtureServer.start { .text("\($0.turn)", headers: ["Cache-Control": "max-age=60"]) }
         let transport = try kind.make()

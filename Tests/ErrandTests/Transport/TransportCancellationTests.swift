@@ -127,18 +127,18 @@ struct TransportCancellationTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test("an answer at the instant of the deadline ends once", .fault(21), arguments: TransportKind.allCases)
+    @Test("a response at the instant of the deadline ends once", .fault(21), arguments: TransportKind.allCases)
     func deadline(kind: TransportKind) async throws {
         #if os(Linux)
         if kind == .urlSession {
-            await #expect(processExitsWith: .success) { try await Self.answerAtDeadlines(.urlSession) }
+            await #expect(processExitsWith: .success) { try await Self.respondAtDeadlines(.urlSession) }
             return
         }
         #endif
-        try await Self.answerAtDeadlines(kind)
+        try await Self.respondAtDeadlines(kind)
     }
 
-    private static func answerAtDeadlines(_ kind: TransportKind) async throws {
+    private static func respondAtDeadlines(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .text("ok").delayed(by: .milliseconds(5)) }
         let transport = try kind.make()
         let endings = await endings(rounds: 125) {
@@ -147,7 +147,7 @@ struct TransportCancellationTests {
                 var request = HTTPRequest(to: server)
                 request.deadline = .seconds(deadline)
                 let ending = await transport.ending(of: request)
-                // However slow the machine is, the deadline soon matches the time of the answers.
+                // However slow the machine is, the deadline soon matches the time of the responses.
                 deadline *= ending == nil ? 0.95 : 1.1
                 return ending
             }

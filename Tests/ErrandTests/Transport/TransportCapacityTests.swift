@@ -39,17 +39,17 @@ struct TransportCapacityTests {
 
     #if os(Linux)
     @Test(.enabled(if: TestAuthority.isAvailable && TLSServer.isAvailable, "openssl is not installed"))
-    func `An answer over HTTP 2 is multiplexed`() async throws {
+    func `A response over HTTP 2 is multiplexed`() async throws {
         let authority = try TestAuthority()
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
         let transport = try CurlTransport(configuration)
-        let server = try HTTP2Server(authority) { _ in .answer("ok") }
+        let server = try HTTP2Server(authority) { _ in .response("ok") }
         for _ in 0..<2 { #expect(try await transport.send(HTTPRequest(.get, server.url("/"))).isMultiplexed) }
     }
     #endif
 
-    @Test("an answer over HTTP/1.1 is not multiplexed", arguments: TransportKind.allCases)
+    @Test("a response over HTTP/1.1 is not multiplexed", arguments: TransportKind.allCases)
     func http1(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .text("ok") }
         #expect(try await kind.send(HTTPRequest(to: server)).isMultiplexed == false)

@@ -52,8 +52,8 @@ struct TransportConfigurationTests {
 
     @Test(arguments: TransportKind.allCases)
     func `The connect timeout is applied, or refused`(_ kind: TransportKind) async throws {
-        // The server never answers the first message of TLS.
-        let server = try FixtureServer.start { _, _ in .onAccept(Answer(steps: [.hang])) }
+        // The server never responds to the first message of TLS.
+        let server = try FixtureServer.start { _, _ in .onAccept(Response(steps: [.hang])) }
         var request = HTTPRequest(.get, URL("https://127.0.0.1:\(server.port)/"))
         request.deadline = .seconds(60)
         let ending = await kind.outcome(of: request, configuration { $0.connectTimeout = .milliseconds(50) })

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ErrandTestSupport
 
-@Suite("Answers that crash URLSession on Linux", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("Responses that crash URLSession on Linux", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportCrashTests {
     @Test("a header block that is truncated at any byte is one error", .fault(7), arguments: TransportKind.survivors)
     func cutHead(kind: TransportKind) async throws {
@@ -30,7 +30,7 @@ struct TransportCrashTests {
     }
 
     @Test(
-        "a redirect to a strange host is the answer",
+        "a redirect to a strange host is the response",
         .fault(14),
         arguments: TransportKind.survivors,
         ["//[::1]/", "//a%20b/", "//a%2Fb/"]
@@ -80,7 +80,7 @@ struct TransportCrashTests {
 }
 
 extension TransportKind {
-    /// The transports that do not crash for the answers that crash URLSession on Linux.
+    /// The transports that do not crash for the responses that crash URLSession on Linux.
     fileprivate static var survivors: [TransportKind] {
         #if canImport(Darwin)
         allCases

@@ -49,7 +49,7 @@ struct TransportEventTests {
     ]
 
     @Test(arguments: TransportKind.allCases, bodies.indices)
-    func `The end of the request is reported before the head of the answer`(
+    func `The end of the request is reported before the head of the response`(
         _ kind: TransportKind,
         _ body: Int
     ) async throws {
@@ -63,14 +63,14 @@ struct TransportEventTests {
     }
 
     @Test(arguments: TransportKind.allCases, [404, 302, 204])
-    func `The head of every final answer is reported`(_ kind: TransportKind, _ status: Int) async throws {
+    func `The head of every final response is reported`(_ kind: TransportKind, _ status: Int) async throws {
         let server = try FixtureServer.start { _ in .status(status, headers: ["X-A": "2"]) }
         _ = try await kind.send(observed(HTTPRequest(to: server)))
         #expect(recorder.events == ["sent", "\(status) 2"])
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `The end of a request is reported while the server does not answer`(_ kind: TransportKind) async throws {
+    func `The end of a request is reported while the server does not respond`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { [recorder] _ in .text("ok").behind(recorder.sent) }
         for body in [HTTPBody.empty, .data(Data("abc".utf8)), .data(Data(repeating: 1, count: 2_000_000))] {
             // `URLSession` does not report the end of a request without a body.
@@ -81,7 +81,7 @@ struct TransportEventTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `The end of an upload is not reported when the answer arrives before`(_ kind: TransportKind) async throws {
+    func `The end of an upload is not reported when the response arrives before`(_ kind: TransportKind) async throws {
         let server = try FixtureServer.start { _, _ in .onHead { _ in .text("no", status: 413).closing() } }
         let body = HTTPBody.data(Data(repeating: 1, count: 50_000_000))
         _ = try? await kind.send(observed(HTTPRequest(.post, to: server, body: body)))
@@ -103,7 +103,7 @@ struct TransportEventTests {
     }
 
     @Test(arguments: TransportKind.supportingInterruptedHeads)
-    func `Interim answers and broken heads are not reported`(_ kind: TransportKind) async throws {
+    func `Interim responses and broken heads are not reported`(_ kind: TransportKind) async throws {
         let interim = "HTTP/1.1 103 Early Hints\r\nX-A: early\r\n\r\n"
         let final = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-A: 3\r\n\r\n"
         let server = try FixtureServer.start { _ in .raw(interim + final) }
@@ -132,10 +132,10 @@ struct TransportEventTests {
                     }
                     for _ in 0..<turn { await Task.yield() }
                     task.cancel()
-                    let isAnswered = (try? await task.value) != nil
+                    let hasResponded = (try? await task.value) != nil
                     let events = recorder.events
                     #expect(["sent", "200 1"].starts(with: events))
-                    if isAnswered { #expect(events.count == 2) }
+                    if hasResponded { #expect(events.count == 2) }
                     #expect(recorder.lateEvents == 0)
                 }
             }

@@ -22,12 +22,12 @@ struct TransportFaultTests {
     }
 
     @Test(
-        "a server that never answers ends at the deadline",
+        "a server that never responds ends at the deadline",
         .separateThread,
         .fault(2),
         arguments: TransportKind.allCases
     )
-    func noAnswer(kind: TransportKind) async throws {
+    func noResponse(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .hang }
         try await expectTimeout(kind, of: server, after: .milliseconds(500))
     }
@@ -110,9 +110,9 @@ struct TransportFaultTests {
         arguments: TransportKind.allCases
     )
     func slowBody(kind: TransportKind) async throws {
-        let drops = Array(repeating: [Answer.Step.wait(.milliseconds(250)), .write("x")], count: 20).flatMap { $0 }
+        let drops = Array(repeating: [Response.Step.wait(.milliseconds(250)), .write("x")], count: 20).flatMap { $0 }
         let server = try FixtureServer.start { _ in
-            Answer(status: 200, headers: ["Content-Length": "20"], steps: drops)
+            Response(status: 200, headers: ["Content-Length": "20"], steps: drops)
         }
         var request = HTTPRequest(to: server)
         request.timeout = .seconds(4)
@@ -128,9 +128,9 @@ struct TransportFaultTests {
         arguments: TransportKind.supportingInterruptedHeads
     )
     func slowHead(kind: TransportKind) async throws {
-        let drops = Array(repeating: [Answer.Step.wait(.milliseconds(250)), .write("X-Drip: 1\r\n")], count: 20)
+        let drops = Array(repeating: [Response.Step.wait(.milliseconds(250)), .write("X-Drip: 1\r\n")], count: 20)
         let server = try FixtureServer.start { _ in
-            Answer(
+            Response(
                 steps: [.write("HTTP/1.1 200 OK\r\n")] + drops.flatMap { $0 } + [.write("Content-Length: 0\r\n\r\n")]
             )
         }
@@ -152,7 +152,12 @@ struct TransportFaultTests {
         #expect(try await kind.failure(of: HTTPRequest(to: server)).kind == .connectionLost)
     }
 
-    @Test("a truncated body is one error and no answer", .fault(8), arguments: TransportKind.allCases, CutBody.allCases)
+    @Test(
+        "a truncated body is one error and no response",
+        .fault(8),
+        arguments: TransportKind.allCases,
+        CutBody.allCases
+    )
     func cutBody(kind: TransportKind, body: CutBody) async throws {
         let server = try FixtureServer.start { _ in .script(.write(body.bytes), .close) }
         try await (body.isGzip ? KnownFault.cutGzip : nil).known(for: kind) {
@@ -161,7 +166,7 @@ struct TransportFaultTests {
         }
     }
 
-    @Test("an answer in pieces is the answer", .fault(12), arguments: TransportKind.allCases)
+    @Test("a response in pieces is the response", .fault(12), arguments: TransportKind.allCases)
     func pieces(kind: TransportKind) async throws {
         let bytes = Array(
             "HTTP/1.1 200 OK\r\nX-Piece: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8
@@ -222,7 +227,7 @@ enum SilencePoint: CaseIterable {
 
     private var script: Script {
         switch self {
-        case .insideHandshake: .onAccept(Answer.hang)
+        case .insideHandshake: .onAccept(Response.hang)
         case .insideUpload, .beforeHead: .onRequest(.hang)
         case .insideHead: .onRequest(.write("HTTP/1.1 200 OK\r\nX-A: "), .hang)
         case .insideBody: .onRequest(.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), .hang)
@@ -249,7 +254,7 @@ enum ResetPoint: CaseIterable {
     }
 }
 
-/// Answers whose body ends too early.
+/// Responses whose body ends too early.
 enum CutBody: String, CaseIterable {
     case length = "Content-Length: 1000\r\n\r\nabc"
     case chunkSize = "Transfer-Encoding: chunked\r\n\r\n3"

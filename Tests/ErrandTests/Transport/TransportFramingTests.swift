@@ -6,27 +6,27 @@ import Testing
 
 @testable import ErrandTestSupport
 
-@Suite("Unusual answers", .limitedConcurrency, .timeLimit(.minutes(10)))
+@Suite("Unusual responses", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct TransportFramingTests {
-    @Test("a contradictory answer is one error", .fault(9), arguments: TransportKind.allCases, BadAnswer.allCases)
-    func bad(kind: TransportKind, answer: BadAnswer) async throws {
-        let server = try FixtureServer.start { _ in .script(.write(answer.rawValue), .close) }
+    @Test("a contradictory response is one error", .fault(9), arguments: TransportKind.allCases, BadResponse.allCases)
+    func bad(kind: TransportKind, response: BadResponse) async throws {
+        let server = try FixtureServer.start { _ in .script(.write(response.rawValue), .close) }
         let error = try await kind.failure(of: HTTPRequest(to: server))
         #expect([.badResponse, .connectionLost].contains(error.kind))
     }
 
-    @Test("an unusual answer is accepted", .fault(9), arguments: TransportKind.allCases, OddAnswer.allCases)
-    func odd(kind: TransportKind, answer: OddAnswer) async throws {
-        let server = try FixtureServer.start { _ in .script(.write(answer.bytes), .close) }
-        let isRefused = answer.isRefusedByURLSession
+    @Test("an unusual response is accepted", .fault(9), arguments: TransportKind.allCases, OddResponse.allCases)
+    func odd(kind: TransportKind, odd: OddResponse) async throws {
+        let server = try FixtureServer.start { _ in .script(.write(odd.bytes), .close) }
+        let isRefused = odd.isRefusedByURLSession
         try await (isRefused ? KnownFault.headerSyntax : nil).known(for: kind) {
             let response = try await kind.send(HTTPRequest(to: server))
-            #expect(response.status == answer.status)
+            #expect(response.status == odd.status)
             #expect(response.body == Data("abc".utf8))
         }
     }
 
-    @Test("interim answers are ignored", .fault(10), arguments: TransportKind.allCases)
+    @Test("interim responses are ignored", .fault(10), arguments: TransportKind.allCases)
     func interim(kind: TransportKind) async throws {
         let early = "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\nSet-Cookie: early=1\r\n\r\n"
         let interim = "HTTP/1.1 100 Continue\r\n\r\n" + String(repeating: early, count: 500)
@@ -40,7 +40,7 @@ struct TransportFramingTests {
     }
 
     @Test(
-        "endless interim answers end at the deadline",
+        "endless interim responses end at the deadline",
         .fault(10),
         arguments: TransportKind.supportingInterruptedHeads
     )
@@ -54,7 +54,7 @@ struct TransportFramingTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test("answers on one connection are separated", arguments: TransportKind.allCases)
+    @Test("responses on one connection are separated", arguments: TransportKind.allCases)
     func surplus(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _, turn in
             .onRequest(.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(turn)surplus"))
@@ -67,8 +67,8 @@ struct TransportFramingTests {
     }
 }
 
-/// Answers that a client must not accept.
-enum BadAnswer: String, CaseIterable {
+/// Responses that a client must not accept.
+enum BadResponse: String, CaseIterable {
     case garbage = "hello there\r\n\r\n"
     case version = "HTTP/9.9 200 OK\r\nContent-Length: 3\r\n\r\nabc"
     case status = "HTTP/1.1 abc OK\r\nContent-Length: 3\r\n\r\nabc"
@@ -84,8 +84,8 @@ enum BadAnswer: String, CaseIterable {
     case hugeChunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nabc\r\n0\r\n\r\n"
 }
 
-/// Answers that are legal, or that every client accepts.
-enum OddAnswer: String, CaseIterable {
+/// Responses that are legal, or that every client accepts.
+enum OddResponse: String, CaseIterable {
     case plain = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
     case old = "HTTP/1.0 200 OK\r\n\r\nabc"
     case noLength = "HTTP/1.1 299 Odd\r\n\r\nabc"

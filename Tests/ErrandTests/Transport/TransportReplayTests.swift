@@ -58,7 +58,7 @@ struct TransportReplayTests {
 
     private static let data = Data(repeating: 7, count: 300_000)
 
-    /// Answers the first request of a connection; on the first connection, receives the second request completely and closes.
+    /// Responds to the first request of a connection; on the first connection, receives the second request completely and closes.
     private static func server() throws -> FixtureServer {
         try FixtureServer.start { connection, turn in
             connection == 1 && turn == 2 ? .onRequest(.close) : .onRequest { _ in .text("ok") }

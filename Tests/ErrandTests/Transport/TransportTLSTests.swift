@@ -147,7 +147,7 @@ struct TransportTLSTests {
     }
 
     @Test func `Authorities and the oldest version of TLS apply to a proxy server over TLS`() async throws {
-        // The proxy server answers the request itself.
+        // The proxy server responds to the request itself.
         let (program, url) = try authority.serve("server", ["-www", "-tls1_2"])
         var configuration = TransportConfiguration()
         configuration.proxy = .url(url)

@@ -22,8 +22,8 @@ struct TransportTimingTests {
             }
         }
 
-        /// The answer, with the bytes of its head and its body.
-        var answer: Answer {
+        /// The response, with the bytes of its head and its body.
+        var response: Response {
             switch self {
             case .slowHead: .text("slow").delayed(by: TransportTimingTests.pause)
             case .slowBody:
@@ -66,7 +66,7 @@ struct TransportTimingTests {
         _ course: Course,
         _ transport: any HTTPTransport
     ) async throws -> (ExchangeTimings, RecordedRequest) {
-        let server = try FixtureServer.start { _ in course.answer }
+        let server = try FixtureServer.start { _ in course.response }
         let (method, body) = course.request
         let response = try await transport.send(HTTPRequest(method, to: server, "/a?b", body: body), progress: nil)
         return (try #require(response.timings), try await server.takeRequest())
@@ -111,7 +111,8 @@ struct TransportTimingTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `A refused connection has neither a request nor an answer in its timings`(_ kind: TransportKind) async throws {
+    func `A refused connection has neither a request nor a response in its timings`(_ kind: TransportKind) async throws
+    {
         let server = try FixtureServer.start { _ in .hang }
         server.stop()
         let timings = try #require(try await kind.failure(of: HTTPRequest(to: server)).timings)

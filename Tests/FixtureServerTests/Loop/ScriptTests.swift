@@ -7,12 +7,12 @@ import Testing
 @Suite("Scripts", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct ScriptTests {
     @Test(arguments: [
-        ([Answer.Step.close], "", RawClient.End.fin), ([.reset], "", .reset),
+        ([Response.Step.close], "", RawClient.End.fin), ([.reset], "", .reset),
         ([.write("HTTP/1.1 2"), .close], "HTTP/1.1 2", .fin), ([.write("x"), .reset], "x", .reset),
         ([.write("a"), .wait(.milliseconds(1)), .write("b"), .close], "ab", .fin),
     ])
-    func `A script on accept needs no request`(steps: [Answer.Step], bytes: String, end: RawClient.End) throws {
-        let server = try FixtureServer.start(plan: { _, _ in .onAccept(Answer(steps: steps)) })
+    func `A script on accept needs no request`(steps: [Response.Step], bytes: String, end: RawClient.End) throws {
+        let server = try FixtureServer.start(plan: { _, _ in .onAccept(Response(steps: steps)) })
         var client = try RawClient(port: server.port)
         let result = client.readToEnd()
         #expect(String(decoding: result.bytes, as: UTF8.self) == bytes)
@@ -27,7 +27,7 @@ struct ScriptTests {
         #expect(client.readToEnd() == (Array("bye".utf8), .fin))
     }
 
-    @Test func `A script on the head answers before the body, which is then skipped`() async throws {
+    @Test func `A script on the head responses before the body, which is then skipped`() async throws {
         let server = try FixtureServer.start(plan: { _, turn in
             turn == 1 ? .onHead { .text("\($0.bodyCount)") } : .onRequest { .text($0.text) }
         })
@@ -54,7 +54,7 @@ struct ScriptTests {
         }
     }
 
-    @Test func `Gates delay answers and report their progress`() async throws {
+    @Test func `Gates delay responses and report their progress`() async throws {
         let (reached, released) = (Gate(), Gate())
         let server = try FixtureServer.start(plan: { _, _ in
             .onRequest(.write("first"), .open(reached), .pass(released), .write("second"), .close)
@@ -67,8 +67,8 @@ struct ScriptTests {
         #expect(client.readToEnd().bytes == Array("second".utf8))
     }
 
-    @Test func `A client that leaves ends an answer that waits`() async throws {
-        for step in [Answer.Step.hang, .wait(.seconds(60)), .pass(Gate()), .repeatForever([1], every: .seconds(60))] {
+    @Test func `A client that leaves ends a response that waits`() async throws {
+        for step in [Response.Step.hang, .wait(.seconds(60)), .pass(Gate()), .repeatForever([1], every: .seconds(60))] {
             let server = try FixtureServer.start(plan: { _, _ in .onRequest(step) })
             do {
                 let client = try RawClient(port: server.port)

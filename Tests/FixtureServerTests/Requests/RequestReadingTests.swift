@@ -60,7 +60,7 @@ struct RequestReadingTests {
         #expect(server.requests.last?.trailers == ["X-Sum": "1"])
     }
 
-    @Test func `Pipelined requests are answered in their order`() throws {
+    @Test func `Pipelined requests are served in their order`() throws {
         let server = try FixtureServer.start { request in
             request.path == "/slow" ? .text("slow").delayed(by: .milliseconds(20)) : .text("fast")
         }
@@ -72,7 +72,7 @@ struct RequestReadingTests {
         #expect(server.totalConnections == 1)
     }
 
-    @Test func `Expect is answered with 100 Continue unless the options disable it`() throws {
+    @Test func `Expect is served with 100 Continue unless the options disable it`() throws {
         for sendsContinue in [true, false] {
             var options = ServerOptions()
             options.sendsContinue = sendsContinue

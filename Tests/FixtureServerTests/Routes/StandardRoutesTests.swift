@@ -13,7 +13,7 @@ struct StandardRoutesTests {
     }
 
     @Test(arguments: [200, 201, 404, 418, 503, 599])
-    func `/status answers the status`(status: Int) throws {
+    func `/status responds with the status`(status: Int) throws {
         #expect(try get("/status/\(status)").status == status)
     }
 
@@ -78,7 +78,7 @@ struct StandardRoutesTests {
         #expect(try get("/range/10", ["Range: bytes=0-1", "If-Range: \"other\""]).status == 200)
     }
 
-    @Test func `/etag answers 304 to the same tag and 412 to a wrong one`() throws {
+    @Test func `/etag responses 304 to the same tag and 412 to a wrong one`() throws {
         #expect(try get("/etag/v1").header("ETag") == "\"v1\"")
         let known = try get("/etag/v1", ["If-None-Match: \"v0\", W/\"v1\""])
         #expect(known.status == 304 && known.body.isEmpty)
@@ -148,7 +148,7 @@ struct StandardRoutesTests {
         "/cookies/set?a=1%0D%0ASet-Cookie:%20evil=1", "/cookies/set?a%0Ab=1", "/cookies/delete?a%0D%0AX:%20evil",
         "/cookies/delete?a%0Db", "/etag/a%0D%0AX:%20evil", "/redirect-to?url=/%0D%0AX:%20evil",
     ])
-    func `A line end in a parameter does not reach the head of an answer`(_ target: String) throws {
+    func `A line end in a parameter does not reach the head of a response`(_ target: String) throws {
         let reply = try get(target)
         #expect(reply.status == 400)
         #expect(!reply.headers.contains { $0.contains("evil") })

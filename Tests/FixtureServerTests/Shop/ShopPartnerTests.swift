@@ -24,7 +24,7 @@ struct ShopPartnerTests {
         return "/partner/stock?sign=\(signature)&\(query)"
     }
 
-    @Test func `A signed call is answered`() throws {
+    @Test func `A signed call is served`() throws {
         var client = try ShopClient(server)
         #expect(try client.call("GET", target(nonce: "a", timestamp: now), as: Stock.self).goodsID == 1002)
     }
@@ -58,7 +58,7 @@ struct ShopPartnerTests {
         _ = try client.call("GET", target(nonce: "b", timestamp: now))
     }
 
-    @Test func `Each answer has the server's date, a refusal too`() throws {
+    @Test func `Each response has the server's date, a refusal too`() throws {
         var client = try ShopClient(server)
         let format = Date.ParseStrategy(
             format: """

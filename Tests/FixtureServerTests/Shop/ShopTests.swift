@@ -90,7 +90,7 @@ struct ShopTests {
         #expect(try client.call("GET", "/cart", as: Cart.self).total == "168.00")
     }
 
-    @Test func `An avatar is answered with its size and hash`() throws {
+    @Test func `An avatar is served with its size and hash`() throws {
         struct Upload: Decodable {
             let filename: String
             let bytes: Int
@@ -131,7 +131,7 @@ struct ShopTests {
         #expect(client.send("GET", "/invoices/1.pdf").status == 404)
     }
 
-    @Test func `Trouble routes answer with an HTTP error, with a business error and late`() throws {
+    @Test func `Trouble routes respond with an HTTP error, with a business error and late`() throws {
         var client = try ShopClient(server)
         #expect(throws: ShopRefusal.broken) { try client.call("GET", "/broken") }
         #expect(throws: ShopRefusal.stocktaking) { try client.call("GET", "/broken-business") }

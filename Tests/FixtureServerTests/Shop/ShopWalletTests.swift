@@ -54,12 +54,12 @@ struct ShopWalletTests {
     }
 
     private func exchangedKey(_ client: inout ShopClient) throws -> Sealing {
-        let answer = try client.call("POST", "/wallet/keys", #"{"nonce":"mine"}"#, as: ExchangedKey.self)
-        let key = SHA256.hmac(of: "mine|\(answer.nonce)".utf8, key: ShopSessionKey.secret.utf8)
-        return Sealing(id: answer.id, key: Data(key))
+        let response = try client.call("POST", "/wallet/keys", #"{"nonce":"mine"}"#, as: ExchangedKey.self)
+        let key = SHA256.hmac(of: "mine|\(response.nonce)".utf8, key: ShopSessionKey.secret.utf8)
+        return Sealing(id: response.id, key: Data(key))
     }
 
-    @Test func `A sealed call has a sealed answer`() throws {
+    @Test func `A sealed call has a sealed response`() throws {
         var client = try ShopClient(server)
         let sealing = try exchangedKey(&client)
         let body = try sealing.seal(#"{"order":202600001}"#)
@@ -71,7 +71,7 @@ struct ShopWalletTests {
         #expect(envelope.data?.receipt.isEmpty == false)
     }
 
-    @Test func `What a handler refuses is refused in a sealed answer`() throws {
+    @Test func `What a handler refuses is refused in a sealed response`() throws {
         var client = try ShopClient(server)
         let sealing = try exchangedKey(&client)
         let reply = client.send("POST", "/wallet/pay", sealing.headers(), body: try sealing.seal(#"{"order":1}"#))

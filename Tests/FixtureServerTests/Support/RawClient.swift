@@ -9,7 +9,7 @@ struct RawClient: ~Copyable {
         case timeout
     }
 
-    /// A parsed answer.
+    /// A parsed response.
     struct Reply: Equatable {
         let statusLine: String
         let headers: [String]
@@ -105,7 +105,7 @@ struct RawClient: ~Copyable {
         }
     }
 
-    /// Reads an answer with a `Content-Length`; pass `false` for `hasBody` after `HEAD`.
+    /// Reads a response with a `Content-Length`; pass `false` for `hasBody` after `HEAD`.
     mutating func reply(hasBody: Bool = true) -> Reply {
         let lines = read(through: "\r\n\r\n").components(separatedBy: "\r\n").dropLast(2)
         let head = Reply(statusLine: lines.first ?? "", headers: Array(lines.dropFirst()), body: [])

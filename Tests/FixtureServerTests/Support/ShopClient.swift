@@ -4,7 +4,7 @@ import Foundation
 
 /// A client that calls the shop over one connection and keeps a session.
 struct ShopClient: ~Copyable {
-    /// The envelope of an answer.
+    /// The envelope of a response.
     struct Envelope<Value: Decodable>: Decodable {
         let errcode: Int
         let msg: String
@@ -24,7 +24,7 @@ struct ShopClient: ~Copyable {
         connection = try RawClient(port: server.port)
     }
 
-    /// Sends a request and returns the whole answer.
+    /// Sends a request and returns the whole response.
     mutating func send(
         _ method: String,
         _ target: String,

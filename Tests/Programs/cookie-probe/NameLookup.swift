@@ -7,14 +7,14 @@ enum NameLookup {
     private static let count = 40
     private static let proxy = APIProxy()
 
-    static func run(_ answering: URL) -> Never {
+    static func run(_ responding: URL) -> Never {
         Task.detached {
             let waiting = (0..<count).map { number in Task { await ending(host(number)) } }
             var (silent, late) = (host(count), host(count + 1))
             silent.timeout = .milliseconds(300)
             late.deadline = .milliseconds(300)
             async let limited = [ending(silent), ending(late)]
-            for _ in 0..<count { printLine(await ending(HTTPRequest(.get, answering))) }
+            for _ in 0..<count { printLine(await ending(HTTPRequest(.get, responding))) }
             for end in await limited { printLine(end) }
             waiting.forEach { $0.cancel() }
             for task in waiting { printLine(await task.value) }

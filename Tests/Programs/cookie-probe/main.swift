@@ -11,15 +11,15 @@ import Foundation
 //   cookie-probe watch <count>
 // Download tests, with a failing disk:
 //   cookie-probe download <file> <url> [<times>]
-//   cookie-probe accept <file> <url that answers with 404>
+//   cookie-probe accept <file> <url that responds with 404>
 // Archive tests, with a full disk:
 //   cookie-probe archive <file>
 // Lookup tests, with a name server that never responds:
-//   cookie-probe lookup <url that answers>
+//   cookie-probe lookup <url that responds>
 // TLS tests, with other authorities of the system:
 //   cookie-probe fetch <transport> <url>...
 // Tests of servers that send without an end:
-//   cookie-probe starve <limit> <url that never ends> <url that answers> <proxy or -> <authority or ->
+//   cookie-probe starve <limit> <url that never ends> <url that responds> <proxy or -> <authority or ->
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, let path = arguments.dropFirst().first else { exit(64) }
 if command == "watch" { NetworkWatch.run(Int(path) ?? 1) }

@@ -39,7 +39,7 @@ enum Backend {
         return service
     }
 
-    /// Answers without an envelope.
+    /// Responses without an envelope.
     static func tools(_ server: URL) -> APIService {
         var service = APIService(baseURL: server)
         service.envelope = nil

@@ -78,12 +78,12 @@ extension CursorStrategy {
         /// The decoded page's ``PageResponse/previousCursor``.
         public static var previousCursor: Source { Source { $0.previousCursor } }
 
-        /// A header of the answer.
+        /// A header of the response.
         public static func header(_ name: String) -> Source {
             Source { $0.response.headers[name] }
         }
 
-        /// A string or a number in the answer's JSON, for example `.body("paging", "next")`.
+        /// A string or a number in the response's JSON, for example `.body("paging", "next")`.
         ///
         /// `null`, `false`, an empty string and a missing member are the end of the list, and so is an empty body. Anything else,
         /// and a body that is not JSON as in RFC 8259 and UTF-8, is an error of the next load (`decoding`).

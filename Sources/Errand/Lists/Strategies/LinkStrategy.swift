@@ -1,17 +1,17 @@
 public import Foundation
 
-/// Pages by the URL of the next page that each answer contains: in its `Link` header (RFC 8288), as in GitHub's API, or in
+/// Pages by the URL of the next page that each response contains: in its `Link` header (RFC 8288), as in GitHub's API, or in
 /// its body, as with Django REST framework or JSON:API.
 ///
 /// The link is requested unchanged: its percent-encoding is kept, and neither the request's parameters nor the service's are
 /// added to its query. The request's headers are sent, and its body if the method has one. A relative link is resolved
-/// against the URL that answered (RFC 3986 section 5). A link to another origin than the service's, including `http` instead
+/// against the URL that responded (RFC 3986 section 5). A link to another origin than the service's, including `http` instead
 /// of `https`, is not followed: the load fails with `security`, and nothing is sent, unless ``allowedOrigins`` contains it.
-/// The list ends with an answer that has no such link; an empty page alone does not end it.
+/// The list ends with a response that has no such link; an empty page alone does not end it.
 public struct LinkStrategy: PageStrategy {
-    /// Where an answer contains the link to the next page; its `Link` header with the relation `next` by default.
+    /// Where a response contains the link to the next page; its `Link` header with the relation `next` by default.
     package var next: Source = .header("next")
-    /// Where an answer contains the link to the previous page; its `Link` header with the relation `prev` by default, `nil` if it
+    /// Where a response contains the link to the previous page; its `Link` header with the relation `prev` by default, `nil` if it
     /// contains none.
     package var previous: Source? = .header("prev")
     /// The origins, besides the service's, to which a link may lead, as URLs of any path; none by default.
@@ -52,7 +52,7 @@ public struct LinkStrategy: PageStrategy {
 }
 
 extension LinkStrategy {
-    /// Where an answer contains a link.
+    /// Where a response contains a link.
     public struct Source: Sendable {
         let read: @Sendable (PageInfo) throws(PageStrategyError) -> PagePosition?
 
@@ -60,13 +60,13 @@ extension LinkStrategy {
         public static func header(_ relation: String) -> Source {
             Source { page throws(PageStrategyError) in
                 let links = HTTPLink.links(in: page.response.headers)
-                // A link with an anchor describes another resource than this answer.
+                // A link with an anchor describes another resource than this response.
                 let link = links.first { $0.hasRelation(relation) && $0.parameters["anchor"] == nil }
                 return try position(of: link?.reference.bytes, in: page, named: "with the relation \(relation)")
             }
         }
 
-        /// A member of the answer's JSON, for example `.body("links", "next")`: a string, or an object with the string as `href`
+        /// A member of the response's JSON, for example `.body("links", "next")`: a string, or an object with the string as `href`
         /// (JSON:API).
         ///
         /// `null`, an empty string and a missing member mean that there is no link, and so does an empty body. A body that is
@@ -108,14 +108,14 @@ extension LinkStrategy: RedactedDescription {
 }
 
 extension PageStrategy where Self == LinkStrategy {
-    /// Pages by the `Link` header of each answer (RFC 8288), as in GitHub's API.
+    /// Pages by the `Link` header of each response (RFC 8288), as in GitHub's API.
     public static var link: Self { Self() }
 
-    /// Pages by the URL of the next page that each answer contains, for example `.link(next: .body("links", "next"))`.
+    /// Pages by the URL of the next page that each response contains, for example `.link(next: .body("links", "next"))`.
     ///
     /// - Parameters:
-    ///   - next: Where an answer contains the link to the next page.
-    ///   - previous: Where an answer contains the link to the previous page; `nil` if it contains none.
+    ///   - next: Where a response contains the link to the next page.
+    ///   - previous: Where a response contains the link to the previous page; `nil` if it contains none.
     ///   - allowedOrigins: The origins, besides the service's, to which a link may lead; they receive no secrets.
     ///   - sizeKey: The name of the parameter for the size, in the first request.
     ///   - size: The number of items to request per page.

@@ -12,7 +12,7 @@ public struct PageInfo: Sendable {
     public let nextCursor: String?
     /// The cursor of the previous page, if the page contains it.
     public let previousCursor: String?
-    /// The raw answer.
+    /// The raw response.
     public let response: APIResponse
     /// The number of items that the server sent in all pages before this one, repeated items included; `nil` if the list
     /// did not start at its first page and has not received that page.
@@ -33,7 +33,7 @@ public struct PageInfo: Sendable {
     ///   - totalPages: The number of pages in the whole list, if the page contains it.
     ///   - nextCursor: The cursor of the next page, if the page contains it.
     ///   - previousCursor: The cursor of the previous page, if the page contains it.
-    ///   - response: The raw answer.
+    ///   - response: The raw response.
     public init(
         position: PagePosition,
         itemCount: Int,
@@ -71,12 +71,12 @@ extension PageInfo {
         )
     }
 
-    /// Returns the position of a page whose URL the answer contains, for a strategy that reads another source than `Link`.
+    /// Returns the position of a page whose URL the response contains, for a strategy that reads another source than `Link`.
     ///
     /// Keeps the percent-encoding of the text. `URL(string:)` encodes it a second time if the text contains an illegal
     /// character, and the server would receive another cursor than it sent.
     ///
-    /// - Parameter reference: An absolute URL, or one relative to the answer's (RFC 3986 section 4.1).
+    /// - Parameter reference: An absolute URL, or one relative to the response's (RFC 3986 section 4.1).
     /// - Returns: `nil` when it is not a URL.
     public func link(to reference: String) -> PagePosition? {
         link(to: reference.utf8)
@@ -88,6 +88,6 @@ extension PageInfo {
 }
 
 extension PageInfo: RedactedDescription {
-    /// The position, the number of items and the answer, without cursors.
+    /// The position, the number of items and the response, without cursors.
     public var description: String { "\(position), \(itemCount) items, \(response)" }
 }

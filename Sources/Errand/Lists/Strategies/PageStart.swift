@@ -5,7 +5,7 @@
 public struct PageStart: Sendable, Equatable {
     /// The position to request.
     public var position: PagePosition
-    /// The number of items at the beginning of the answer that the list has received already; 0 by default.
+    /// The number of items at the beginning of the response that the list has received already; 0 by default.
     public var precedingItems: Int
 
     /// Creates a start.

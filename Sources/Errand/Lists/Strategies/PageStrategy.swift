@@ -23,7 +23,7 @@ public protocol PageStrategy: Sendable {
     /// Returns what is expected at the position that ``position(after:)`` has returned; `.more` by default.
     ///
     /// A strategy that cannot recognize the last page requests one page too many. The expectation decides what it means if
-    /// the server answers that request with a 404 or with the same page again.
+    /// the server responds to that request with a 404 or with the same page again.
     func expectation(after page: PageInfo) -> PageExpectation
 
     /// Returns the position of the previous page; `nil`, the default, when there is none or it is not known.

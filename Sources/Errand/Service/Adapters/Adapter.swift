@@ -1,4 +1,4 @@
-/// Changes the parameters, the requests, the answers or the data of loads, as a closure or by a method of the app.
+/// Changes the parameters, the requests, the responses or the data of loads, as a closure or by a method of the app.
 ///
 /// ```swift
 /// service.adapters.request = [Adapter { request, context in request.headers["X-Attempt"] = "\(context.attempt)" }]
@@ -9,7 +9,7 @@ public struct Adapter<Subject>: Sendable {
     /// Changes the subject, at each send, on any thread.
     ///
     /// It throws an ``APIError``, as if the exchange had failed with it, or ``AdapterRetry`` for another try. Anything else is an
-    /// `invalidRequest` of an adapter of parameters or requests, and a `decoding` of one of answers or data.
+    /// `invalidRequest` of an adapter of parameters or requests, and a `decoding` of one of responses or data.
     public typealias Change = @Sendable (inout Subject, AdapterContext) async throws -> Void
 
     /// What the reason of an error calls the adapter; free of secrets.

@@ -13,18 +13,18 @@ extension APIService {
         return try await adapted(request, by: adapters.request, context, for: call)
     }
 
-    /// Returns an answer as its adapters leave it.
+    /// Returns a response as its adapters leave it.
     func adapted(_ response: APIResponse, in context: AdapterContext) async throws(APIError) -> APIResponse {
-        let call = AdapterCall(what: "the answer", failure: .decoding)
+        let call = AdapterCall(what: "the response", failure: .decoding)
         let adapted = try await adapted(response, by: adapters.response, context, for: call)
         guard adapted.file == nil || adapted.body.isEmpty else {
-            let reason = "a response adapter has set the body of an answer that is stored in a file"
+            let reason = "a response adapter has set the body of a response that is stored in a file"
             throw APIError(.decoding, reason: reason, response: response)
         }
         return adapted.withFile(of: response)
     }
 
-    /// Returns the data of an answer as its adapters leave it.
+    /// Returns the data of a response as its adapters leave it.
     func adapted(
         _ data: Data,
         of response: APIResponse,
@@ -72,7 +72,7 @@ private struct AdapterCall {
     let what: String
     /// The type of an error that is not one of this library.
     let failure: APIErrorType
-    /// The answer that the data are of.
+    /// The response that the data are of.
     var response: APIResponse?
 }
 
@@ -82,7 +82,7 @@ struct RequestedRetry: Error {
 }
 
 extension APIError {
-    /// This error with the answer that it is about, if there is one, unless it has one.
+    /// This error with the response that it is about, if there is one, unless it has one.
     fileprivate func withResponse(ifMissing response: APIResponse?) -> APIError {
         response.map { withResponse(ifMissing: $0) } ?? self
     }

@@ -18,22 +18,22 @@ public struct Adapters: Sendable {
     /// Change each request last of all, for instance to sign it.
     ///
     /// It has its headers and its body, but not yet its cookies. Redirects are not adapted. A load with
-    /// ``APIRequestOptions/coalescesIdentical`` is adapted before it queues, and shares an exchange only with loads that were adapted to
-    /// the very same request. What makes each request different, such as a nonce, leaves nothing to share.
+    /// ``APIRequestOptions/coalescesIdentical`` is adapted before it queues, and shares an exchange only with loads that were
+    /// adapted to the very same request. What makes each request different, such as a nonce, leaves nothing to share.
     public var request: [Adapter<HTTPRequest>]
-    /// Change each answer, for instance to verify and decrypt it.
+    /// Change each response, for instance to verify and decrypt it.
     ///
-    /// Called after redirects, for an answer with any status, before it decides about a relogin or a retry, and before the
-    /// envelope is read. An answer that is stored in a file has its ``APIResponse/file``, and no body. Loads that share an
-    /// exchange have their answer adapted one by one. Also for an answer of another origin, to which a link of the server or a
-    /// redirect leads, so that no answer evades a verification: ``APIResponse/url`` is where it is from. The load has no place in
+    /// Called after redirects, for a response with any status, before it decides about a relogin or a retry, and before the
+    /// envelope is read. A response that is stored in a file has its ``APIResponse/file``, and no body. Loads that share an
+    /// exchange have their response adapted one by one. Also for a response of another origin, to which a link of the server or a
+    /// redirect leads, so that no response evades a verification: ``APIResponse/url`` is where it is from. The load has no place in
     /// the queue then.
     public var response: [Adapter<APIResponse>]
     /// Change the JSON under the envelope, or the whole body without one, before it is decoded.
     ///
     /// Called for successes of which something is decoded: not for `Data`, `Void`, a ``DownloadedFile``, a `String` outside of an
-    /// envelope, an answer without content, nor for ``APIProxy/send(_:to:progress:)``; for an app's ``ResponseSerializer`` if the
-    /// answer is JSON. A value that is missing under the envelope's data key is not adapted, and `null` is. ``APIResponse/body``
+    /// envelope, a response without content, nor for ``APIProxy/send(_:to:progress:)``; for an app's ``ResponseSerializer`` if the
+    /// response is JSON. A value that is missing under the envelope's data key is not adapted, and `null` is. ``APIResponse/body``
     /// has the changed data from then on.
     public var data: [Adapter<Data>]
 

@@ -14,9 +14,9 @@ enum ContentCoding: String, CaseIterable {
     var allowsMembers: Bool { self == .gzip || self == .zstd }
 }
 
-/// The length of an answer's body, and the codings to decode.
+/// The length of a response's body, and the codings to decode.
 struct BodyLayout {
-    /// The bytes of the body as it is transferred; `nil` when unknown, and for an answer without a body.
+    /// The bytes of the body as it is transferred; `nil` when unknown, and for a response without a body.
     var contentLength: Int64?
     var codings: [ContentCoding] = []
 
@@ -24,7 +24,7 @@ struct BodyLayout {
     var decodedLength: Int64? { codings.isEmpty ? contentLength : nil }
 }
 
-/// The header lines that describe the body of an answer.
+/// The header lines that describe the body of a response.
 struct BodyFraming {
     /// The most codings that one body may have, content and transfer codings together.
     ///
@@ -56,7 +56,7 @@ struct BodyFraming {
 
     /// Returns the layout of the body.
     ///
-    /// - Throws: What ``contentLength()`` and ``codings(_:)`` throw; an answer without a body is not checked for codings.
+    /// - Throws: What ``contentLength()`` and ``codings(_:)`` throw; a response without a body is not checked for codings.
     func layout(hasBody: Bool, canDecode: (ContentCoding) -> Bool) throws(TransportError) -> BodyLayout {
         let length = try contentLength()
         return hasBody ? BodyLayout(contentLength: length, codings: try codings(canDecode)) : BodyLayout()
@@ -70,7 +70,7 @@ struct BodyFraming {
         guard let text = lengths.first else { return nil }
         guard let length = Int64(text), text.utf8.first != UInt8(ascii: "+"), length >= 0,
             lengths.allSatisfy({ $0 == text })
-        else { throw TransportError(.badResponse, "the answer contradicts itself about its length") }
+        else { throw TransportError(.badResponse, "the response contradicts itself about its length") }
         return transferCodings.isEmpty ? length : nil
     }
 
@@ -104,15 +104,15 @@ struct BodyFraming {
         let isChunked = codings.last == "chunked"
         if isChunked { codings.removeLast() }
         guard !codings.contains("chunked"), isChunked || codings.isEmpty || lengths.isEmpty else {
-            throw TransportError(.badResponse, "the answer contradicts itself about where its body ends")
+            throw TransportError(.badResponse, "the response contradicts itself about where its body ends")
         }
         return codings
     }
 }
 
 extension HTTPMethod {
-    /// Returns whether an answer with `status` to this method has a body (RFC 9110 section 6.4.1).
-    package func isAnsweredWithBody(_ status: Int) -> Bool {
+    /// Returns whether a response with `status` to this method has a body (RFC 9110 section 6.4.1).
+    package func allowsResponseBody(_ status: Int) -> Bool {
         self != .head && status != 204 && status != 304
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Stores the body of one answer, in memory up to the limit or in the request's file; used by one thread at a time.
+/// Stores the body of one response, in memory up to the limit or in the request's file; used by one thread at a time.
 ///
 /// After a failure, the file may be incomplete; the sender removes it.
 struct HTTPBodyWriter: ~Copyable {
@@ -15,7 +15,7 @@ struct HTTPBodyWriter: ~Copyable {
     /// The most bytes that the body may have; `nil` when it is stored in a file.
     var bodyLimit: Int? { file == nil ? limit : nil }
 
-    /// Creates a writer for the body of an answer with `status`; a file replaces an existing one.
+    /// Creates a writer for the body of a response with `status`; a file replaces an existing one.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge`` when `expected` exceeds the limit;
     ///   ``TransportError/Kind/storage`` when the file cannot be created.

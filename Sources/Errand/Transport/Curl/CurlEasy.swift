@@ -83,7 +83,7 @@ struct CurlEasy: Equatable {
         curlrt_easy_observe_handshakes(pointer, connecting.steps)
     }
 
-    /// Ends the transfer when a proxy server answers `CONNECT` with more than ``tunnelLimit`` bytes.
+    /// Ends the transfer when a proxy server responds to `CONNECT` with more than ``tunnelLimit`` bytes.
     ///
     /// - Parameter connecting: The same as in ``observeConnecting(_:)``; its step is 0 while a request is sent.
     func limitTunnel(_ connecting: UnsafeMutablePointer<CurlConnecting>) {

@@ -2,7 +2,7 @@
 import Foundation
 import Synchronization
 
-/// One request and its answer, and the data that libcurl reads and writes for them.
+/// One request and its response, and the data that libcurl reads and writes for them.
 // Used by the caller until it is submitted, then only on the loop's thread until it has ended, then by the caller again.
 final class CurlExchange: @unchecked Sendable {
     /// The state of an exchange; used only on the loop's thread.
@@ -12,8 +12,8 @@ final class CurlExchange: @unchecked Sendable {
         case ended
     }
 
-    /// The timeout, in nanoseconds, of an upload whose complete answer has been received before the body was sent.
-    private static let earlyAnswerTimeout: Int64 = 500_000_000
+    /// The timeout, in nanoseconds, of an upload whose complete response has been received before the body was sent.
+    private static let earlyResponseTimeout: Int64 = 500_000_000
 
     let request: HTTPRequest
     let url: CurlURL
@@ -29,15 +29,15 @@ final class CurlExchange: @unchecked Sendable {
     private(set) var upload: CurlUpload
     private(set) var attempts = 0
     // What each line changes is not checked at run time: libcurl's callbacks do not nest, and no code of an app has the exchange.
-    @exclusivity(unchecked) private(set) var answer: CurlAnswer
+    @exclusivity(unchecked) private(set) var received: CurlResponse
     @exclusivity(unchecked) private(set) var marks = CurlMarks()
     private var timings: ExchangeTimings?
     private var isMultiplexed = false
     private var reported: ReportedEvents
     private var failure: TransportError?
     @exclusivity(unchecked) var deadlines: ExchangeDeadlines
-    /// Whether the answer was complete before the request.
-    private var hasEarlyAnswer = false
+    /// Whether the response was complete before the request.
+    private var hasEarlyResponse = false
     /// The turn of the loop, once the exchange has started.
     private var turn: CurlTurn?
     /// Resumes an upload that waits for the bytes of a stream; `nil` for a body without streams.
@@ -54,7 +54,7 @@ final class CurlExchange: @unchecked Sendable {
         url = CurlURL(request.url)
         upload = try CurlUpload(request, progress: progress)
         headerList = CurlHeaderList(request.headers, hasBody: upload.hasBody)
-        answer = CurlAnswer(to: request, progress: progress)
+        received = CurlResponse(to: request, progress: progress)
         deadlines = ExchangeDeadlines(request)
         reported = ReportedEvents(request)
     }
@@ -100,7 +100,7 @@ final class CurlExchange: @unchecked Sendable {
             exchange.attempts += 1
             exchange.marks.beginRequest(of: exchange)
             guard exchange.attempts <= exchange.allowedAttempts else {
-                throw TransportError(.connectionLost, "the connection ended before an answer began")
+                throw TransportError(.connectionLost, "the connection ended before a response began")
             }
         }
     }
@@ -118,14 +118,14 @@ final class CurlExchange: @unchecked Sendable {
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         perform { exchange throws(TransportError) in
             exchange.marks.receiveLine()
-            try exchange.answer.receive(headerLine: line)
-            guard exchange.reported.awaitsHead, exchange.answer.block.isComplete else { return }
+            try exchange.received.receive(headerLine: line)
+            guard exchange.reported.awaitsHead, exchange.received.block.isComplete else { return }
             exchange.reportSent()
-            if exchange.reported.addHead() { exchange.request.observer?(exchange.answer.head()) }
+            if exchange.reported.addHead() { exchange.request.observer?(exchange.received.head()) }
         }
     }
 
-    /// Receives bytes of the answer's body; `nil` ends the exchange.
+    /// Receives bytes of the response's body; `nil` ends the exchange.
     ///
     /// - Returns: Whether all of them are decoded. If not, the loop resumes the transfer in its next turn, and libcurl passes
     ///   the same bytes again.
@@ -133,7 +133,7 @@ final class CurlExchange: @unchecked Sendable {
         if let turn, turn.number != budget.turn { budget = (DecodingBudget(), turn.number) }
         var isDecoded = false
         let isSuccess = perform { exchange throws(TransportError) in
-            isDecoded = try exchange.answer.receive(body: bytes, within: &exchange.budget.decoding)
+            isDecoded = try exchange.received.receive(body: bytes, within: &exchange.budget.decoding)
         }
         if isSuccess, !isDecoded { turn?.postpone(self) }
         return isSuccess ? isDecoded : nil
@@ -165,7 +165,7 @@ final class CurlExchange: @unchecked Sendable {
         }
         do throws(TransportError) {
             try step(self)
-            if upload.isIncomplete, answer.isWholeOverHTTP2 { limitUpload() }
+            if upload.isIncomplete, received.isWholeOverHTTP2 { limitUpload() }
             return true
         } catch {
             fail(error)
@@ -173,12 +173,12 @@ final class CurlExchange: @unchecked Sendable {
         }
     }
 
-    /// Limits the timeout of an upload whose answer is complete: libcurl 7.88 waits forever for an HTTP/2 server that has answered
-    /// and does not receive the rest of the body.
+    /// Limits the timeout of an upload whose response is complete: libcurl 7.88 waits forever for an HTTP/2 server that has
+    /// responded and does not receive the rest of the body.
     private func limitUpload() {
-        guard !hasEarlyAnswer else { return }
-        hasEarlyAnswer = true
-        deadlines.limitTimeout(to: Self.earlyAnswerTimeout)
+        guard !hasEarlyResponse else { return }
+        hasEarlyResponse = true
+        deadlines.limitTimeout(to: Self.earlyResponseTimeout)
         turn?.setAlarm(deadlines.next)
     }
 
@@ -192,12 +192,12 @@ final class CurlExchange: @unchecked Sendable {
     var hasFailed: Bool { failure != nil }
 
     func expire(at now: MonotonicClock.Instant) {
-        guard !hasEarlyAnswer else { return succeed() }
+        guard !hasEarlyResponse else { return succeed() }
         if let error = deadlines.error(at: now) { fail(error) }
     }
 
     func succeed() {
-        _ = perform { exchange throws(TransportError) in try exchange.answer.end() }
+        _ = perform { exchange throws(TransportError) in try exchange.received.end() }
     }
 
     /// Reads what libcurl has measured, before the transfer ends on `handle`.
@@ -224,10 +224,10 @@ final class CurlExchange: @unchecked Sendable {
     private func saveFile() {
         do throws(TransportError) {
             if let failure { throw failure }
-            try answer.save()
+            try received.save()
         } catch {
             fail(error)
-            answer.discard()
+            received.discard()
         }
     }
 
@@ -237,16 +237,19 @@ final class CurlExchange: @unchecked Sendable {
         continuation?.resume()
     }
 
-    /// Returns the answer, after ``complete()``.
+    /// Returns the response, after ``complete()``.
     ///
     /// - Throws: The error with which the exchange ended.
     func response() throws(TransportError) -> HTTPResponse {
-        precondition(isComplete.load(ordering: .acquiring), "the answer was requested before the exchange was complete")
+        precondition(
+            isComplete.load(ordering: .acquiring),
+            "the response was requested before the exchange was complete"
+        )
         if var failure {
             failure.timings = timings
             throw failure
         }
-        var response = try answer.response()
+        var response = try received.response()
         (response.isMultiplexed, response.timings) = (isMultiplexed, timings)
         return response
     }

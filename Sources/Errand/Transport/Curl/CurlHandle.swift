@@ -22,7 +22,7 @@ final class CurlHandle {
     private static let errorCapacity = 256
     /// How long an exchange waits for a connection that another one opens, and the next one after that, in nanoseconds.
     ///
-    /// A server that accepts and never answers would otherwise delay every exchange until the connect timeout. Twice the
+    /// A server that accepts and never responds would otherwise delay every exchange until the connect timeout. Twice the
     /// delay that RFC 8305 section 5 recommends between connection attempts, because a TLS handshake takes longer.
     private static let connectionDelay: Int64 = 500_000_000
 
@@ -184,9 +184,9 @@ final class CurlHandle {
     func error(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
         guard connection.pointee.tunnelBytes <= CurlEasy.tunnelLimit else {
             let limit = "\(CurlEasy.tunnelLimit / 1_024) KiB"
-            return TransportError(.responseTooLarge, "the proxy server's answer to CONNECT is larger than \(limit)")
+            return TransportError(.responseTooLarge, "the proxy server's response to CONNECT is larger than \(limit)")
         }
-        var error = responseError(code, of: exchange)
+        var error = libcurlError(code, of: exchange)
         error.proxyStatus = refusalStatus
         return error
     }
@@ -198,7 +198,7 @@ final class CurlHandle {
         return status >= 300 ? status : nil
     }
 
-    private func responseError(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
+    private func libcurlError(_ code: CurlCode, of exchange: CurlExchange) -> TransportError {
         let kind = isServerRefused(exchange) ? .security : code.errorKind(osErrno: easy.number(.osErrno))
         guard kind != .responseTooLarge else {
             return TransportError(kind, "a header line or the header block is larger than libcurl's limit")
@@ -206,7 +206,7 @@ final class CurlHandle {
         let finalKind = supportsPrereq ? kind.afterAttempts(exchange.attempts) : kind
         // For a malformed line of the server, libcurl reports a bad argument without a message.
         let isMalformed = kind == .invalidRequest && finalKind == .badResponse && errorText.pointee == 0
-        return TransportError(finalKind, isMalformed ? "the answer is malformed" : reason(code, of: exchange))
+        return TransportError(finalKind, isMalformed ? "the response is malformed" : reason(code, of: exchange))
     }
 
     /// Whether the server's certificate was refused over TCP after an attempt over HTTP/3: libcurl 8.23 returns the code of
@@ -239,7 +239,7 @@ extension TransportError.Kind {
     fileprivate func afterAttempts(_ attempts: Int) -> TransportError.Kind {
         switch self {
         case .connectionLost where attempts == 0: .cannotConnect
-        // The request has been sent, so libcurl rejects the server's answer.
+        // The request has been sent, so libcurl rejects the server's response.
         case .invalidRequest where attempts > 0: .badResponse
         // The connection of libcurl's retry cannot be opened; the server may have processed the request before.
         case .noNetwork where attempts > 0, .hostNotFound where attempts > 0, .cannotConnect where attempts > 0:

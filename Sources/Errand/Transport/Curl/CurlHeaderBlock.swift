@@ -1,7 +1,7 @@
 #if os(Linux)
 import Foundation
 
-/// The header lines of one answer, stored as raw bytes and parsed on demand.
+/// The header lines of one response, stored as raw bytes and parsed on demand.
 struct CurlHeaderBlock {
     private enum Part {
         case statusLine
@@ -17,7 +17,7 @@ struct CurlHeaderBlock {
     private var lastField: Int?
     /// Whether the last header line may be folded; computed for the first fold only, because a server may send many.
     private var isFoldable: Bool?
-    /// The bytes of all received lines, those of 1xx answers and trailers included.
+    /// The bytes of all received lines, those of 1xx responses and trailers included.
     private(set) var receivedBytes = 0
     /// The bytes of the last status line and its header lines, with the empty line at their end.
     private(set) var headBytes = 0
@@ -64,7 +64,8 @@ struct CurlHeaderBlock {
 
     /// Appends a folded line to the last one; a single space replaces the fold (RFC 9112 section 5.2).
     ///
-    /// libcurl 8.23 joins the lines itself. A line that defines where the body ends must not be folded: libcurl and this library could interpret it differently.
+    /// libcurl 8.23 joins the lines itself. A line that defines where the body ends must not be folded: libcurl and this library
+    /// could interpret it differently.
     private mutating func unfold(_ line: UnsafeRawBufferPointer) throws(TransportError) {
         guard let lastField else { throw Self.malformed }
         let isFoldable = isFoldable ?? !bytes[lastField...].prefix(while: { $0 != Byte.colon }).isFramingName
@@ -108,7 +109,7 @@ struct CurlHeaderBlock {
             if name.equalsIgnoringCase("location") { locations.insert(Array(value)) }
         }
         guard !isMalformed else { throw Self.malformed }
-        guard locations.count <= 1 else { throw TransportError(.badResponse, "the answer has two locations") }
+        guard locations.count <= 1 else { throw TransportError(.badResponse, "the response has two locations") }
         return framing
     }
 

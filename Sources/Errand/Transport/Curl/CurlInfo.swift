@@ -5,14 +5,14 @@ struct CurlInfo {
 
     /// The `errno` of the last failed connect (`CURLINFO_OS_ERRNO`).
     static let osErrno = CurlInfo(number: 0x20_0000 + 25)
-    /// The HTTP version of the answer, 0 for none (`CURLINFO_HTTP_VERSION`).
+    /// The HTTP version of the response, 0 for none (`CURLINFO_HTTP_VERSION`).
     static let httpVersion = CurlInfo(number: 0x20_0000 + 46)
     /// 1 if the connection leads to a proxy server, since 8.7 (`CURLINFO_USED_PROXY`).
     static let usedProxy = CurlInfo(number: 0x20_0000 + 66)
     /// The bytes of all requests of the transfer, and of some bodies; see ``CurlLibrary/countsBodiesOfRequests``
     /// (`CURLINFO_REQUEST_SIZE`).
     static let requestSize = CurlInfo(number: 0x20_0000 + 12)
-    /// The status of the last answer of a proxy server to `CONNECT`, 0 for none (`CURLINFO_HTTP_CONNECTCODE`).
+    /// The status of the last response of a proxy server to `CONNECT`, 0 for none (`CURLINFO_HTTP_CONNECTCODE`).
     static let httpConnectCode = CurlInfo(number: 0x20_0000 + 22)
     /// How many connections the transfer has opened (`CURLINFO_NUM_CONNECTS`).
     static let numConnects = CurlInfo(number: 0x20_0000 + 26)
@@ -41,7 +41,7 @@ struct CurlSizeInfo {
     static let connectTime = CurlSizeInfo(number: 0x60_0000 + 52)
     /// The start of the request (`CURLINFO_PRETRANSFER_TIME_T`).
     static let preTransferTime = CurlSizeInfo(number: 0x60_0000 + 53)
-    /// The first byte of the answer (`CURLINFO_STARTTRANSFER_TIME_T`).
+    /// The first byte of the response (`CURLINFO_STARTTRANSFER_TIME_T`).
     static let startTransferTime = CurlSizeInfo(number: 0x60_0000 + 54)
     /// The end of the TLS handshake (`CURLINFO_APPCONNECT_TIME_T`).
     static let appConnectTime = CurlSizeInfo(number: 0x60_0000 + 56)

@@ -153,7 +153,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private func host(of origin: String) -> CurlHost {
         if let host = hosts[origin] { return host }
-        // The next answers of the hosts restore what is known of them.
+        // The next responses of the hosts restore what is known of them.
         if hosts.count >= Self.hostLimit { hosts = [:] }
         let host = CurlHost()
         hosts[origin] = host
@@ -195,7 +195,7 @@ final class CurlLoop: @unchecked Sendable {
         guard isCut else { return error }
         if let overdue = exchange.deadlines.error(at: MonotonicClock.now) { return overdue }
         guard [.connectionLost, .cannotConnect].contains(error.kind) else { return error }
-        return error.withKind(error.kind, reason: "the server sent data that is part of no answer, without an end")
+        return error.withKind(error.kind, reason: "the server sent data that is part of no response, without an end")
     }
 
     private func checkDeadlines() {

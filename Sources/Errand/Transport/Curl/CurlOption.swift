@@ -104,7 +104,7 @@ enum CurlValue {
     static let httpVersion1_1 = 2
     /// `CURL_HTTP_VERSION_2_0`, as ``CurlInfo/httpVersion`` reports HTTP/2.
     static let httpVersion2_0 = 3
-    /// `CURL_HTTP_VERSION_3`: HTTP/3 where the server answers over it, an older version otherwise.
+    /// `CURL_HTTP_VERSION_3`: HTTP/3 where the server responds over it, an older version otherwise.
     static let httpVersion3 = 30
     /// `CURL_HTTP_VERSION_2TLS`: HTTP/2 over TLS where the server supports it, HTTP/1.1 otherwise.
     static let httpVersion2TLS = 4
@@ -138,7 +138,7 @@ struct CurlConnecting {
     var sockets: OpaquePointer?
     private var countedTurn: UInt64 = 0
     private var calls: Int64 = 0
-    /// The bytes of a proxy server's answer to `CONNECT` that were read, about.
+    /// The bytes of a proxy server's response to `CONNECT` that were read, about.
     private(set) var tunnelBytes: Int64 = 0
 
     /// Creates the state before the first step, of a transfer whose sockets are added to `sockets`.

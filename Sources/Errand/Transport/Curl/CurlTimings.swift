@@ -36,7 +36,7 @@ struct CurlTimings: ~Copyable {
     /// The nanoseconds that the next phases can have.
     private var rest: Int64
 
-    /// Starts to measure `exchange`, whose answer was sent with the HTTP `version` of libcurl.
+    /// Starts to measure `exchange`, whose response was sent with the HTTP `version` of libcurl.
     init(of exchange: CurlExchange, on handle: CurlHandle, version: Int) {
         (self.exchange, self.handle, self.version) = (exchange, handle, version)
         isSent = exchange.isSent(on: handle)
@@ -45,7 +45,7 @@ struct CurlTimings: ~Copyable {
 
     private var easy: CurlEasy { handle.easy }
 
-    private var isConnected: Bool { exchange.attempts > 0 || exchange.answer.hasBegun }
+    private var isConnected: Bool { exchange.attempts > 0 || exchange.received.hasBegun }
 
     consuming func timings() -> ExchangeTimings {
         var timings = exchange.marks.clock.timings(until: now)
@@ -108,7 +108,7 @@ struct CurlTimings: ~Copyable {
     private mutating func readTransfer(into timings: inout ExchangeTimings, until end: Int64) {
         if let began = exchange.marks.requestBegan { return readUpload(into: &timings, since: began) }
         let began = time(.preTransferTime) ?? 0
-        let firstByte = exchange.answer.hasBegun ? time(.startTransferTime) : nil
+        let firstByte = exchange.received.hasBegun ? time(.startTransferTime) : nil
         if isSent {
             // Before 8.10, libcurl does not report the end of the request.
             let request = time(.postTransferTime).map { $0 - began }
@@ -143,11 +143,11 @@ extension CurlTimings {
         let sent = easy.size(.sizeUpload) ?? 0
         timings.sentBodyBytes = exchange.upload.totalBytes.map { min(sent, $0) } ?? exchange.upload.sentBytes
         if !isBinary { timings.sentHeaderBytes = sentHeaderBytes(withBody: sent) }
-        guard exchange.answer.hasBegun else { return }
-        if !isBinary { timings.receivedHeaderBytes = Int64(exchange.answer.block.headBytes) }
-        guard exchange.answer.block.isComplete else { return }
-        timings.receivedBodyBytes = exchange.answer.receivedBytes
-        timings.decodedBodyBytes = exchange.answer.decodedBytes
+        guard exchange.received.hasBegun else { return }
+        if !isBinary { timings.receivedHeaderBytes = Int64(exchange.received.block.headBytes) }
+        guard exchange.received.block.isComplete else { return }
+        timings.receivedBodyBytes = exchange.received.receivedBytes
+        timings.decodedBodyBytes = exchange.received.decodedBytes
     }
 
     /// Returns the bytes of the head; `nil` when they cannot be distinguished from those of a body that was sent with it.

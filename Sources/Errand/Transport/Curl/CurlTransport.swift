@@ -9,13 +9,14 @@ import Synchronization
 ///   all of them; then the next request opens another connection.
 /// - Bodies in gzip, deflate, Brotli and Zstandard are decoded; the header lines are not changed. A body in an unknown
 ///   content coding is not decoded. A truncated body, an unknown transfer coding and more than two codings are errors.
-/// - The progress of a download counts decoded bytes; the total is known when the answer states its length and is not coded.
-/// - When a persistent connection is lost before an answer begins, an idempotent request is sent again, and so is one that
+/// - The progress of a download counts decoded bytes; the total is known when the response states its length and is not coded.
+/// - When a persistent connection is lost before a response begins, an idempotent request is sent again, and so is one that
 ///   an HTTP/2 server refused to process. Any other request is sent once and fails with
 ///   ``TransportError/Kind/connectionLost``.
 /// - `Content-Length`, `Transfer-Encoding` and `Host` among a request's header lines are ignored.
-/// - A server that does not let libcurl return, with data without an end that is part of no answer, loses its connection after about
-///   300 ms; the other requests continue. A proxy server's answer to `CONNECT` has at most 64 KiB, counted since libcurl 7.80.
+/// - A server that does not let libcurl return, with data without an end that is part of no response, loses its connection after
+///   about 300 ms; the other requests continue. A proxy server's response to `CONNECT` has at most 64 KiB, counted since libcurl
+///   7.80.
 /// - libcurl limits a header line to 100 KB, and newer versions limit a header block to 300 KB and 5,000 lines, even where the
 ///   request's limits are higher.
 package final class CurlTransport: HTTPTransport {

@@ -68,7 +68,7 @@ final class CurlTurn {
 
 /// What a loop knows of one host.
 final class CurlHost {
-    /// Whether the host's last answer was sent over HTTP/2.
+    /// Whether the host's last response was sent over HTTP/2.
     var isMultiplexed = false
     /// The earliest time at which another exchange may stop waiting for a connection that an earlier one opens.
     var nextConnection: MonotonicClock.Instant = 0

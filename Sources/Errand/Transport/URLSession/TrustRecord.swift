@@ -5,7 +5,7 @@ import Synchronization
 /// has had.
 ///
 /// On Apple's platforms, a connection that resumes a TLS session (RFC 8446 section 2.2) may have no challenge, and that session
-/// may be one of another `URLSession` of the process, which pins no keys. An answer is therefore refused before a server with
+/// may be one of another `URLSession` of the process, which pins no keys. A response is therefore refused before a server with
 /// one of the keys was accepted in this process.
 final class TrustRecord: Sendable {
     /// The lists of keys of which a server has had one.
@@ -38,10 +38,10 @@ final class TrustRecord: Sendable {
         return refusals.take { $0[host] }
     }
 
-    /// Checks, for the answer of the server of `url`, that a key which is pinned for it was accepted.
+    /// Checks, for the response of the server of `url`, that a key which is pinned for it was accepted.
     ///
     /// - Throws: ``TransportError/Kind/security``.
-    func checkAnswer(of url: URL) throws(TransportError) {
+    func checkResponse(of url: URL) throws(TransportError) {
         let keys = try pinnedKeys.keys(for: url)
         guard keys.isEmpty || Self.acceptedKeys.withLock({ $0.contains(keys) }) else {
             throw TransportError(

@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Security
 
-/// Answers the challenges of servers: for trust in their certificate, and for the client's certificate.
+/// Responds to the challenges of servers: for trust in their certificate, and for the client's certificate.
 ///
 /// Untested.
 struct URLSessionChallenges: Sendable {
@@ -16,7 +16,7 @@ struct URLSessionChallenges: Sendable {
     private let trust: ServerTrust?
     private let identity: ImportedIdentity?
 
-    /// Creates what answers with the defaults of the system.
+    /// Creates a responder with the defaults of the system.
     init() {
         (record, trust, identity) = (TrustRecord(), nil, nil)
     }
@@ -30,15 +30,15 @@ struct URLSessionChallenges: Sendable {
         identity = try ImportedIdentity(configuration.clientIdentity)
     }
 
-    /// Answers a challenge; calls `reply` once, on any thread.
-    func answer(_ challenge: URLAuthenticationChallenge, of exchange: URLSessionExchange?, _ reply: @escaping Reply) {
+    /// Responds to a challenge; calls `reply` once, on any thread.
+    func respond(to challenge: URLAuthenticationChallenge, of exchange: URLSessionExchange?, _ reply: @escaping Reply) {
         let space = challenge.protectionSpace
         let server = URL(serverOf: space.host, port: space.port)
         switch space.authenticationMethod {
         case NSURLAuthenticationMethodServerTrust:
             guard let trust else { return reply(.performDefaultHandling, nil) }
             let received = ReceivedTrust(value: space.serverTrust)
-            Self.queue.async { trust.answer(received, of: server.flatMap(HostName.init), exchange, record, reply) }
+            Self.queue.async { trust.respond(received, of: server.flatMap(HostName.init), exchange, record, reply) }
         case NSURLAuthenticationMethodClientCertificate:
             // A connection without the certificate could be used for the next request.
             guard let exchange else { return reply(.cancelAuthenticationChallenge, nil) }
@@ -59,7 +59,7 @@ struct URLSessionChallenges: Sendable {
 
 extension ServerTrust {
     /// Accepts the certificate of a server, or ends the exchange.
-    fileprivate func answer(
+    fileprivate func respond(
         _ received: ReceivedTrust,
         of host: HostName?,
         _ exchange: URLSessionExchange?,

@@ -4,12 +4,12 @@ import Synchronization
 
 /// The two serial queues of a transport.
 ///
-/// Starting, cancelling and answering a task each wait for one queue that all sessions of a process share on Linux; with a
+/// Starting, cancelling and serving a task each wait for one queue that all sessions of a process share on Linux; with a
 /// separate queue, the callbacks do not wait for it.
 struct URLSessionQueues: Sendable {
     /// The queue of the session's callbacks, on which callers are resumed.
     let callbacks = DispatchQueue(label: "errand.urlsession.callbacks")
-    /// The queue on which tasks are started, cancelled and answered, so that none is answered after it was cancelled.
+    /// The queue on which tasks are started, cancelled and served, so that none is served after it was cancelled.
     let tasks = DispatchQueue(label: "errand.urlsession.tasks")
 }
 
@@ -28,8 +28,8 @@ final class URLSessionExchange: Sendable {
     private let state: Mutex<URLSessionExchangeState>
     /// Reads the request's body; `nil` when the exchange has ended.
     private let body: Mutex<HTTPBodyReader?>
-    /// Stores the answer's body; used on the queue of the callbacks, and after the end on another one, so that no other thread waits
-    /// for a disk.
+    /// Stores the response's body; used on the queue of the callbacks, and after the end on another one, so that no other thread
+    /// waits for a disk.
     private let writer = Mutex<HTTPBodyWriter?>(nil)
 
     /// Measures the body and starts the deadlines.
@@ -128,7 +128,7 @@ final class URLSessionExchange: Sendable {
         state.withLock { $0.phase == .waiting }
     }
 
-    /// Records that the server's challenge is refused; the following cancellation is the end of a complete answer.
+    /// Records that the server's challenge is refused; the following cancellation is the end of a complete response.
     func refuseChallenge() {
         state.withLock { $0.isChallengeRefused = true }
     }
@@ -144,7 +144,7 @@ final class URLSessionExchange: Sendable {
         _ = end { $0.outcome(of: error) }
     }
 
-    /// Ends the exchange without an answer, and cancels its task.
+    /// Ends the exchange without a response, and cancels its task.
     func fail(_ error: TransportError) {
         guard let cancelTask = end({ _ in .failure(error) })?.cancelTask else { return }
         queues.tasks.async(execute: cancelTask)
@@ -161,18 +161,18 @@ final class URLSessionExchange: Sendable {
         ending.continuation?.resume(returning: outcome)
     }
 
-    /// Returns an outcome with the body of its answer; may wait for a disk.
+    /// Returns an outcome with the body of its response; may wait for a disk.
     private func storeBody(of outcome: URLSessionExchangeState.Outcome) -> URLSessionExchangeState.Outcome {
         writer.withLock { writer in
             defer { writer = nil }
-            guard case .success(var answer) = outcome else { return outcome }
+            guard case .success(var response) = outcome else { return outcome }
             do throws(TransportError) {
                 try writer?.synchronize()
-                (answer.body, answer.file) = (writer?.body ?? Data(), writer?.file)
-                return .success(answer)
+                (response.body, response.file) = (writer?.body ?? Data(), writer?.file)
+                return .success(response)
             } catch {
                 var failure = error
-                failure.timings = answer.timings
+                failure.timings = response.timings
                 return .failure(failure)
             }
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The state of an exchange through `URLSession`: the received part of the answer, and the caller.
+/// The state of an exchange through `URLSession`: the received part of the response, and the caller.
 struct URLSessionExchangeState: ~Copyable {
     typealias Outcome = Result<HTTPResponse, TransportError>
     typealias Continuation = CheckedContinuation<Outcome, Never>
@@ -50,7 +50,7 @@ struct URLSessionExchangeState: ~Copyable {
         return true
     }
 
-    /// Receives the head of the answer to `request`, and returns the number of bytes of the decoded body; `nil` when unknown.
+    /// Receives the head of the response to `request`, and returns the number of bytes of the decoded body; `nil` when unknown.
     ///
     /// - Throws: ``TransportError/Kind/responseTooLarge``, and ``TransportError/Kind/badResponse`` also for a second head:
     ///   `URLSession` reports one for each part of `multipart/x-mixed-replace`.
@@ -60,11 +60,11 @@ struct URLSessionExchangeState: ~Copyable {
         for request: HTTPRequest
     ) throws(TransportError) -> Int64? {
         guard phase == .waiting else {
-            throw TransportError(.badResponse, "the answer has several parts, each of which replaces the one before")
+            throw TransportError(.badResponse, "the response has several parts, each of which replaces the one before")
         }
         try request.limits.check(headers)
         (head.status, head.headers) = (status, headers)
-        expectedBytes = try Self.decodedLength(headers, hasBody: request.method.isAnsweredWithBody(status))
+        expectedBytes = try Self.decodedLength(headers, hasBody: request.method.allowsResponseBody(status))
         (phase, headAt) = (.receiving, MonotonicClock.now)
         return expectedBytes
     }
@@ -97,7 +97,7 @@ struct URLSessionExchangeState: ~Copyable {
         self.measured = measured
     }
 
-    /// Receives the number of decoded bytes of the answer's body that are stored, and returns the progress.
+    /// Receives the number of decoded bytes of the response's body that are stored, and returns the progress.
     mutating func receive(storedBytes: Int, for request: HTTPRequest) -> TransferProgress? {
         guard phase == .receiving else { return nil }
         receivedBytes += Int64(storedBytes)
@@ -105,10 +105,10 @@ struct URLSessionExchangeState: ~Copyable {
         return TransferProgress(.download, completedBytes: receivedBytes, totalBytes: expectedBytes)
     }
 
-    /// Returns the outcome of a task that has ended with `error`; an answer is without its body.
+    /// Returns the outcome of a task that has ended with `error`; a response is without its body.
     func outcome(of error: TransportError?) -> Outcome {
         if let error, !isChallengeRefused || !error.isURLSessionCancellation { return .failure(error) }
-        guard phase == .receiving else { return .failure(TransportError(.badResponse, "there is no answer")) }
+        guard phase == .receiving else { return .failure(TransportError(.badResponse, "there is no response")) }
         return .success(head)
     }
 
@@ -140,9 +140,9 @@ struct URLSessionExchangeState: ~Copyable {
 extension Result<HTTPResponse, TransportError> {
     fileprivate func withTimings(_ timings: ExchangeTimings) -> Self {
         switch self {
-        case .success(var answer):
-            answer.timings = timings
-            return .success(answer)
+        case .success(var response):
+            response.timings = timings
+            return .success(response)
         case .failure(var error):
             error.timings = timings
             return .failure(error)

@@ -11,7 +11,7 @@ extension URLSessionExchanges {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // The redirect is then the answer.
+        // The redirect is then the response.
         completionHandler(nil)
     }
 
@@ -22,7 +22,7 @@ extension URLSessionExchanges {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        challenges.answer(challenge, of: exchange(of: task), completionHandler)
+        challenges.respond(to: challenge, of: exchange(of: task), completionHandler)
     }
 
     /// The task is suspended while its bytes are written to a file, so that the session does not read ahead of a slow disk.

@@ -7,7 +7,8 @@ import FoundationNetworking
 
 /// The delegate of the sessions, which passes each callback to the exchange of the task.
 ///
-/// What differs is in a file of each platform: redirects, challenges and the bytes of answers. Methods of a subclass are not called on Linux.
+/// What differs is in a file of each platform: redirects, challenges and the bytes of responses. Methods of a subclass are not
+/// called on Linux.
 final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
     let queues: URLSessionQueues
     let challenges: URLSessionChallenges
@@ -68,11 +69,11 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
 }
 
 extension URLSessionExchange {
-    /// Receives a head whose server is accepted; interim answers (1xx) are ignored.
+    /// Receives a head whose server is accepted; interim responses (1xx) are ignored.
     fileprivate func receive(_ response: URLResponse, checkedBy record: TrustRecord) {
         guard let response = response as? HTTPURLResponse, response.statusCode >= 200 else { return }
         do throws(TransportError) {
-            try record.checkAnswer(of: request.url)
+            try record.checkResponse(of: request.url)
         } catch {
             return fail(error)
         }

@@ -23,7 +23,7 @@ extension HTTPRequest {
 }
 
 extension HTTPHeaders {
-    /// Creates the lines of an answer, whose order `URLSession` does not keep and whose duplicates it joins.
+    /// Creates the lines of a response, whose order `URLSession` does not keep and whose duplicates it joins.
     ///
     /// They are sorted by name; `Set-Cookie`, the only field that is not a list, is split again. Those whose name is not a token
     /// (RFC 9110 section 5.1) are omitted.

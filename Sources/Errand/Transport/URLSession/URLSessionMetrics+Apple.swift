@@ -6,7 +6,7 @@ extension ExchangeTimings {
     /// Adds what the session has measured of the transactions of one request, in their order.
     ///
     /// There are several when the session has sent the request again: the phases of all are added, and the rest is that of the
-    /// last one, which has the final answer.
+    /// last one, which has the final response.
     mutating func add(_ transactions: [URLSessionTaskTransactionMetrics]) {
         guard let last = transactions.last else { return }
         var rest = total
@@ -31,7 +31,7 @@ extension ExchangeTimings {
             phase = (phase ?? .zero) + length
         }
         let (tlsStart, head) = (metrics.secureConnectionStartDate, metrics.responseStartDate)
-        // A server may answer before it has received the whole request.
+        // A server may respond before it has received the whole request.
         let requestEnd = metrics.requestEndDate.map { min($0, head ?? $0) }
         add(&nameLookup, from: metrics.domainLookupStartDate, to: metrics.domainLookupEndDate)
         // The end of the connection is that of TLS.

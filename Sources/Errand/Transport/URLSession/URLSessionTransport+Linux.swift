@@ -70,7 +70,8 @@ extension URLSessionExchanges {
     }
 }
 
-/// What answers challenges on Apple's platforms; every challenge is refused on Linux, where the only ones are those of an answer.
+/// What responses challenges on Apple's platforms; every challenge is refused on Linux, where the only ones are those of a
+/// response.
 struct URLSessionChallenges: Sendable {
     let record = TrustRecord()
 

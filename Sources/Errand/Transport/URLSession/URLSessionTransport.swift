@@ -13,10 +13,10 @@ import FoundationNetworking
 ///
 /// On Apple's platforms, it may add header lines that a request does not have, such as `User-Agent`, `Accept-Language`, and
 /// `Content-Type: application/x-www-form-urlencoded` for a `POST` with a body; set the `Content-Type` of a body. While bytes of
-/// an answer are written to a file, its task is suspended, so that a slow disk slows the server. A request to a host with pinned
+/// a response are written to a file, its task is suspended, so that a slow disk slows the server. A request to a host with pinned
 /// public keys may be sent before it fails, when the connection resumes a TLS session of another `URLSession` of the process.
 ///
-/// Use it on Linux only for trusted servers: there, the process crashes when an answer has trailers, is truncated inside its head,
+/// Use it on Linux only for trusted servers: there, the process crashes when a response has trailers, is truncated inside its head,
 /// or redirects to an escaped or IPv6 host without a scheme; IPv6 literals, private certificate authorities and header lines
 /// without a blank after the colon are refused; dot segments are resolved; a truncated compressed body is accepted as complete;
 /// the limit of the header block and the timeout are not applied to a head before it is complete;

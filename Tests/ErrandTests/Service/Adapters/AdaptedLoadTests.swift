@@ -46,7 +46,7 @@ struct AdaptedLoadTests {
     private func renaming(_ name: String) -> Adapters {
         var adapters = Adapters()
         adapters.response = [
-            Adapter { answer, _ in answer.body = Data(answer.text.replacing("tea", with: name).utf8) }
+            Adapter { response, _ in response.body = Data(response.text.replacing("tea", with: name).utf8) }
         ]
         adapters.data = [
             Adapter { data, _ in data = Data(String(decoding: data, as: UTF8.self).replacing("1", with: "2").utf8) }
@@ -54,7 +54,7 @@ struct AdaptedLoadTests {
         return adapters
     }
 
-    @Test func `Loads that share an exchange have their answers adapted one by one`() async {
+    @Test func `Loads that share an exchange have their responses adapted one by one`() async {
         let gate = Latch()
         let transport = held(gate)
         let proxy = proxy(transport)
@@ -101,21 +101,22 @@ struct AdaptedLoadTests {
 
     // MARK: Plain calls
 
-    @Test func `A plain call to a service has its request and its answer adapted, whatever the status`() async throws {
+    @Test func `A plain call to a service has its request and its response adapted, whatever the status`() async throws
+    {
         let transport = ScriptedTransport { _ in .json("", status: 404) }
         let proxy = proxy(transport) {
-            $0.adapters.response.append(Adapter { answer, _ in answer.headers["X-Seen"] = "1" })
+            $0.adapters.response.append(Adapter { response, _ in response.headers["X-Seen"] = "1" })
         }
         let service = try #require(proxy.defaultService)
-        let answer = try await proxy.send(HTTPRequest(.get, URL("/plain")), to: service)
-        #expect(answer.status == 404 && answer.headers["X-Seen"] == "1")
+        let response = try await proxy.send(HTTPRequest(.get, URL("/plain")), to: service)
+        #expect(response.status == 404 && response.headers["X-Seen"] == "1")
         #expect(journal.names == ["request 1", "response 1"])
         #expect(journal.calls.compactMap(\.context?.path).allSatisfy { $0.hasSuffix("/plain") })
         _ = try await proxy.send(HTTPRequest(.get, URL("http://shop.test/plain")))
         #expect(journal.calls.count == 2, "one without a service is not adapted")
     }
 
-    @Test func `An error of an adapter is not the answer of a plain call`() async throws {
+    @Test func `An error of an adapter is not the response of a plain call`() async throws {
         let transport = ScriptedTransport { _ in .json("[]") }
         let other = APIResponse(HTTPResponse(status: 404), url: URL("http://other.test"))
         for kind in [AdapterKind.request, .response] {
@@ -136,16 +137,16 @@ struct AdaptedLoadTests {
             $0.adapters.response = [Adapter { _, context in if context.attempt == 1 { throw AdapterRetry.again() } }]
         }
         let service = try #require(proxy.defaultService)
-        let answer = try await proxy.send(HTTPRequest(.post, URL("/plain")), to: service)
-        #expect(answer.status == 200 && transport.requests.count == 2)
+        let response = try await proxy.send(HTTPRequest(.post, URL("/plain")), to: service)
+        #expect(response.status == 200 && transport.requests.count == 2)
     }
 
     // MARK: Lists, batches and chains
 
     @Test func `Param adapters see what a list adds for a page`() async throws {
         let pages = [0..<10, 10..<15].map { "[\($0.map(String.init).joined(separator: ","))]" }
-        let answers = Answers(pages.map { .json(#"{"errcode":200,"data":\#($0)}"#) })
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses(pages.map { .json(#"{"errcode":200,"data":\#($0)}"#) })
+        let transport = ScriptedTransport { _ in responses.next() }
         let proxy = proxy(transport) {
             $0.adapters.params = [
                 Adapter { params, _ in
@@ -180,17 +181,17 @@ struct AdaptedLoadTests {
 
     // MARK: Links to another origin
 
-    @Test func `For a link to another origin only the answer and its data are adapted`() async throws {
-        let answers = Answers([
+    @Test func `For a link to another origin only the response and its data are adapted`() async throws {
+        let responses = Responses([
             .json(#"{"results":["1"],"next":"https://pages.test/2"}"#), .json(#"{"results":["2"],"next":null}"#),
         ])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let transport = ScriptedTransport { _ in responses.next() }
         var service = APIService(baseURL: URL("https://shop.test/api"))
         (service.envelope, service.retryPolicy) = (nil, .never)
         service.adapters = journal.adapters("1")
         service.adapters.response.append(
-            Adapter { [journal] answer, context in
-                journal.note("\(answer.url.host ?? "") \(context.attempt) \(context.request?.url.host ?? "")")
+            Adapter { [journal] response, context in
+                journal.note("\(response.url.host ?? "") \(context.attempt) \(context.request?.url.host ?? "")")
             }
         )
         let list = Texts(proxy: APIProxy(fake: transport, service: service))

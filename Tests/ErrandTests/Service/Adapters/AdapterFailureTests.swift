@@ -35,7 +35,7 @@ struct AdapterFailureTests {
     // MARK: Errors
 
     @Test(arguments: AdapterKind.allCases)
-    func `Any error is invalidRequest on the way out, and decoding with the answer on the way in`(
+    func `Any error is invalidRequest on the way out, and decoding with the response on the way in`(
         _ kind: AdapterKind
     ) async {
         let error = await error(proxy(kind) { _ in throw Broken() })
@@ -47,7 +47,7 @@ struct AdapterFailureTests {
     }
 
     @Test(arguments: AdapterKind.allCases)
-    func `An APIError is the error of the load, with the answer on the way in`(_ kind: AdapterKind) async {
+    func `An APIError is the error of the load, with the response on the way in`(_ kind: AdapterKind) async {
         let error = await error(proxy(kind) { _ in throw APIError(.security, reason: "no key") })
         #expect(error?.type == .security && error?.reason == "no key")
         #expect(error?.path == "/goods" && error?.status == (kind.isOutward ? nil : 200))
@@ -62,7 +62,7 @@ struct AdapterFailureTests {
     }
 
     @Test(arguments: AdapterKind.allCases)
-    func `loginExpired of an adapter starts a relogin, as that of an answer does`(_ kind: AdapterKind) async throws {
+    func `loginExpired of an adapter starts a relogin, as that of a response does`(_ kind: AdapterKind) async throws {
         let account = Account()
         let proxy = proxy(kind, { $0.reloginHandler = account }) { context in
             if context.attempt == 1 { throw APIError(.loginExpired) }
@@ -107,8 +107,8 @@ struct AdapterFailureTests {
 
     @Test func `It leaves the replay after a relogin and the retries to the load`() async throws {
         let account = Account()
-        let answers = Answers([.status(401), .status(503), .status(503), .json(goodsJSON([]))])
-        let transport = ScriptedTransport { _ in answers.next() }
+        let responses = Responses([.status(401), .status(503), .status(503), .json(goodsJSON([]))])
+        let transport = ScriptedTransport { _ in responses.next() }
         let service = APIService.sample {
             $0.reloginHandler = account
             ($0.retryPolicy, $0.retryPolicy.baseDelay) = (RetryPolicy(), .zero)

@@ -13,11 +13,11 @@ struct AdapterTests {
     private let clock = ManualClock()
     private let screen = Screen()
 
-    private func answering(_ answers: [HTTPResponse] = [.json(goodsJSON([]))]) -> ScriptedTransport {
-        let answers = Answers(answers)
+    private func responding(_ responses: [HTTPResponse] = [.json(goodsJSON([]))]) -> ScriptedTransport {
+        let responses = Responses(responses)
         return ScriptedTransport { [journal] _ in
             journal.note("sent")
-            return answers.next()
+            return responses.next()
         }
     }
 
@@ -30,7 +30,7 @@ struct AdapterTests {
     @Test func `They run by kind, then those of the service, then those of the request`() async throws {
         var ofService = journal.adapters("1")
         ofService.append(journal.adapters("2"))
-        let proxy = proxy(answering()) { $0.adapters = ofService }
+        let proxy = proxy(responding()) { $0.adapters = ofService }
         let options = APIRequestOptions(adapters: journal.adapters("of the request"))
         _ = try await APIRequest<[Goods]>("/goods", options: options, proxy: proxy).value()
         let kinds = ["params", "request", "response", "data"].map { kind in
@@ -48,7 +48,7 @@ struct AdapterTests {
     }
 
     @Test func `A request class has adapters, which are those of its loads alone`() async throws {
-        let proxy = proxy(answering())
+        let proxy = proxy(responding())
         let request = AdaptedRequest(proxy: proxy)
         request.adapters = journal.adapters("own")
         _ = try await request.value()
@@ -57,7 +57,7 @@ struct AdapterTests {
     }
 
     @Test func `Each sees what the one before has made`() async throws {
-        let transport = answering([.json(goodsJSON([Goods(id: 1, name: "tea")]))])
+        let transport = responding([.json(goodsJSON([Goods(id: 1, name: "tea")]))])
         let proxy = proxy(transport) {
             $0.commonParams = { ["v": 1, "a": 1] }
             $0.adapters.params = [
@@ -75,10 +75,10 @@ struct AdapterTests {
                 Adapter { request, _ in request.headers["X-Body"] = request.body.text },
             ]
             $0.adapters.response = [
-                Adapter { answer, _ in answer.headers["X-Count"] = "\(answer.body.count)" },
-                Adapter { answer, _ in
+                Adapter { response, _ in response.headers["X-Count"] = "\(response.body.count)" },
+                Adapter { response, _ in
                     // Anything but a blank would not be JSON.
-                    answer.body += Data((answer.headers["X-Count"] == "\(answer.body.count)" ? " " : "?").utf8)
+                    response.body += Data((response.headers["X-Count"] == "\(response.body.count)" ? " " : "?").utf8)
                 },
             ]
             $0.adapters.data = [
@@ -98,7 +98,7 @@ struct AdapterTests {
     }
 
     @Test func `Param adapters may remove all parameters and add some where there are none`() async throws {
-        let transport = answering()
+        let transport = responding()
         let removing = proxy(transport) { $0.adapters.params = [Adapter { params, _ in params = nil }] }
         _ = try await APIRequest<[Goods]>("/goods", method: .post, params: ["a": 1], proxy: removing).value()
         let adding = proxy(transport) {
@@ -113,7 +113,7 @@ struct AdapterTests {
 
     @Test func `They know the send: its number, login, request, clock and environment`() async throws {
         let account = Account()
-        let transport = answering([.status(503), .status(401), .json(goodsJSON([]))])
+        let transport = responding([.status(503), .status(401), .json(goodsJSON([]))])
         let proxy = proxy(transport) {
             $0.environment = APIEnvironment("staging", baseURL: URL("http://shop.test"))
             ($0.retryPolicy, $0.reloginHandler) = (RetryPolicy(), account)
@@ -138,13 +138,13 @@ struct AdapterTests {
         #expect(journal.calls.compactMap(\.environment).map(\.name) == Array(repeating: "staging", count: 10))
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     @Test func `An error body is opened before it is read`() async throws {
-        let transport = answering([HTTPResponse(status: 400, body: Data("}7:edocrre{".utf8))])
+        let transport = responding([HTTPResponse(status: 400, body: Data("}7:edocrre{".utf8))])
         let proxy = proxy(transport) {
             $0.failureReader = .keys(code: "errcode", message: "msg")
-            $0.adapters.response = [Adapter { answer, _ in answer.body = Data(#"{"errcode":7,"msg":"no"}"#.utf8) }]
+            $0.adapters.response = [Adapter { response, _ in response.body = Data(#"{"errcode":7,"msg":"no"}"#.utf8) }]
             $0.adapters.data = journal.adapters("1").data
         }
         let error = await #expect(throws: APIError.self) {
@@ -158,13 +158,13 @@ struct AdapterTests {
     @Test func `A response adapter decides about a relogin with the status and the code that it leaves`() async throws {
         let account = Account()
         for refusal in [HTTPResponse.json("", status: 419), .json(#"{"errcode":"expired"}"#)] {
-            let transport = answering([refusal, .json(goodsJSON([]))])
+            let transport = responding([refusal, .json(goodsJSON([]))])
             let proxy = proxy(transport) {
                 $0.reloginHandler = account
                 $0.adapters.response = [
-                    Adapter { answer, _ in
-                        if answer.status == 419 { answer.status = 401 }
-                        answer.body = Data(answer.text.replacing(#""expired""#, with: "11010").utf8)
+                    Adapter { response, _ in
+                        if response.status == 419 { response.status = 401 }
+                        response.body = Data(response.text.replacing(#""expired""#, with: "11010").utf8)
                     }
                 ]
             }
@@ -174,23 +174,23 @@ struct AdapterTests {
         #expect(account.logins == 2)
     }
 
-    @Test func `An answer in a file has no body, and an adapter cannot give it one`() async throws {
+    @Test func `A response in a file has no body, and an adapter cannot give it one`() async throws {
         let folder = try TemporaryFolder()
-        let proxy = proxy(answering([HTTPResponse(status: 200, body: Data("new".utf8))]))
+        let proxy = proxy(responding([HTTPResponse(status: 200, body: Data("new".utf8))]))
         let seen = Latch()
         func download(_ adapter: Adapter<APIResponse>) -> APIRequest<DownloadedFile> {
             let options = APIRequestOptions(adapters: Adapters(response: [adapter]))
             return APIRequest("/file", destination: .file(folder.file), options: options, proxy: proxy)
         }
         let file = try await download(
-            Adapter { answer, _ in
-                let text = try answer.file.map { try String(contentsOf: $0, encoding: .utf8) }
-                if text == "new", answer.body.isEmpty { seen.open() }
+            Adapter { response, _ in
+                let text = try response.file.map { try String(contentsOf: $0, encoding: .utf8) }
+                if text == "new", response.body.isEmpty { seen.open() }
             }
         ).value()
         try await seen.wait()
         #expect(file.url == folder.file)
-        let setting = download(Adapter { answer, _ in answer.body = Data("x".utf8) })
+        let setting = download(Adapter { response, _ in response.body = Data("x".utf8) })
         let error = await #expect(throws: APIError.self) { try await setting.value() }
         #expect(error?.type == .decoding && error?.reason?.contains("stored in a file") == true)
         #expect(try folder.names.count == 1, "the file of the failed load is removed")

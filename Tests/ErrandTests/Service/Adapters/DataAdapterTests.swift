@@ -11,7 +11,7 @@ import Testing
 struct DataAdapterTests {
     private let journal = AdapterJournal()
 
-    /// A proxy whose data adapter records the data of each answer.
+    /// A proxy whose data adapter records the data of each response.
     private func proxy(
         _ body: String,
         status: Int = 200,
@@ -69,7 +69,7 @@ struct DataAdapterTests {
         #expect(journal.names == ["[1]", body])
     }
 
-    @Test func `What they leave is decoded and is in the raw answer, beside the code and the message`() async throws {
+    @Test func `What they leave is decoded and is in the raw response, beside the code and the message`() async throws {
         let proxy = proxy(#"{"errcode":200,"data":"c2VjcmV0","msg":"fine"}"#) {
             $0.adapters.data = [Adapter { data, _ in data = Data("[1,2]".utf8) }]
         }
@@ -91,7 +91,7 @@ struct DataAdapterTests {
 
     // MARK: Where nothing is decoded
 
-    @Test func `Data, Void, a text without an envelope and an answer without content are not adapted`() async throws {
+    @Test func `Data, Void, a text without an envelope and a response without content are not adapted`() async throws {
         let proxy = proxy(goodsJSON([]))
         _ = try await APIRequest<Data>("/data", proxy: proxy).value()
         try await APIRequest<Void>("/data", proxy: proxy).value()
@@ -130,7 +130,7 @@ struct DataAdapterTests {
 
     // MARK: Serializers and decoders
 
-    @Test func `A serializer of the app and what is composed of others receive the changed answer`() async throws {
+    @Test func `A serializer of the app and what is composed of others receive the changed response`() async throws {
         let change: (inout APIService) -> Void = {
             $0.adapters.data = [Adapter { data, _ in data = Data("[2]".utf8) }]
         }
@@ -171,11 +171,11 @@ struct DataAdapterTests {
     @Test func `Data that only the decoder finds is an error, and is not decoded without its adapters`() async throws {
         let inCamelCase = proxy(#"{"errcode":200,"resultData":[1]}"#) { $0.envelope?.dataKey = "result_data" }
         let text = try #require(#"{"errcode":200,"data":[1]}"#.data(using: .utf16))
-        let answer = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: text)
+        let response = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: text)
         let service = APIService.sample { [journal] in
             $0.adapters.data = [Adapter { _, _ in journal.note("called") }]
         }
-        let inUTF16 = APIProxy(fake: ScriptedTransport { _ in answer }, service: service)
+        let inUTF16 = APIProxy(fake: ScriptedTransport { _ in response }, service: service)
         for proxy in [inCamelCase, inUTF16] {
             let error = await #expect(throws: APIError.self) {
                 try await APIRequest<[Int]>("/data", proxy: proxy).value()

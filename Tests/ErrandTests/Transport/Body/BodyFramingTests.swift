@@ -50,7 +50,7 @@ private struct GeneratedCodings {
     ]
 
     let headers: HTTPHeaders
-    /// `nil` when the answer must be refused.
+    /// `nil` when the response must be refused.
     let expected: [ContentCoding]?
 
     init(_ random: inout SplitMix) {

@@ -154,12 +154,12 @@ struct BodyStreamTests {
     }
 
     #if os(Linux)
-    @Test("an early answer ends the sequence")
-    func earlyAnswer() async throws {
+    @Test("an early response ends the sequence")
+    func earlyResponse() async throws {
         let (stopped, stop) = AsyncStream<Void>.makeStream()
         let asked = Gate()
         let server = try FixtureServer.start { _, _ in
-            .onHead { _ in Answer.text("too large", status: 413).closing().behind(asked) }
+            .onHead { _ in Response.text("too large", status: 413).closing().behind(asked) }
         }
         let body = HTTPBody.stream {
             let release = ReleaseSignal(stop)
@@ -204,9 +204,9 @@ struct BodyStreamTests {
 
     @Test("each send reads a new sequence", arguments: TransportKind.allCases)
     @MainActor func replay(kind: TransportKind) async throws {
-        let answers = Mutex([503, 401, 307, 200])
+        let responses = Mutex([503, 401, 307, 200])
         let server = try FixtureServer.start { request in
-            switch answers.withLock({ $0.removeFirst() }) {
+            switch responses.withLock({ $0.removeFirst() }) {
             case 307: .status(307, headers: ["Location": "/moved"])
             case 200: .json(bytes: #"{"errcode":200}"#.utf8)
             case let status: .status(status)

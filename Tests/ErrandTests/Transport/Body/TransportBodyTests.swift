@@ -119,18 +119,18 @@ struct TransportBodyTests {
         }
     }
 
-    @Test("an early answer ends the upload", arguments: TransportKind.allCases)
-    func earlyAnswer(kind: TransportKind) async throws {
+    @Test("an early response ends the upload", arguments: TransportKind.allCases)
+    func earlyResponse(kind: TransportKind) async throws {
         var options = ServerOptions()
         options.bodyHandling = { _ in .pause(after: 100_000, until: Gate()) }
         let server = try FixtureServer.start(options) { _, _ in
-            .onHead { _ in Answer.text("too large", status: 413).closing() }
+            .onHead { _ in Response.text("too large", status: 413).closing() }
         }
         let response = try await kind.send(HTTPRequest(.put, to: server, body: .data(Data(count: 5_000_000))))
         #expect(response.status == 413 && response.body == Data("too large".utf8))
     }
 
-    @Test("an answer is stored in a file, which replaces an older one", arguments: TransportKind.allCases)
+    @Test("a response is stored in a file, which replaces an older one", arguments: TransportKind.allCases)
     func download(kind: TransportKind) async throws {
         let file = try TemporaryFile(Data("old".utf8))
         let server = try FixtureServer.start { _ in .stream(.counting(300_000)) }
@@ -156,7 +156,7 @@ struct TransportBodyTests {
         #expect(try Data(contentsOf: other.url) == Data("old".utf8))
     }
 
-    @Test("an answer that is not 2xx does not change the file", arguments: TransportKind.allCases)
+    @Test("a response that is not 2xx does not change the file", arguments: TransportKind.allCases)
     func refusedDownload(kind: TransportKind) async throws {
         let file = try TemporaryFile(Data("old".utf8))
         let server = try FixtureServer.start { _ in .text("none", status: 404) }
@@ -168,7 +168,7 @@ struct TransportBodyTests {
         #expect(try file.namesInFolder() == [file.url.lastPathComponent])
     }
 
-    @Test("progress increases up to the total and ends before the answer", arguments: TransportKind.allCases)
+    @Test("progress increases up to the total and ends before the response", arguments: TransportKind.allCases)
     func progress(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in .stream(.counting(500_000)) }
         let reports = Mutex<[TransferProgress]>([])

@@ -16,7 +16,7 @@ struct CurlCancellationTests {
         case inHead
         case inBody
 
-        var steps: [Answer.Step] {
+        var steps: [Response.Step] {
             switch self {
             case .inHead: [.write("HTTP/1.1 200 OK\r\nX: y")]
             case .inBody: [.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")]
@@ -31,16 +31,16 @@ struct CurlCancellationTests {
         transport = try CurlTransport()
     }
 
-    /// Starts a server that answers up to `instant`, then opens the gate of `arrival`, and hangs.
-    private func start(_ instant: Instant, _ arrival: Answer.Step = .open(.init())) throws -> FixtureServer {
+    /// Starts a server that responds up to `instant`, then opens the gate of `arrival`, and hangs.
+    private func start(_ instant: Instant, _ arrival: Response.Step = .open(.init())) throws -> FixtureServer {
         try FixtureServer.start { _ in
-            Answer(steps: instant.steps + [arrival, .hang])
+            Response(steps: instant.steps + [arrival, .hang])
         }
     }
 
     @Test(.fault(15), arguments: Instant.allCases)
     func `A cancelled exchange ends at once and closes its connection`(_ instant: Instant) async throws {
-        let arrival = Answer.Step.open(.init())
+        let arrival = Response.Step.open(.init())
         let server = try start(instant, arrival)
         let request = HTTPRequest(.post, server.url("/"))
         let task = Task { [transport] in

@@ -92,7 +92,7 @@ struct CurlConnectionTests {
     }
 
     @Test func `A connection that the server closed in the meantime is not used`() async throws {
-        let server = try FixtureServer.start { _ in Answer.text("ok").followed(by: .close) }
+        let server = try FixtureServer.start { _ in Response.text("ok").followed(by: .close) }
         let transport = try CurlTransport()
         for count in 1...2 {
             let request = HTTPRequest(.post, server.url("/"), body: .data(Data("abc".utf8)))
@@ -124,7 +124,7 @@ struct CurlConnectionTests {
     }
 
     @Test(arguments: [0, 1, 2])
-    func `A connection that ends before an answer is lost`(_ steps: Int) async throws {
+    func `A connection that ends before a response is lost`(_ steps: Int) async throws {
         let script = [Script.onAccept(.close), .onAccept(.reset), .onRequest(.close)][steps]
         let server = try FixtureServer.start { _, _ in script }
         let transport = try CurlTransport()

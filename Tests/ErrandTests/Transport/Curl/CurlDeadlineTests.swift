@@ -9,27 +9,27 @@ import Testing
 
 @Suite("Deadlines", .limitedConcurrency, .timeLimit(.minutes(10)))
 struct CurlDeadlineTests {
-    /// How a server prevents the answer from being complete.
+    /// How a server prevents the response from being complete.
     enum Slowness: CaseIterable {
-        case neverAnswers
+        case neverResponds
         case dripsHead
         case dripsBody
-        case dripsInterimAnswers
+        case dripsInterimResponses
         case neverReads
 
-        var steps: [Answer.Step] {
+        var steps: [Response.Step] {
             let pause = Duration.milliseconds(50)
             switch self {
-            case .neverAnswers, .neverReads: return [.hang]
+            case .neverResponds, .neverReads: return [.hang]
             case .dripsHead:
                 return [.write("HTTP/1.1 200 OK\r\n"), .repeatForever(Array("X: y\r\n".utf8), every: pause)]
             case .dripsBody: return [.write("HTTP/1.1 200 OK\r\n\r\n"), .repeatForever([42], every: pause)]
-            case .dripsInterimAnswers:
+            case .dripsInterimResponses:
                 return [.repeatForever(Array("HTTP/1.1 102 Processing\r\n\r\n".utf8), every: pause)]
             }
         }
 
-        var isSilent: Bool { self == .neverAnswers || self == .neverReads }
+        var isSilent: Bool { self == .neverResponds || self == .neverReads }
     }
 
     private let transport: CurlTransport
@@ -41,8 +41,8 @@ struct CurlDeadlineTests {
     private func start(_ slowness: Slowness) throws -> FixtureServer {
         var options = ServerOptions()
         if slowness == .neverReads { options.bodyHandling = { _ in .pause(after: 1_000, until: Gate()) } }
-        let answer = Answer(steps: slowness.steps)
-        return try FixtureServer.start(options) { _ in answer }
+        let response = Response(steps: slowness.steps)
+        return try FixtureServer.start(options) { _ in response }
     }
 
     private func request(_ slowness: Slowness, _ server: FixtureServer) -> HTTPRequest {
@@ -89,10 +89,10 @@ struct CurlDeadlineTests {
         let (begin, blocked, received) = (Gate(), Gate(), [Gate(), Gate(), Gate(), Gate()])
         let server = try FixtureServer.start { request in
             guard request.path == "/moving" else {
-                return Answer(steps: [.pass(begin), .write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
+                return Response(steps: [.pass(begin), .write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
             }
             let head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
-            return Answer(steps: [
+            return Response(steps: [
                 .write("\(head)1"), .pass(blocked), .write("2"),
                 .pass(received[2]), .wait(.milliseconds(300)), .write("3"),
             ])
@@ -101,10 +101,10 @@ struct CurlDeadlineTests {
         #expect(await server.waitForTotalRequests(1))
         var moving = HTTPRequest(.get, server.url("/moving"))
         moving.timeout = .seconds(2)
-        async let answer = transport.send(moving) { received[Int($0.completedBytes)].open() }
+        async let response = transport.send(moving) { received[Int($0.completedBytes)].open() }
         await received[1].opened()
         begin.open()
-        #expect(try await answer.body == Data("123".utf8))
+        #expect(try await response.body == Data("123".utf8))
         #expect(try await other.status == 200)
     }
 
@@ -140,11 +140,11 @@ struct CurlDeadlineTests {
 
     @Test(arguments: [Duration.nanoseconds(1), .microseconds(10)])
     func `The connect timeout may be less than a millisecond`(_ limit: Duration) async throws {
-        let server = try FixtureServer.start { _, _ in .onAccept(Answer(steps: [.hang])) }
+        let server = try FixtureServer.start { _, _ in .onAccept(Response(steps: [.hang])) }
         var configuration = TransportConfiguration()
         configuration.connectTimeout = limit
         let transport = try CurlTransport(configuration)
-        // The server never answers the first message of TLS.
+        // The server never responds to the first message of TLS.
         var request = HTTPRequest(.get, try #require(URL(string: "https://127.0.0.1:\(server.port)/")))
         request.deadline = .seconds(20)
         let error = await #expect(throws: TransportError.self) { try await transport.send(request) }

@@ -16,15 +16,15 @@ struct CurlDecodingTests {
         transport = try CurlTransport()
     }
 
-    /// A server that answers with `steps` in a coding, and a request to it.
+    /// A server that responds with `steps` in a coding, and a request to it.
     private func start(
         _ coding: String,
-        _ steps: [Answer.Step],
+        _ steps: [Response.Step],
         _ prepare: (inout HTTPRequest) -> Void = { _ in }
     ) throws -> (FixtureServer, HTTPRequest) {
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\n\r\n"
-        let answer = Answer(steps: [.write(head)] + steps + [.close])
-        let server = try FixtureServer.start { _ in answer }
+        let response = Response(steps: [.write(head)] + steps + [.close])
+        let server = try FixtureServer.start { _ in response }
         var request = HTTPRequest(.get, server.url("/"))
         prepare(&request)
         return (server, request)
@@ -32,7 +32,7 @@ struct CurlDecodingTests {
 
     private func send(
         _ coding: String,
-        _ steps: Answer.Step...,
+        _ steps: Response.Step...,
         prepare: (inout HTTPRequest) -> Void = { _ in }
     ) async throws -> HTTPResponse {
         let (server, request) = try start(coding, steps, prepare)

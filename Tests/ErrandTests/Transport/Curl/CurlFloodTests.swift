@@ -83,7 +83,7 @@ struct CurlFloodTests {
 
     // MARK: CONNECT
 
-    /// What a proxy server answers to `CONNECT`: the beginning, and what it repeats.
+    /// What a proxy server responds to `CONNECT`: the beginning, and what it repeats.
     static let refusals = [
         ("HTTP/1.1 407 No\r\nContent-Length: 9999999999\r\n\r\n", "x"),
         ("HTTP/1.1 407 No\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
@@ -94,7 +94,7 @@ struct CurlFloodTests {
     ]
 
     @Test(arguments: refusals.indices, [Limit.deadline, .nothing])
-    func `An answer to CONNECT without an end delays no other exchange, and has a limit`(
+    func `A response to CONNECT without an end delays no other exchange, and has a limit`(
         _ refusal: Int,
         _ limit: Limit
     ) async throws {
@@ -113,7 +113,7 @@ struct CurlFloodTests {
     }
 }
 
-/// A proxy server that answers `CONNECT` without an end, and other requests with 200.
+/// A proxy server that responds to `CONNECT` without an end, and other requests with 200.
 private final class FloodingProxy: Sendable {
     private let listener: Int32
     private let port: UInt16

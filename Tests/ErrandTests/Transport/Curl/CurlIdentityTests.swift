@@ -16,7 +16,7 @@ import Testing
 struct CurlIdentityTests {
     private static let authority = Result { try TestAuthority() }
     private let authority: TestAuthority
-    /// Requests a certificate, accepts any client, and answers with the certificate that it received.
+    /// Requests a certificate, accepts any client, and responds with the certificate that it received.
     private static let asks = ["-www", "-verify", "1", "-CAfile", "ca.pem"]
 
     init() throws {

@@ -20,14 +20,14 @@ struct CurlLayeringTests {
         transport = try CurlTransport()
     }
 
-    private static func answer(_ bytes: [UInt8], _ codings: [ContentCoding]) -> Answer {
+    private static func response(_ bytes: [UInt8], _ codings: [ContentCoding]) -> Response {
         .bytes(bytes, headers: ["Content-Encoding": codings.map(\.rawValue).joined(separator: ", ")])
     }
 
     /// A request for `bytes`, and the server that sends them for every path except `/other`.
     private func start(_ bytes: [UInt8], _ codings: [ContentCoding]) throws -> (FixtureServer, HTTPRequest) {
-        let answer = Self.answer(bytes, codings)
-        let server = try FixtureServer.start { $0.path == "/other" ? .text("ok") : answer }
+        let response = Self.response(bytes, codings)
+        let server = try FixtureServer.start { $0.path == "/other" ? .text("ok") : response }
         return (server, HTTPRequest(to: server))
     }
 
@@ -107,7 +107,7 @@ struct CurlLayeringTests {
         let pieces = stride(from: 0, to: coded.count, by: 1_000).map { Array(coded[$0...].prefix(1_000)) }
         let server = try FixtureServer.start { _ in
             switch framing {
-            case "length": Self.answer(coded, [.deflate, .gzip])
+            case "length": Self.response(coded, [.deflate, .gzip])
             case "chunked": .chunked(pieces, headers: ["Content-Encoding": "deflate, gzip"])
             default:
                 .script(.write("HTTP/1.1 200 OK\r\nContent-Encoding: deflate, gzip\r\n\r\n"), .write(coded), .close)

@@ -16,7 +16,7 @@ struct CurlLookupTests {
     @Test(.fault(89)) func `It holds no other request, and a cancel, a timeout and a deadline end it`() async throws {
         let folder = try TemporaryFolder()
         let names = try #require(SilentNameServer())
-        let backend = try FixtureServer.start { _ in .text("answer") }
+        let backend = try FixtureServer.start { _ in .text("response") }
         // A lookup takes 150 seconds.
         let settings = "nameserver \(SilentNameServer.address)\noptions timeout:30 attempts:5\n"
         try Data(settings.utf8).write(to: folder.url.appending(path: "resolv.conf"))
@@ -29,8 +29,8 @@ struct CurlLookupTests {
             ["unshare", "-m", "sh", "-c", script, folder.url.path, CookieProbe.path, url],
             deadline: .seconds(100)
         )
-        let answers = Array(repeating: "answer", count: 40), cancels = Array(repeating: "cancelled", count: 40)
-        #expect(outcome.lines == answers + ["timeout", "timeout"] + cancels, "\(outcome.standardError)")
+        let responses = Array(repeating: "response", count: 40), cancels = Array(repeating: "cancelled", count: 40)
+        #expect(outcome.lines == responses + ["timeout", "timeout"] + cancels, "\(outcome.standardError)")
         #expect(backend.totalRequests == 40)
         #expect(names.hasQuery)
     }

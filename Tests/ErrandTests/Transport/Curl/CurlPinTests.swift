@@ -95,7 +95,7 @@ struct CurlPinTests {
 
     @Test(.enabled(if: TLSServer.isAvailable, "OpenSSL is not installed"))
     func `A connection of HTTP 2 is used for its own host alone`() async throws {
-        let server = try HTTP2Server(authority) { _ in .answer("ok") }
+        let server = try HTTP2Server(authority) { _ in .response("ok") }
         var configuration = TransportConfiguration()
         configuration.tls.additionalAuthorities = .file(authority.certificate)
         configuration.tls.pinnedPublicKeys = ["localhost": [other]]

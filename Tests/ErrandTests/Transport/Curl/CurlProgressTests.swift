@@ -63,11 +63,11 @@ struct CurlProgressTests {
         }
     }
 
-    @Test func `The total of a chunked or coded answer is unknown`() async throws {
+    @Test func `The total of a chunked or coded response is unknown`() async throws {
         let body = Array(repeating: UInt8(42), count: 100_000)
-        for answer in [Answer.chunked([body, body]), .gzip(body + body)] {
+        for response in [Response.chunked([body, body]), .gzip(body + body)] {
             let record = Record()
-            let server = try FixtureServer.start { _ in answer }
+            let server = try FixtureServer.start { _ in response }
             _ = try await transport.send(HTTPRequest(.get, server.url("/")), progress: record.handler)
             checkOrder(record.taken(.download), total: nil)
             #expect(record.taken(.download).last?.completedBytes == 200_000)
@@ -75,7 +75,7 @@ struct CurlProgressTests {
     }
 
     @Test func `Nothing is reported after the end`() async throws {
-        let endless = Answer(status: 200, steps: [.repeatForever(Array(repeating: 42, count: 1_000), every: .zero)])
+        let endless = Response(status: 200, steps: [.repeatForever(Array(repeating: 42, count: 1_000), every: .zero)])
         let server = try FixtureServer.start { _ in endless }
         let (moves, mover) = AsyncStream.makeStream(of: Void.self)
         let isOver = Mutex(false)

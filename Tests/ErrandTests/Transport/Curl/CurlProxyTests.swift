@@ -96,7 +96,7 @@ struct CurlProxyTests {
         }
     }
 
-    @Test func `The head of a proxy's tunnel is not part of the answer`() async throws {
+    @Test func `The head of a proxy's tunnel is not part of the response`() async throws {
         let proxy = try FixtureServer.start { _ in
             .raw("HTTP/1.1 407 Proxy Authentication Required\r\nX-Proxy: 1\r\nContent-Length: 0\r\n\r\n")
         }
@@ -111,7 +111,7 @@ struct CurlProxyTests {
     }
 }
 
-/// A SOCKS 5 server (RFC 1928) that connects to nothing and does not answer the first request.
+/// A SOCKS 5 server (RFC 1928) that connects to nothing and does not respond to the first request.
 private final class SilentSOCKSServer: Sendable {
     let port: UInt16
     private let listener: Int32
@@ -140,9 +140,9 @@ private final class SilentSOCKSServer: Sendable {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         let noAuthentication: [UInt8] = [5, 0]
         let connected: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
-        for answer in [noAuthentication, connected] {
+        for response in [noAuthentication, connected] {
             guard recv(connection, &buffer, buffer.count, 0) > 0 else { return }
-            _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
+            _ = send(connection, response, response.count, Int32(MSG_NOSIGNAL))
         }
         guard recv(connection, &buffer, buffer.count, 0) > 0 else { return }
         receivedRequest()

@@ -30,7 +30,7 @@ struct CurlRepetitionTests {
         await transport.ending(of: HTTPRequest(method, server.url("/"), body: .data(Data(text.utf8))))
     }
 
-    /// Starts a request without an answer, which keeps its connection open, and calls `body` meanwhile.
+    /// Starts a request without a response, which keeps its connection open, and calls `body` meanwhile.
     private func whileOneWaits(on server: HTTP2Server, _ body: () async -> Void) async throws {
         let waiting = Task { await ending(.get, "wait", to: server) }
         try await until { server.requests.contains { $0.text == "wait" } }
@@ -39,7 +39,8 @@ struct CurlRepetitionTests {
         #expect(await waiting.value == .cancelled)
     }
 
-    /// A server that applies `action` to the first requests with each body that begins with "order", and answers the later ones.
+    /// A server that applies `action` to the first requests with each body that begins with "order", and responds to the later
+    /// ones.
     private func server(_ action: HTTP2Server.Action, count: Int = 1) throws -> HTTP2Server {
         let counts = Mutex([String: Int]())
         return try HTTP2Server(authority) { request in
@@ -48,7 +49,7 @@ struct CurlRepetitionTests {
                 return counts[request.text, default: 0]
             }
             guard request.text.hasPrefix("order"), turn < count else {
-                return request.text == "wait" ? .silence : .answer("ok")
+                return request.text == "wait" ? .silence : .response("ok")
             }
             return action
         }
@@ -117,8 +118,8 @@ struct CurlRepetitionTests {
     ) async throws {
         let turns = Counter()
         let server = try HTTP2Server(authority) { request in
-            guard request.text.isEmpty else { return request.text == "wait" ? .silence : .answer("ok") }
-            return turns.next() == 1 ? action : .answer("ok")
+            guard request.text.isEmpty else { return request.text == "wait" ? .silence : .response("ok") }
+            return turns.next() == 1 ? action : .response("ok")
         }
         #expect(await ending(.put, "first", to: server) == nil)
         try await whileOneWaits(on: server) {
@@ -128,10 +129,12 @@ struct CurlRepetitionTests {
         #expect(server.requests.count { $0.text.isEmpty } == expected.count)
     }
 
-    @Test(.fault(11)) func `Many refused, lost and answered requests send no POST twice`() async throws {
+    @Test(.fault(11)) func `Many refused, lost and served requests send no POST twice`() async throws {
         let random = Mutex(SplitMix(seed: 11))
         let server = try HTTP2Server(authority) { _ in
-            random.withLock { $0.pick([.answer("ok"), .answer("ok"), .answer("ok"), .refusal, .departure, .close]) }
+            random.withLock {
+                $0.pick([.response("ok"), .response("ok"), .response("ok"), .refusal, .departure, .close])
+            }
         }
         let endings = await withTaskGroup(of: (Int, TransportError.Kind?).self) { group in
             for number in 0..<400 {

@@ -31,7 +31,7 @@ struct CurlRequestTests {
         #expect(recorded.target == "/a/../b/./c?q=%2F&r")
     }
 
-    @Test func `A HEAD request has an answer without a body`() async throws {
+    @Test func `A HEAD request has a response without a body`() async throws {
         let response = try await transport.send(HTTPRequest(.head, server.url("/")))
         #expect(response.headers["Content-Length"] == "2")
         #expect(response.body.isEmpty)

@@ -8,7 +8,7 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-/// The memory and connections that many requests, and hostile answers, use in a separate process.
+/// The memory and connections that many requests, and hostile responses, use in a separate process.
 @MainActor @Suite("Resources of a process with libcurl", .limitedConcurrency, .timeLimit(.minutes(20)))
 struct CurlResourceTests {
     // MARK: Many requests
@@ -20,7 +20,7 @@ struct CurlResourceTests {
     private static func cancelLoads() async throws {
         let connections = openable(CookieProbe.runsSlowTests ? 10_000 : 1_000)
         let gate = Gate()
-        let server = try FixtureServer.start { _ in Answer.json(bytes: goodsJSON([]).utf8).preceded(by: .pass(gate)) }
+        let server = try FixtureServer.start { _ in Response.json(bytes: goodsJSON([]).utf8).preceded(by: .pass(gate)) }
         let proxy = try proxy(server, over: connections)
         let screen = Screen()
         let requests = (0..<10_000).map { _ in GoodsRequest(delegate: screen, proxy: proxy) }
@@ -83,12 +83,12 @@ struct CurlResourceTests {
         }
     }
 
-    // MARK: Hostile answers
+    // MARK: Hostile responses
 
     @Test(.fault(52)) func `Bombs of a gigabyte end at the limit, use little memory, and harm no others`() async {
         await #expect(processExitsWith: .success) {
             let server = try FixtureServer.start { request in
-                Bomb(rawValue: String(request.path.dropFirst()))?.answer ?? .text("ok")
+                Bomb(rawValue: String(request.path.dropFirst()))?.response ?? .text("ok")
             }
             let transport = try CurlTransport()
             for bomb in Bomb.allCases {
@@ -116,7 +116,7 @@ private enum Bomb: String, CaseIterable {
         }
     }
 
-    var answer: Answer { .bytes(bytes, headers: ["Content-Encoding": coding]) }
+    var response: Response { .bytes(bytes, headers: ["Content-Encoding": coding]) }
 
     private var coding: String {
         switch self {

@@ -28,7 +28,7 @@ struct CurlRetryTests {
             guard connection == 1, turn == 2 else { return .onRequest { _ in .text("ok") } }
             return .onRequest { _ in
                 if isLost { unlink(socket.path) }
-                return Answer(steps: [.close])
+                return Response(steps: [.close])
             }
         }
     }

@@ -44,7 +44,7 @@ struct CurlTimingTests {
         #expect(timings.isReused == false)
     }
 
-    @Test func `An answer before the end of an upload leaves no wait for a first byte`() async throws {
+    @Test func `A response before the end of an upload leaves no wait for a first byte`() async throws {
         let server = try FixtureServer.start { _, _ in .onHead { _ in .text("too large", status: 413).closing() } }
         let body = HTTPBody.data(Data(repeating: 1, count: 50_000_000))
         guard let response = try? await CurlTransport().send(HTTPRequest(.post, to: server, body: body)) else { return }
@@ -150,7 +150,7 @@ struct CurlTimingTests {
     @Test(.enabled(if: canServeTLS, "openssl is not installed"))
     func `Over HTTP 2, the bytes of the body are counted and those of the head are not`() async throws {
         let authority = try TestAuthority()
-        let server = try HTTP2Server(authority) { _ in .answer("hello") }
+        let server = try HTTP2Server(authority) { _ in .response("hello") }
         let transport = try secureTransport(authority)
         for isReused in [false, true] {
             let request = HTTPRequest(.post, server.url("/"), body: .data(Data(repeating: 1, count: 100_000)))
@@ -166,7 +166,7 @@ struct CurlTimingTests {
     @Test(.enabled(if: canServeTLS, "openssl is not installed"))
     func `The wait for a connection that another request opens is no phase`() async throws {
         let authority = try TestAuthority()
-        let server = try HTTP2Server(authority) { _ in .answer("hello") }
+        let server = try HTTP2Server(authority) { _ in .response("hello") }
         let transport = try secureTransport(authority)
         let all = try await withThrowingTaskGroup(of: ExchangeTimings.self) { group in
             for _ in 0..<20 { group.addTask { try await timings(HTTPRequest(.get, server.url("/")), transport) } }
@@ -178,7 +178,7 @@ struct CurlTimingTests {
 
     // MARK: Hostile servers
 
-    static let hostileAnswers = [
+    static let hostileResponses = [
         "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nContent-Length: -9223372036854775808\r\n\r\nabc",
         "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999\r\n\r\nabc",
@@ -192,7 +192,7 @@ struct CurlTimingTests {
         "HTTP/1.1 101 Switching Protocols\r\n\r\n",
     ]
 
-    @Test(arguments: hostileAnswers)
+    @Test(arguments: hostileResponses)
     func `A hostile server cannot make a number negative or absurd`(_ text: String) async throws {
         let scripts = [
             Script.onRequest(.write(text), .close), .onRequest(.write(text), .reset), .onAccept(.write(text), .close),

@@ -68,7 +68,7 @@ struct CurlTunnelTests {
         _ isTrusted: Bool
     ) async throws {
         let authority = try TestAuthority()
-        let server = try HTTP2Server(authority) { _ in .answer("ok") }
+        let server = try HTTP2Server(authority) { _ in .response("ok") }
         let proxy = try TunnelProxy(to: server.port)
         var configuration = configuration(proxy.url)
         if isTrusted { configuration.tls.additionalAuthorities = .file(authority.certificate) }
@@ -82,7 +82,7 @@ struct CurlTunnelTests {
     }
 
     @Test(arguments: [(400, 1), (403, 1), (405, 1), (407, 1), (429, 3), (502, 3), (503, 3)])
-    func `A refused tunnel is requested again only where an answer with its status would be`(
+    func `A refused tunnel is requested again only where a response with its status would be`(
         _ status: Int,
         _ tunnels: Int
     ) async throws {
@@ -129,8 +129,8 @@ private final class TunnelProxy: Sendable {
             close(client)
             return
         }
-        let answer = Array("HTTP/1.1 200 Connected\r\n\r\n".utf8)
-        _ = send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
+        let response = Array("HTTP/1.1 200 Connected\r\n\r\n".utf8)
+        _ = send(client, response, response.count, Int32(MSG_NOSIGNAL))
         let ends = DispatchGroup()
         for (from, to) in [(client, server), (server, client)] {
             ends.enter()

@@ -10,7 +10,7 @@ import Testing
 struct TransferCodingTests {
     private static let text = String(repeating: "hello, coding. ", count: 200)
 
-    /// Answers with `body` under these header lines, in chunks of 100 bytes when they end in "chunked".
+    /// Responds with `body` under these header lines, in chunks of 100 bytes when they end in "chunked".
     private func server(_ head: String, _ body: [UInt8]) throws -> FixtureServer {
         var bytes = Array("HTTP/1.1 200 OK\r\n\(head)\r\n\r\n".utf8)
         if head.hasSuffix("chunked") {
@@ -82,7 +82,7 @@ struct TransferCodingTests {
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `An answer without a body may have any transfer coding`(kind: TransportKind) async throws {
+    func `A response without a body may have any transfer coding`(kind: TransportKind) async throws {
         let server = try FixtureServer.start { _ in
             .script(.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: xyz\r\n\r\n"), .close)
         }

@@ -15,22 +15,22 @@ struct TrustRecordTests {
     private static func host(_ name: String) throws -> HostName { try #require(HostName(URL("https://\(name)"))) }
 
     @Test
-    func `An answer is refused until a server with a pinned key was accepted`() throws {
+    func `A response is refused until a server with a pinned key was accepted`() throws {
         let record = try Self.record("a.test", "b.test", key: 201)
         let url = URL("https://A.test./goods")
-        let error = #expect(throws: TransportError.self) { try record.checkAnswer(of: url) }
+        let error = #expect(throws: TransportError.self) { try record.checkResponse(of: url) }
         #expect(error?.kind == .security)
         record.accept(try Self.host("c.test"))
-        #expect(throws: TransportError.self) { try record.checkAnswer(of: url) }
+        #expect(throws: TransportError.self) { try record.checkResponse(of: url) }
         record.accept(try Self.host("b.test"))
-        try record.checkAnswer(of: url)
-        try Self.record("d.test", key: 201).checkAnswer(of: URL("https://d.test"))
+        try record.checkResponse(of: url)
+        try Self.record("d.test", key: 201).checkResponse(of: URL("https://d.test"))
     }
 
     @Test
-    func `The answer of a host without pinned keys is not refused`() throws {
-        try Self.record("a.test", key: 202).checkAnswer(of: URL("https://b.test"))
-        try TrustRecord().checkAnswer(of: URL("http://a.test"))
+    func `The response of a host without pinned keys is not refused`() throws {
+        try Self.record("a.test", key: 202).checkResponse(of: URL("https://b.test"))
+        try TrustRecord().checkResponse(of: URL("http://a.test"))
     }
 
     @Test

@@ -63,8 +63,8 @@ struct URLSessionHeadersTests {
     }
 }
 
-@Suite("The length of an answer", .limitedConcurrency, .timeLimit(.minutes(10)))
-struct AnswerLengthTests {
+@Suite("The length of a response", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct ResponseLengthTests {
     @Test("equal lengths are one length")
     func equalLengths() throws {
         #expect(try Self.length(["Content-Length": "3"]) == 3)
@@ -93,7 +93,7 @@ struct AnswerLengthTests {
         status: Int = 200,
         to method: HTTPMethod = .get
     ) throws -> Int64? {
-        try URLSessionExchangeState.decodedLength(headers, hasBody: method.isAnsweredWithBody(status))
+        try URLSessionExchangeState.decodedLength(headers, hasBody: method.allowsResponseBody(status))
     }
 }
 
@@ -108,7 +108,7 @@ struct URLSessionExchangeStateTests {
             _ = try state.receive(status: 200, headers: ["Content-Length": "4"], for: request)
         }
         #expect(error?.kind == .badResponse)
-        guard case .success(let answer) = state.outcome(of: nil) else { return #expect(Bool(false)) }
-        #expect(answer.headers["Content-Length"] == "3")
+        guard case .success(let response) = state.outcome(of: nil) else { return #expect(Bool(false)) }
+        #expect(response.headers["Content-Length"] == "3")
     }
 }

@@ -13,14 +13,14 @@ REFUSALS = {"": ("E1000", "Enter a coupon."), "SUMMER": ("E1001", "This coupon h
 def coupons(request):
     name = json.loads(request.body or "{}").get("coupon", "")
     code, message = REFUSALS.get(name, ("OK", "The coupon has been added."))
-    answer = {"code": code, "success": code == "OK", "message": message}
+    response = {"code": code, "success": code == "OK", "message": message}
     if code == "OK":
-        answer["data"] = {"coupon": name, "percent": 10}
-    return JsonResponse(answer)
+        response["data"] = {"coupon": name, "percent": 10}
+    return JsonResponse(response)
 
 
 @csrf_exempt
 def shipping(request):
-    """Receives and answers property lists."""
+    """Receives and responses property lists."""
     weight = plistlib.loads(request.body)["grams"]
     return HttpResponse(plistlib.dumps({"cents": 300 + weight // 10}), content_type="application/x-plist")

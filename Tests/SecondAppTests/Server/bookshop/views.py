@@ -129,7 +129,7 @@ class OrderThrottle(BaseThrottle):
 
 
 class OrderView(APIView):
-    """Answers 429 with Retry-After to the second request with a key."""
+    """Responses 429 with Retry-After to the second request with a key."""
 
     authentication_classes = [TokenAuthentication]
     throttle_classes = [OrderThrottle]
@@ -151,7 +151,7 @@ class ReportThrottle(UserRateThrottle):
 
 
 class ReportView(APIView):
-    """Answers 429 with a long Retry-After to the second request with a key."""
+    """Responses 429 with a long Retry-After to the second request with a key."""
 
     authentication_classes = [TokenAuthentication]
     throttle_classes = [ReportThrottle]

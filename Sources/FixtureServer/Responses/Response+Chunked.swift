@@ -1,12 +1,12 @@
-extension Answer {
-    /// Returns an answer in the chunked coding: one chunk for each element, then the trailers (RFC 9112 section 7.1).
+extension Response {
+    /// Returns a response in the chunked coding: one chunk for each element, then the trailers (RFC 9112 section 7.1).
     package static func chunked(
         _ chunks: [[UInt8]],
         status: Int = 200,
         headers: HeaderLines = [:],
         trailers: HeaderLines = [:]
-    ) -> Answer {
-        Answer(
+    ) -> Response {
+        Response(
             status: status,
             headers: headers + ["Transfer-Encoding": "chunked"],
             steps: chunks.map { .chunk($0) } + [.lastChunk(trailers: trailers)]
@@ -14,7 +14,7 @@ extension Answer {
     }
 }
 
-extension Answer.Step {
+extension Response.Step {
     /// Sends these bytes as one chunk of the chunked coding.
     ///
     /// Sends nothing when there are no bytes, because an empty chunk would be the last one.

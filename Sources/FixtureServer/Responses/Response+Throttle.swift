@@ -1,8 +1,8 @@
-extension Answer {
+extension Response {
     private static let piecesPerSecond: Int64 = 20
 
-    /// Returns this answer with its streams limited to this many bytes per second; 0 is unlimited.
-    package func throttled(bytesPerSecond rate: Int64) -> Answer {
+    /// Returns this response with its streams limited to this many bytes per second; 0 is unlimited.
+    package func throttled(bytesPerSecond rate: Int64) -> Response {
         replacingSteps { step in
             guard case .stream(let source, let range) = step, rate > 0 else { return [step] }
             let size = max(1, rate / Self.piecesPerSecond)

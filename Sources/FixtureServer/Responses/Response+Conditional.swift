@@ -1,14 +1,14 @@
-extension Answer {
-    /// Returns an answer that honours `If-None-Match`, `If-Match`, `If-Range` and one `Range` (RFC 9110 sections 13,
+extension Response {
+    /// Returns a response that honours `If-None-Match`, `If-Match`, `If-Range` and one `Range` (RFC 9110 sections 13,
     /// 14).
     ///
-    /// A request for several ranges is answered with the whole source, which RFC 9110 permits.
+    /// A request for several ranges is served with the whole source, which RFC 9110 permits.
     package static func representation(
         of source: ByteSource,
         etag: String? = nil,
         headers: HeaderLines = [:],
         to request: RecordedRequest
-    ) -> Answer {
+    ) -> Response {
         let tag = etag.map { HeaderLines([HeaderLine("ETag", $0)]) } ?? [:]
         if let etag, let refusal = precondition(etag, request, tag) { return refusal }
         let headers = headers + tag + ["Accept-Ranges": "bytes"]
@@ -23,13 +23,13 @@ extension Answer {
                 "Content-Range": "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)",
                 "Content-Length": String(range.count),
             ]
-            return Answer(status: 206, headers: headers + lines, steps: [.stream(source, range)])
+            return Response(status: 206, headers: headers + lines, steps: [.stream(source, range)])
         case .unsatisfiable:
             return .status(416, headers: headers + ["Content-Range": "bytes */\(length)"])
         }
     }
 
-    private static func precondition(_ etag: String, _ request: RecordedRequest, _ tag: HeaderLines) -> Answer? {
+    private static func precondition(_ etag: String, _ request: RecordedRequest, _ tag: HeaderLines) -> Response? {
         if let wanted = request.header("If-Match"), !lists(wanted, etag) { return .status(412, headers: tag) }
         if let known = request.header("If-None-Match"), lists(known, etag) { return .status(304, headers: tag) }
         return nil

@@ -2,12 +2,12 @@ import Synchronization
 
 @testable import Errand
 
-/// A sequence of answers, of which the last one is repeated.
-final class Answers: Sendable {
+/// A sequence of responses, of which the last one is repeated.
+final class Responses: Sendable {
     private let rest: Mutex<[HTTPResponse]>
 
-    init(_ answers: [HTTPResponse]) {
-        rest = Mutex(answers)
+    init(_ responses: [HTTPResponse]) {
+        rest = Mutex(responses)
     }
 
     func next() -> HTTPResponse {

@@ -7,8 +7,8 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Answers that libcurl receives", .limitedConcurrency, .timeLimit(.minutes(10)))
-struct CurlAnswerTests {
+@Suite("Responses that libcurl receives", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct CurlResponseTests {
     private let transport: CurlTransport
 
     init() throws {
@@ -36,18 +36,18 @@ struct CurlAnswerTests {
 
     /// A server that plays `steps` once on each connection and then closes it, and a request to it.
     private func start(
-        _ steps: [Answer.Step],
+        _ steps: [Response.Step],
         _ prepare: (inout HTTPRequest) -> Void
     ) throws -> (FixtureServer, HTTPRequest) {
-        let answer = Answer(steps: steps + [.close])
-        let server = try FixtureServer.start { _ in answer }
+        let response = Response(steps: steps + [.close])
+        let server = try FixtureServer.start { _ in response }
         var request = HTTPRequest(.get, server.url("/"))
         request.deadline = .seconds(10)
         prepare(&request)
         return (server, request)
     }
 
-    private func send(_ steps: Answer.Step..., prepare: (inout HTTPRequest) -> Void = { _ in }) async throws
+    private func send(_ steps: Response.Step..., prepare: (inout HTTPRequest) -> Void = { _ in }) async throws
         -> HTTPResponse
     {
         let (server, request) = try start(steps, prepare)
@@ -56,7 +56,7 @@ struct CurlAnswerTests {
     }
 
     private func failure(
-        _ steps: Answer.Step...,
+        _ steps: Response.Step...,
         prepare: (inout HTTPRequest) -> Void = { _ in }
     ) async throws -> TransportError.Kind? {
         let (server, request) = try start(steps, prepare)
@@ -82,7 +82,7 @@ struct CurlAnswerTests {
         #expect(response.body == Data("ok".utf8))
     }
 
-    @Test func `Informational answers are ignored`() async throws {
+    @Test func `Informational responses are ignored`() async throws {
         let response = try await send(
             .write("HTTP/1.1 100 Continue\r\nX-A: 1\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"),
             .write("HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok")
@@ -136,20 +136,20 @@ struct CurlAnswerTests {
     }
 
     @Test(arguments: [204, 304])
-    func `An answer without a body may have a length`(_ status: Int) async throws {
+    func `A response without a body may have a length`(_ status: Int) async throws {
         let response = try await send(.write("HTTP/1.1 \(status) X\r\nContent-Length: 5\r\n\r\n"))
         #expect(response.status == status)
         #expect(response.body.isEmpty)
     }
 
-    @Test func `An answer to HEAD may have a length above the limit`() async throws {
+    @Test func `A response to HEAD may have a length above the limit`() async throws {
         let response = try await send(.write("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")) {
             $0.method = .head
         }
         #expect(response.headers["Content-Length"] == "99999999999")
     }
 
-    // MARK: Invalid answers
+    // MARK: Invalid responses
 
     @Test(
         .fault(9),
@@ -160,7 +160,7 @@ struct CurlAnswerTests {
             "HTTP/1.1 200 OK\r\nX: a\u{0}b\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
         ]
     )
-    func `An answer that is not HTTP is a bad response`(_ text: String) async throws {
+    func `A response that is not HTTP is a bad response`(_ text: String) async throws {
         #expect(try await failure(.write(text), .hang) == .badResponse)
     }
 
@@ -170,7 +170,7 @@ struct CurlAnswerTests {
             "3\r\nContent-Length: 5", "5\r\nContent-Length: 3", "3, 5", "5abc", "-5", "", "9999999999999999999999",
         ]
     )
-    func `An answer with contradictory lengths is a bad response`(_ length: String) async throws {
+    func `A response with contradictory lengths is a bad response`(_ length: String) async throws {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nabcde"
         #expect(try await failure(.write(text)) == .badResponse)
     }
@@ -208,7 +208,7 @@ struct CurlAnswerTests {
         }
     }
 
-    @Test(.fault(12)) func `An answer may be split at every byte`() async throws {
+    @Test(.fault(12)) func `A response may be split at every byte`() async throws {
         let text = Array((Self.head + "abcde").utf8)
         for count in 0...text.count {
             let response = try await send(
@@ -230,9 +230,9 @@ struct CurlAnswerTests {
     // MARK: Limits
 
     @Test(.fault(53)) func `A head has a limit`() async throws {
-        let line = Answer.Step.repeatForever(Array("X-More: and more and more\r\n".utf8), every: .zero)
+        let line = Response.Step.repeatForever(Array("X-More: and more and more\r\n".utf8), every: .zero)
         #expect(try await failure(.write("HTTP/1.1 200 OK\r\n"), line) == .responseTooLarge)
-        let hints = Answer.Step.repeatForever(Array("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n".utf8), every: .zero)
+        let hints = Response.Step.repeatForever(Array("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n".utf8), every: .zero)
         #expect(try await failure(hints) == .responseTooLarge)
     }
 

@@ -7,8 +7,8 @@ import Testing
 @testable import Errand
 @testable import ErrandTestSupport
 
-@Suite("Malformed answers", .fault(94), .limitedConcurrency, .timeLimit(.minutes(10)))
-struct MalformedAnswerTests {
+@Suite("Malformed responses", .fault(94), .limitedConcurrency, .timeLimit(.minutes(10)))
+struct MalformedResponseTests {
     private static let heads = [
         " X: 1\r\nContent-Length: 2\r\n\r\nok", "\tX: 1\r\nContent-Length: 2\r\n\r\nok",
         "Header\r: 1\r\nContent-Length: 2\r\n\r\nok", "Header\r:\r\nContent-Length: 2\r\n\r\nok",
@@ -75,7 +75,7 @@ struct MalformedAnswerTests {
     #endif
 
     @Test(arguments: TransportKind.allCases)
-    func `The error of a load with a malformed answer contains no parameters`(kind: TransportKind) async throws {
+    func `The error of a load with a malformed response contains no parameters`(kind: TransportKind) async throws {
         for head in Self.heads.dropLast(2) {
             let server = try FixtureServer.start { _ in .script(.write("HTTP/1.1 200 OK\r\n\(head)"), .close) }
             let request = HTTPRequest(.post, to: server, body: .data(Data("order".utf8)))
@@ -113,7 +113,7 @@ struct MalformedAnswerTests {
 #if os(Linux)
 @Suite("Randomly damaged heads", .fault(94), .limitedConcurrency, .timeLimit(.minutes(10)))
 struct DamagedHeadTests {
-    private static let answer = Array(
+    private static let response = Array(
         """
         HTTP/1.1 200 OK\r\nServer: a\r\nContent-Type: text/plain\r\nLocation: /x\r\nTransfer-Encoding: chunked\r\n\r\n\
         2\r\nok\r\n0\r\nX-Trailer: 1\r\n\r\n
@@ -124,7 +124,7 @@ struct DamagedHeadTests {
     ]
 
     @Test(arguments: 0..<6)
-    func `No answer of a server is reported as an invalid request`(seed: UInt64) async throws {
+    func `No response of a server is reported as an invalid request`(seed: UInt64) async throws {
         let random = Mutex(SplitMix(seed: seed))
         let server = try FixtureServer.start { _ in
             .script(.write(random.withLock { Self.damaged(&$0) }), .close)
@@ -141,7 +141,7 @@ struct DamagedHeadTests {
     }
 
     private static func damaged(_ random: inout SplitMix) -> [UInt8] {
-        var bytes = answer
+        var bytes = response
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             let start = Int.random(in: 0..<bytes.count, using: &random)
             let end = min(bytes.count, start + Int.random(in: 0...2, using: &random))

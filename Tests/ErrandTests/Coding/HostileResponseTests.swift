@@ -6,7 +6,7 @@ import Testing
 @testable import ErrandTestSupport
 
 @MainActor @Suite("Malformed JSON and text", .timeLimit(.minutes(10)))
-struct HostileAnswerTests {
+struct HostileResponseTests {
     // Exit tests need child processes.
     #if os(macOS) || os(Linux)
     @Test(.fault(54)) func `Unusual JSON is a value or a decoding failure`() async {
@@ -48,9 +48,9 @@ struct HostileAnswerTests {
         _ body: Data,
         _ service: APIService = .sample { $0.envelope = nil }
     ) async -> Screen.Event? {
-        let answer = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: body)
+        let response = HTTPResponse(status: 200, headers: ["Content-Type": "application/json"], body: body)
         let screen = Screen()
-        let proxy = APIProxy(fake: ScriptedTransport { _ in answer }, service: service)
+        let proxy = APIProxy(fake: ScriptedTransport { _ in response }, service: service)
         let request = Request(delegate: screen, proxy: proxy)
         request.loadData()
         let ending = await screen.ending()
@@ -74,8 +74,8 @@ struct HostileAnswerTests {
         _ bytes: [UInt8],
         _ text: String
     ) async throws {
-        let answer = HTTPResponse(status: 200, headers: ["Content-Type": contentType], body: Data(bytes))
-        let request = TextRequest(proxy: APIProxy(fake: ScriptedTransport { _ in answer }))
+        let response = HTTPResponse(status: 200, headers: ["Content-Type": contentType], body: Data(bytes))
+        let request = TextRequest(proxy: APIProxy(fake: ScriptedTransport { _ in response }))
         #expect(Array(try await request.value().utf8) == Array(text.utf8))
         #expect(request.rawResponse?.body == Data(bytes))
     }

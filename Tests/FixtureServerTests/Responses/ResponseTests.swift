@@ -4,8 +4,8 @@ import Testing
 
 @testable import FixtureServer
 
-@Suite("Answers", .limitedConcurrency, .timeLimit(.minutes(10)))
-struct AnswerTests {
+@Suite("Responses", .limitedConcurrency, .timeLimit(.minutes(10)))
+struct ResponseTests {
     @Test func `Header lines keep their order, their duplicates and their bytes`() throws {
         let lines = HeaderLines([HeaderLine("x-b", bytes: [0xFF]), HeaderLine("X-A", "1"), HeaderLine("X-A", "2")])
         let server = try FixtureServer.start { _ in .text("ok", headers: lines).adding("X-Last", "3") }
@@ -18,7 +18,7 @@ struct AnswerTests {
         )
     }
 
-    @Test func `A closing answer has Connection close and ends the connection`() throws {
+    @Test func `A closing response has Connection close and ends the connection`() throws {
         let server = try FixtureServer.start { _ in .text("bye").closing() }
         for (method, body) in [("GET", "bye"), ("HEAD", "")] {
             var client = try RawClient(port: server.port)
@@ -68,7 +68,7 @@ struct AnswerTests {
         #expect(await server.waitForOpenConnections(0))
     }
 
-    @Test func `A throttled answer arrives slowly and completely`() throws {
+    @Test func `A throttled response arrives slowly and completely`() throws {
         let server = try FixtureServer.start { _ in
             .stream(.counting(10_000)).throttled(bytesPerSecond: 100_000)
         }

@@ -1,8 +1,8 @@
 #if os(Linux)
 import Foundation
 
-/// The answer of one exchange while it is received: header lines, then the body, which is decoded and stored.
-struct CurlAnswer: ~Copyable {
+/// The response of one exchange while it is received: header lines, then the body, which is decoded and stored.
+struct CurlResponse: ~Copyable {
     private let request: HTTPRequest
     private let progress: TransferProgress.Handler?
     private(set) var block = CurlHeaderBlock()
@@ -20,18 +20,18 @@ struct CurlAnswer: ~Copyable {
         self.progress = progress
     }
 
-    /// Whether the answer was sent over HTTP/2 and is complete, before libcurl reports it.
+    /// Whether the response was sent over HTTP/2 and is complete, before libcurl reports it.
     var isWholeOverHTTP2: Bool {
         guard block.isComplete, block.isHTTP2, decoder?.isBusy != true else { return false }
         return !hasBody || layout.contentLength == receivedBytes
     }
 
-    /// Whether a line of the answer, or of a 1xx answer before it, has been received.
+    /// Whether a line of the response, or of a 1xx response before it, has been received.
     var hasBegun: Bool { block.receivedBytes > 0 }
 
     func head() -> TransportEvent { .head(status: block.status, headers: block.headers()) }
 
-    private var hasBody: Bool { request.method.isAnsweredWithBody(block.status) }
+    private var hasBody: Bool { request.method.allowsResponseBody(block.status) }
 
     /// Receives one header line.
     ///
@@ -90,7 +90,7 @@ struct CurlAnswer: ~Copyable {
         try writer?.append(bytes)
     }
 
-    /// Checks that the answer is complete, after libcurl has reported success.
+    /// Checks that the response is complete, after libcurl has reported success.
     ///
     /// - Throws: ``TransportError/Kind/connectionLost``.
     mutating func end() throws(TransportError) {
@@ -100,7 +100,7 @@ struct CurlAnswer: ~Copyable {
         try decoder?.finish()
     }
 
-    /// Waits until the file of an answer that is stored in one is on the disk, after ``end()``.
+    /// Waits until the file of a response that is stored in one is on the disk, after ``end()``.
     ///
     /// - Throws: ``TransportError/Kind/storage``.
     mutating func save() throws(TransportError) {
@@ -108,7 +108,7 @@ struct CurlAnswer: ~Copyable {
         try writer?.synchronize()
     }
 
-    /// Returns the answer, after ``end()``, and after ``save()`` where it is stored in a file.
+    /// Returns the response, after ``end()``, and after ``save()`` where it is stored in a file.
     ///
     /// - Throws: ``TransportError/Kind/badResponse``.
     mutating func response() throws(TransportError) -> HTTPResponse {

@@ -1,4 +1,4 @@
-/// An event that happens once: a test opens the gate for waiting answers, or an answer opens it for waiting tests.
+/// An event that happens once: a test opens the gate for waiting responses, or a response opens it for waiting tests.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false

@@ -19,9 +19,9 @@ package enum Gzip {
     }
 }
 
-extension Answer {
-    /// Returns an answer whose body is in the gzip coding.
-    package static func gzip(_ body: [UInt8], status: Int = 200, headers: HeaderLines = [:]) -> Answer {
+extension Response {
+    /// Returns a response whose body is in the gzip coding.
+    package static func gzip(_ body: [UInt8], status: Int = 200, headers: HeaderLines = [:]) -> Response {
         .bytes(Gzip.encode(body), status: status, headers: headers + ["Content-Encoding": "gzip"])
     }
 }

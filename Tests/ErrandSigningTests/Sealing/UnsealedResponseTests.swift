@@ -5,9 +5,9 @@ import Testing
 
 @testable import ErrandSigning
 
-@Suite("Answers to sealed requests that are not sealed, old, or without a body", .timeLimit(.minutes(5)))
-struct UnsealedAnswerTests {
-    @Test func `An answer that is not sealed is a security error`() async throws {
+@Suite("Responses to sealed requests that are not sealed, old, or without a body", .timeLimit(.minutes(5)))
+struct UnsealedResponseTests {
+    @Test func `A response that is not sealed is a security error`() async throws {
         let scene = SealingScene()
         scene.server.setChange { $0 = .json(#"{"errcode":200,"msg":"ok","data":"forged"}"#) }
         let error = try #require(await scene.failure())
@@ -17,7 +17,7 @@ struct UnsealedAnswerTests {
         #expect(await scene.failure()?.type == .security)
     }
 
-    @Test func `A failure may be answered without sealing, as far as it is allowed`() async throws {
+    @Test func `A failure may be served without sealing, as far as it is allowed`() async throws {
         let scene = SealingScene(change: { $0.clearCodes = [7] })
         scene.server.setChange { $0 = .status(503) }
         #expect(await scene.failure()?.type == .http)
@@ -32,7 +32,7 @@ struct UnsealedAnswerTests {
     }
 
     @Test(arguments: [204, 304, 200, 201], ["", "application/x-sealed", "application/json"])
-    func `An answer without a body that is not sealed is no success`(_ status: Int, _ type: String) async throws {
+    func `A response without a body that is not sealed is no success`(_ status: Int, _ type: String) async throws {
         let scene = SealingScene()
         let headers: HTTPHeaders = type.isEmpty ? [:] : ["Content-Type": type]
         scene.server.setChange { $0 = .status(status, headers: headers) }
@@ -68,10 +68,10 @@ struct UnsealedAnswerTests {
         }
     }
 
-    @Test func `An older answer to the same request is a security error`() async throws {
+    @Test func `An older response to the same request is a security error`() async throws {
         let scene = SealingScene()
-        let answers = Recorded()
-        scene.server.setChange { response in response = answers.exchange(with: response) }
+        let responses = Recorded()
+        scene.server.setChange { response in response = responses.exchange(with: response) }
         #expect(try await scene.send("pay") == #"{"text":"pay"}"#)
         for method in [HTTPMethod.post, .get] {
             let request = await APIRequest<String>("/echo", method: method, params: ["text": "pay"], proxy: scene.proxy)
@@ -82,7 +82,7 @@ struct UnsealedAnswerTests {
         #expect(Set(nonces).count == 3 && nonces.allSatisfy { $0.count == 32 })
     }
 
-    @Test func `An answer to HEAD need not be sealed`() async throws {
+    @Test func `A response to HEAD need not be sealed`() async throws {
         let scene = SealingScene()
         scene.server.setChange { $0 = .status(200) }
         try await APIRequest<Void>("/a", method: .head, proxy: scene.proxy).value()
@@ -90,7 +90,7 @@ struct UnsealedAnswerTests {
     }
 }
 
-/// Delivers answers of any status with their body.
+/// Delivers responses of any status with their body.
 private struct BodyTransport: HTTPTransport {
     let server: SealingServer
 
@@ -100,6 +100,6 @@ private struct BodyTransport: HTTPTransport {
     ) async throws(TransportError) -> HTTPResponse {
         var body = Data()
         for case .data(let data) in request.body.pieces { body += data }
-        return server.answer(request.method.rawValue, request.url.path, request.headers, body)
+        return server.response(request.method.rawValue, request.url.path, request.headers, body)
     }
 }

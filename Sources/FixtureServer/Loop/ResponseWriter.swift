@@ -1,5 +1,5 @@
-/// Plays the steps of one answer into an output buffer.
-struct AnswerWriter {
+/// Plays the steps of one response into an output buffer.
+struct ResponseWriter {
     /// Why the player stopped.
     enum Pause {
         /// The output must be sent before the player continues.
@@ -15,27 +15,27 @@ struct AnswerWriter {
     }
 
     private static let pieceSize: Int64 = 256 << 10
-    private let answer: Answer
+    private let response: Response
     private let isBodyless: Bool
     private var position = 0
     private var stream: (reader: ByteSourceReader, rest: Range<Int64>)?
     private var needsPause = false
 
     /// Starts at the first step; `isBodyless` skips the bytes that follow the head.
-    init(_ answer: Answer, isBodyless: Bool) {
-        self.answer = answer
+    init(_ response: Response, isBodyless: Bool) {
+        self.response = response
         self.isBodyless = isBodyless
     }
 
     /// Plays steps until one of them is not a write; `output` is empty then.
     mutating func fill(_ output: inout OutputBuffer) -> Pause {
-        while !output.isFull, position < answer.steps.count {
-            if let pause = play(answer.steps[position], &output) { return pause }
+        while !output.isFull, position < response.steps.count {
+            if let pause = play(response.steps[position], &output) { return pause }
         }
         return output.isEmpty ? .finished : .flush
     }
 
-    private mutating func play(_ step: Answer.Step, _ output: inout OutputBuffer) -> Pause? {
+    private mutating func play(_ step: Response.Step, _ output: inout OutputBuffer) -> Pause? {
         switch step {
         case .write(let bytes): write(bytes, &output)
         case .stream(let source, let range): write(source, range, &output)
@@ -44,7 +44,7 @@ struct AnswerWriter {
         }
     }
 
-    private mutating func act(_ step: Answer.Step, _ output: OutputBuffer) -> Pause? {
+    private mutating func act(_ step: Response.Step, _ output: OutputBuffer) -> Pause? {
         guard output.isEmpty else { return .flush }
         position += 1
         switch step {
@@ -92,7 +92,7 @@ struct AnswerWriter {
     }
 
     private var isSkipped: Bool {
-        guard isBodyless, let headIndex = answer.headIndex else { return false }
+        guard isBodyless, let headIndex = response.headIndex else { return false }
         return position > headIndex
     }
 
