@@ -69,7 +69,7 @@ extension HTTPRequest {
 
     private var typeForReason: String {
         guard let type = headers["Content-Type"] else { return "it has no Content-Type" }
-        return "its Content-Type is \(Redactor().value(ofHeader: "Content-Type", type))"
+        return "its Content-Type is \(Redactor.shared.value(ofHeader: "Content-Type", type))"
     }
 
     /// Decodes names and values as the WHATWG parser of forms does (URL Standard section 5.1).

@@ -17,13 +17,13 @@ public struct Cookie: Sendable, Equatable {
     }
 
     /// The bytes of the name; empty for a nameless cookie.
-    public let nameBytes: [UInt8]
+    package let nameBytes: [UInt8]
     /// The bytes of the value.
-    public let valueBytes: [UInt8]
+    package let valueBytes: [UInt8]
     /// The host or domain in lower case, without a leading dot; an international name in its `xn--` form.
     public let domain: String
     /// Whether the cookie is sent to ``domain`` only, and not to its subdomains.
-    public internal(set) var isHostOnly: Bool
+    package internal(set) var isHostOnly: Bool
     /// The cookie is sent for this path and for paths below it.
     public let path: String
     /// The expiry time; `nil` for a session cookie.
@@ -48,7 +48,7 @@ public struct Cookie: Sendable, Equatable {
 extension Cookie: RedactedDescription, CustomDebugStringConvertible {
     /// The name, domain and path, without the value, which may be a secret, and without names that look like tokens.
     public var description: String {
-        "\(Redactor.standard.name(name))=… (\(isHostOnly ? "" : ".")\(domain)\(URLRedaction.path(path)))"
+        "\(Redactor.shared.name(name))=… (\(isHostOnly ? "" : ".")\(domain)\(URLRedaction.path(path)))"
     }
     /// The same as ``description``.
     public var debugDescription: String { description }

@@ -18,7 +18,8 @@ extension Mirror {
 extension HTTPField: RedactedDescription {
     /// The line, with its value only when the name is known to be harmless, and without a name that looks like a token.
     public var description: String {
-        "\(Redactor.standard.name(ofHeader: name)): \(Redactor.standard.value(ofHeader: name, value))"
+        let redactor = Redactor.shared
+        return "\(redactor.name(ofHeader: name)): \(redactor.value(ofHeader: name, value))"
     }
 }
 
@@ -45,7 +46,7 @@ extension HTTPBody.Piece: RedactedDescription {
 
 extension HTTPRequest: RedactedDescription {
     /// The method and the URL without user, password, fragment and the values of its query.
-    public var description: String { "\(method) \(Redactor.standard.url(url.absoluteString))" }
+    public var description: String { "\(method) \(Redactor.shared.url(url.absoluteString))" }
 }
 
 extension HTTPResponse: RedactedDescription {

@@ -1,15 +1,16 @@
 public import Foundation
+import Synchronization
 
 /// Shows what is known to be harmless of headers, URLs and bodies, and only the size of everything else.
 ///
 /// A header, a query or form item, or a JSON member whose name is not known to be harmless is shown as `<redacted n bytes>`. One
-/// redactor is used for the log, cURL, descriptions and errors. An app adds names:
+/// redactor, ``shared``, is used by descriptions, errors, logs, cURL commands, archives and reports. An app adds names when it
+/// starts:
 ///
 /// ```swift
-/// var redactor = Redactor()
-/// redactor.headerNames = ["X-Request-ID"]
-/// redactor.queryNames = ["page", "per_page"]
-/// redactor.memberNames = ["category", "page"]
+/// Redactor.shared.headerNames = ["X-Request-ID"]
+/// Redactor.shared.queryNames = ["page", "per_page"]
+/// Redactor.shared.memberNames = ["category", "page"]
 /// ```
 ///
 /// Without names of the app, these are shown: the HTTP headers that contain no credentials, no validators and no free text; the
@@ -32,11 +33,18 @@ public struct Redactor: Sendable {
 
     private var addedHeaders: Set<String> = []
 
-    /// Creates the default redactor.
-    public init() {}
-
-    /// The redactor of descriptions and errors.
-    static let standard = Redactor()
+    /// The redactor of this process; without names of the app by default.
+    ///
+    /// It is read on any thread whenever something is printed, so that a change applies to existing logs, recorders and
+    /// values as well, but not to the text in the reason of an error. Change it in one place: of two changes at the same
+    /// time, one may be lost.
+    public static var shared: Redactor {
+        get { replacement ?? process.withLock(\.self) }
+        set { process.withLock { $0 = newValue } }
+    }
+    private static let process = Mutex(Redactor())
+    /// A replacement for ``shared`` in a test.
+    @TaskLocal package static var replacement: Redactor?
 
     /// The most bytes of a body that are examined; of a larger body only the size is shown.
     static let bodyLimit = 256 << 10

@@ -33,6 +33,11 @@ extension HTTPRequest {
         guard url.user == nil, url.password == nil else {
             throw TransportError(.invalidRequest, "the URL contains credentials; send them in a header")
         }
+        #if !canImport(Darwin)
+        guard allowsCellularAccess else {
+            throw TransportError(.invalidRequest, "only Apple's platforms know allowsCellularAccess = false")
+        }
+        #endif
         for field in headers { try field.validate() }
     }
 }
@@ -43,7 +48,7 @@ extension HTTPField {
             throw TransportError(.invalidRequest, "a header name is not a token")
         }
         guard !value.utf8.contains(where: \.isControlExceptTab) else {
-            let shown = Redactor.standard.name(ofHeader: name)
+            let shown = Redactor.shared.name(ofHeader: name)
             throw TransportError(.invalidRequest, "the value of the header \(shown) contains a control character")
         }
     }

@@ -17,8 +17,8 @@ import Synchronization
 /// GET /goods/{id} failed: timeout, the connection was silent for too long | 60.0 s | 1 try
 /// ```
 ///
-/// No line contains a query, a header or a body unless the log is ``init(_:showing:redactor:write:)`` created to show them, and
-/// then with the values that the redactor considers harmless. Control characters in what servers and apps provide are escaped, so
+/// No line contains a query, a header or a body unless the log is ``init(_:showing:write:)`` created to show them, and then
+/// with the values that ``Redactor/shared`` considers harmless. Control characters in what servers and apps provide are escaped, so
 /// that they cannot forge a line or control a terminal.
 ///
 /// A log on level ``APIEvent/Level/endings`` costs a few microseconds for each load.
@@ -52,18 +52,16 @@ public final class APILog: APIMonitor {
     /// - Parameters:
     ///   - level: How much is logged; the endings by default.
     ///   - details: What is shown of requests and responses; by default neither queries nor headers nor bodies.
-    ///   - redactor: What is shown of queries, headers and bodies.
     ///   - write: Receives each entry, a line without line feed, or a line and indented ones for headers and bodies. Called on any
     ///     thread, for several loads at once; must not block. By default, entries are written to standard error on Linux, and on
     ///     Apple's platforms to the unified log with subsystem `errand` and category `loads`, which keeps about 1 KB of an entry.
     public init(
         _ level: APIEvent.Level = .endings,
         showing details: Details = [],
-        redactor: Redactor = Redactor(),
         write: (@Sendable (String) -> Void)? = nil
     ) {
         self.level = level
-        format = LogFormat(details: details, redactor: redactor)
+        format = LogFormat(details: details)
         #if canImport(os)
         self.write = write ?? { SystemLog.write($0) }
         #else

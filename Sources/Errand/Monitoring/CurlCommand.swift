@@ -5,23 +5,23 @@ extension HTTPRequest {
     ///
     /// ```swift
     /// print(try request.curlCommand())
-    /// print(try request.curlCommand(redactor: nil))
+    /// print(try request.curlCommand(includesSecrets: true))
     /// ```
     ///
-    /// Redacted, as by default, the command is for readers: run, it sends placeholders or fails, and reads no file. Without a
-    /// redactor it sends the same method, URL, header lines and body as libcurl's transport; it contains every secret of the
+    /// Redacted, as by default, the command is for readers: run, it sends placeholders or fails, and reads no file. With
+    /// its secrets it sends the same method, URL, header lines and body as libcurl's transport; it contains every secret of the
     /// request. Files are read by name. `URLSession` adds header lines that the command does not send, such as `User-Agent`.
     ///
     /// The command follows no redirects. Proxy, TLS and other settings of the transport's ``TransportConfiguration`` are not part
     /// of it.
     ///
-    /// - Parameter redactor: What is shown; `nil` for everything.
+    /// - Parameter includesSecrets: Whether everything is shown, instead of what ``Redactor/shared`` shows; `false` by default.
     /// - Returns: The command, of one or more lines, without a line feed at its end.
-    /// - Throws: ``TransportError/Kind/invalidRequest`` if the request would be refused before it is sent, or without a redactor
+    /// - Throws: ``TransportError/Kind/invalidRequest`` if the request would be refused before it is sent, or with secrets
     ///   for a body with a stream, which a command cannot repeat.
-    public func curlCommand(redactor: Redactor? = Redactor()) throws(TransportError) -> String {
+    public func curlCommand(includesSecrets: Bool = false) throws(TransportError) -> String {
         try validate()
-        return try CurlCommand(request: self, redactor: redactor).text()
+        return try CurlCommand(request: self, redactor: includesSecrets ? nil : .shared).text()
     }
 }
 

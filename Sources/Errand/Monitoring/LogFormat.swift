@@ -8,7 +8,7 @@ struct LogFormat {
     }
 
     let details: APILog.Details
-    let redactor: Redactor
+    private var redactor: Redactor { .shared }
 
     // MARK: Endings
 
@@ -85,6 +85,8 @@ struct LogFormat {
         case .joined: "shares an exchange"
         case .sent: "sent"
         case .headReceived(let status, let headers): "status \(status)" + self.headers(headers)
+        case .decodedLeniently(let converted, let skipped):
+            "converted \(converted.sorted { $0.key < $1.key }.map { "\($0.key.escaped): \($0.value)" }), skipped \(skipped)"
         case .renewed(let renewal): "renewed the \(renewal)"
         case .waiting(let reason, let limit):
             "waits: \(reason)" + (limit.map { ", at most \(text(of: $0))" } ?? "")

@@ -93,7 +93,7 @@ extension APIEnvironment: Hashable {
 extension APIEnvironment: RedactedDescription {
     /// The name, and the base URL without user and password.
     public var description: String {
-        (name.isEmpty ? "" : "\(name), ") + Redactor.standard.url(baseURL.absoluteString)
+        (name.isEmpty ? "" : "\(name), ") + Redactor.shared.url(baseURL.absoluteString)
     }
 }
 

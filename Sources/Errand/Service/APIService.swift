@@ -223,7 +223,8 @@ public struct APIService: Sendable {
     }
     /// Reads responses: ISO 8601 dates.
     ///
-    /// Change its settings before the first load; copies of the service share it until one is given another.
+    /// ``ResponseDecoder/lenient`` is one that converts what has another type. Change its settings before the first load; copies of
+    /// the service share it until one is given another.
     public var decoder: JSONDecoder {
         get { contents.decoder }
         set { contents.decoder = newValue }
@@ -259,5 +260,5 @@ public struct APIService: Sendable {
 
 extension APIService: RedactedDescription {
     /// The base URL, without user and password.
-    public var description: String { "APIService(\(Redactor.standard.url(baseURL.absoluteString)))" }
+    public var description: String { "APIService(\(Redactor.shared.url(baseURL.absoluteString)))" }
 }

@@ -81,7 +81,7 @@ extension TransportConfiguration.Proxy: RedactedDescription {
     public var description: String {
         switch self {
         case .environment: "environment"
-        case .url(let url): "url(\(Redactor.standard.url(url.absoluteString)))"
+        case .url(let url): "url(\(Redactor.shared.url(url.absoluteString)))"
         case .none: "none"
         }
     }

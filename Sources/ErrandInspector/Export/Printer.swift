@@ -5,11 +5,8 @@ import Foundation
 struct Printer {
     private let redactor: Redactor?
 
-    init(_ secrets: HARRecorder.Secrets) {
-        switch secrets {
-        case .redacted(let redactor): self.redactor = redactor
-        case .included: redactor = nil
-        }
+    init(includesSecrets: Bool) {
+        redactor = includesSecrets ? nil : .shared
     }
 
     /// Whether secrets are removed.

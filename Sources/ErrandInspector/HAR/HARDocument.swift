@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// An archive: one entry for each exchange, in the order of their beginnings.
+/// An archive: one entry for each exchange and each unsent load, in the order of their beginnings.
 struct HARDocument {
     private let entries: [PrintedExchange]
     private let comment: String
@@ -9,7 +9,7 @@ struct HARDocument {
 
     init(_ recorder: HARRecorder) {
         let (exchanges, removed) = recorder.snapshot
-        let printer = Printer(recorder.secrets)
+        let printer = Printer(includesSecrets: recorder.includesSecrets)
         self.printer = printer
         entries = exchanges.map { PrintedExchange($0, printer, recorder.clock) }
         let comments = [

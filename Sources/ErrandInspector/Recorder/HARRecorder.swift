@@ -18,20 +18,15 @@ import Synchronization
 /// one together. What fails or is cancelled is recorded as far as it came, of a response whose body is not complete status, headers
 /// and the number of received bytes.
 ///
+/// A load that has ended before anything was sent, because it was refused, failed or was cancelled in the queue, is one entry
+/// with the reason, status 0 and its path. It counts for the limits like an exchange.
+///
 /// The `headers` of a request are those of the load; its `headersSize` is that of the whole head as it was sent, with the lines
 /// that the transport has added, such as `Host`. A `comment` says so.
 ///
-/// What a `Redactor` does not know to be harmless is not exported. It is removed when the recorder exports, because recording
+/// What `Redactor.shared` does not know to be harmless is not exported. It is removed when the recorder exports, because recording
 /// must cost a load next to nothing; until then the memory of the process contains it, as that of the app does.
 public final class HARRecorder: APIMonitor {
-    /// Whether the export contains secrets.
-    public enum Secrets: Sendable {
-        /// Headers, queries and bodies are exported as this redactor prints them.
-        case redacted(by: Redactor)
-        /// Everything is exported: passwords, tokens, cookies. For the developer's own machine, never for an app's users.
-        case included
-    }
-
     /// How much is kept; the oldest exchanges are removed for new ones.
     public struct Limits: Sendable, Hashable {
         /// The number of exchanges; 1,000 by default.
@@ -49,7 +44,7 @@ public final class HARRecorder: APIMonitor {
         public init() {}
     }
 
-    let secrets: Secrets
+    let includesSecrets: Bool
     let clock = WallClock()
     private let limits: Limits
     private let log: Mutex<ExchangeLog>
@@ -57,10 +52,11 @@ public final class HARRecorder: APIMonitor {
     /// Creates a recorder without exchanges.
     ///
     /// - Parameters:
-    ///   - secrets: Whether the export contains secrets; redacted by default.
+    ///   - includesSecrets: Whether passwords, tokens, cookies and everything else are exported; `false` by default. For the
+    ///     developer's own machine, never for an app's users.
     ///   - limits: How much is kept; 1,000 exchanges and 32 MiB by default.
-    public init(secrets: Secrets = .redacted(by: Redactor()), limits: Limits = Limits()) {
-        self.secrets = secrets
+    public init(includesSecrets: Bool = false, limits: Limits = Limits()) {
+        self.includesSecrets = includesSecrets
         self.limits = limits
         log = Mutex(ExchangeLog(limits))
     }
@@ -72,7 +68,7 @@ public final class HARRecorder: APIMonitor {
         log.take { $0.record(change, of: event) }
     }
 
-    /// The number of exchanges that an export would contain.
+    /// The number of entries that an export would contain: exchanges, and loads that were not sent.
     public var count: Int { log.withLock { $0.count } }
 
     /// Removes all exchanges; those that are in flight are not recorded.

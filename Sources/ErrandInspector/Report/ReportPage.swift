@@ -10,7 +10,7 @@ struct ReportPage {
 
     init(_ recorder: HARRecorder) {
         let (exchanges, removed) = recorder.snapshot
-        let printer = Printer(recorder.secrets)
+        let printer = Printer(includesSecrets: recorder.includesSecrets)
         let printed = exchanges.map { PrintedExchange($0, printer, recorder.clock) }
         let axis = TimeAxis(printed)
         self.axis = axis

@@ -7,7 +7,7 @@ import Testing
 struct EntryTests {
     @Test("An exchange is one entry with all members")
     func members() throws {
-        let session = Session(HARRecorder(secrets: .included))
+        let session = Session(HARRecorder(includesSecrets: true))
         let url = URL.shop("/orders?page=2&text=a%20b+c#top")
         let headers: HTTPHeaders = ["Cookie": "sid=1; theme=dark", "Content-Type": "application/json"]
         let request = HTTPRequest(.post, url, headers: headers, body: .data(Data(#"{"a":1}"#.utf8)))
@@ -87,7 +87,7 @@ struct EntryTests {
 
     @Test("A binary body is Base64, and text is decoded by its character set")
     func bodies() throws {
-        let session = Session(HARRecorder(secrets: .included))
+        let session = Session(HARRecorder(includesSecrets: true))
         let bodies: [(String?, [UInt8])] = [
             ("image/png", [0x89, 0x50, 0x00]), ("text/plain; charset=ISO-8859-1", [0xE4]), (nil, Array("x\n".utf8)),
             ("application/octet-stream", [0, 1]),
@@ -104,7 +104,7 @@ struct EntryTests {
 
     @Test("Files and streams of a request are named in a comment, without their bytes")
     func pieces() throws {
-        let session = Session(HARRecorder(secrets: .included))
+        let session = Session(HARRecorder(includesSecrets: true))
         let file = HTTPBody.Piece.file(URL(filePath: "/tmp/portrait.png"))
         let body = HTTPBody([.data(Data("--x\r\n".utf8)), file, .data(Data("\r\n--x--".utf8))])
         session.respond(HTTPRequest(.post, .shop("/"), body: body), HTTPResponse(status: 200))

@@ -8,7 +8,7 @@ struct LimitTests {
     private func session(exchanges: Int = 1_000, bytes: Int = 32 << 20, bodyBytes: Int = 256 << 10) -> Session {
         var limits = HARRecorder.Limits()
         (limits.exchanges, limits.bytes, limits.bodyBytes) = (exchanges, bytes, bodyBytes)
-        return Session(HARRecorder(secrets: .included, limits: limits))
+        return Session(HARRecorder(includesSecrets: true, limits: limits))
     }
 
     @Test("The newest exchanges stay, and the archive has the number of those that were removed")
@@ -104,16 +104,33 @@ struct LimitTests {
         #expect(entries[0].request.postData?.comment == "Only the first 101 of 200 bytes were recorded.")
     }
 
+    @Test("Loads that were not sent count like exchanges, with their paths as bytes")
+    func unsent() throws {
+        let (few, small) = (session(exchanges: 2), session(bytes: 250))
+        for session in [few, small] {
+            for load in 1...4 as ClosedRange<UInt64> {
+                session.send(.began, load: load)
+                let path = "/" + String(repeating: "a", count: 99)
+                session.send(.ended(.cancelled), load: load, path: path, at: Int(load))
+            }
+            #expect(session.recorder.count == 2)
+            #expect(try session.recorder.entries().map(\._load) == [3, 4])
+            let report = String(decoding: session.recorder.report(), as: UTF8.self)
+            #expect(report.contains("2 older exchanges were removed"))
+        }
+    }
+
     @Test("An exchange in flight that was removed is not recorded again")
     func inFlight() throws {
         let session = session(exchanges: 2)
+        session.send(.began)
         let number = session.begin(HTTPRequest(.get, .shop("/slow")), load: 1)
         for load in [2, 3] as [UInt64] {
             session.respond(HTTPRequest(.get, .shop("/")), HTTPResponse(status: 200), load: load, at: Int(load))
         }
         let response = APIResponse(HTTPResponse(status: 200), url: .shop("/slow"))
         session.send(.responded(response), load: 1, exchange: number, at: 9)
-        session.send(.ended(.success), load: 1, at: 9)
+        session.send(.ended(.failure(APIError(.decoding))), load: 1, at: 9)
         #expect(try session.recorder.entries().map(\._load) == [2, 3])
     }
 }

@@ -42,13 +42,16 @@ struct SecretTests {
             session.respond(request, response, load: load)
             session.send(.ended(.failure(APIError(.server, response: APIResponse(response, url: url)))), load: load)
         }
+        let cause = NSError(domain: secret, code: 1)
+        session.send(.began, load: 5)
+        session.send(.ended(.failure(APIError(.invalidRequest, underlying: cause))), load: 5, path: url.absoluteString)
     }
 
     @Test("What is not known to be harmless is in no archive and in no report")
     func redacted() throws {
         let recorder = HARRecorder()
         record(in: recorder)
-        #expect(recorder.count == 4)
+        #expect(recorder.count == 5)
         for data in [recorder.data(), recorder.report()] {
             #expect(!String(decoding: data, as: UTF8.self).contains(Self.secret))
         }
@@ -59,7 +62,7 @@ struct SecretTests {
 
     @Test("With secrets included, they are there, and the archive and the report say so")
     func included() throws {
-        let recorder = HARRecorder(secrets: .included)
+        let recorder = HARRecorder(includesSecrets: true)
         record(in: recorder)
         for (data, note) in [
             (recorder.data(), "Secrets are included."), (recorder.report(), "This report contains secrets"),
@@ -74,10 +77,12 @@ struct SecretTests {
     func harmless() throws {
         var redactor = Redactor()
         redactor.headerNames = ["X-Anything"]
-        let session = Session(HARRecorder(secrets: .redacted(by: redactor)))
+        let session = Session()
         let headers: HTTPHeaders = ["X-Anything": "shown", "X-Other": "hidden"]
         session.respond(HTTPRequest(.get, .shop("/"), headers: headers), HTTPResponse(status: 200))
-        let fields = try session.recorder.entries().first?.request.headers
-        #expect(fields?.map(\.value) == ["shown", "<redacted 6 bytes>"])
+        let fields = { try session.recorder.entries().first?.request.headers.map(\.value) }
+        #expect(try Redactor.$replacement.withValue(redactor, operation: fields) == ["shown", "<redacted 6 bytes>"])
+        // Redacted when it is exported.
+        #expect(try fields() == ["<redacted 5 bytes>", "<redacted 6 bytes>"])
     }
 }

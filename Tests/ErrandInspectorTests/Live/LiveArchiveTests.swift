@@ -9,7 +9,7 @@ import Testing
 @Suite("Archives of real loads", .limitedConcurrency, .timeLimit(.minutes(5)))
 struct LiveArchiveTests {
     private let server: FixtureServer
-    private let recorder = HARRecorder(secrets: .included)
+    private let recorder = HARRecorder(includesSecrets: true)
     private let proxy: APIProxy
 
     init() throws {

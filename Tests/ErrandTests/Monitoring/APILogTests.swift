@@ -20,12 +20,8 @@ struct APILogTests {
     private let lines = Lines()
     private static let url = URL("https://me:s3cret@shop.test/api/goods/7?page=2&token=s3cret")
 
-    private func log(
-        _ level: APIEvent.Level = .endings,
-        showing details: APILog.Details = [],
-        redactor: Redactor = Redactor()
-    ) -> APILog {
-        APILog(level, showing: details, redactor: redactor) { [lines] in lines.append($0) }
+    private func log(_ level: APIEvent.Level = .endings, showing details: APILog.Details = []) -> APILog {
+        APILog(level, showing: details) { [lines] in lines.append($0) }
     }
 
     private func event(
@@ -170,8 +166,9 @@ struct APILogTests {
         redactor.memberNames = ["category"]
         var request = HTTPRequest(.post, Self.url, headers: ["X-Key": "s3cret", "Content-Type": "application/json"])
         request.body = .data(Data(#"{"category":7,"pin":"s3cret"}"#.utf8))
-        let log = log(.exchanges, showing: [.queries, .headers, .bodies], redactor: redactor)
-        _ = observe(log, [.requestMade(request), .responded(response(headers: ["ETag": "s3cret"]))], lasting: .zero)
+        let log = log(.exchanges, showing: [.queries, .headers, .bodies])
+        let kinds: [APIEvent.Kind] = [.requestMade(request), .responded(response(headers: ["ETag": "s3cret"]))]
+        _ = Redactor.$replacement.withValue(redactor) { observe(log, kinds, lasting: .zero) }
         #expect(
             lines.all == [
                 """
@@ -204,13 +201,15 @@ struct APILogTests {
         let error = APIError(.transport, reason: text)
         var redactor = Redactor()
         (redactor.headerNames, redactor.memberNames) = (["X-A"], ["a"])
-        let log = log(.everything, showing: [.queries, .headers, .bodies], redactor: redactor)
+        let log = log(.everything, showing: [.queries, .headers, .bodies])
         let body = (try? JSONEncoder().encode(["a": text])) ?? Data()
         let headers: HTTPHeaders = ["X-A": text, "Content-Type": "application/json", text: "x"]
         let response = APIResponse(HTTPResponse(status: 200, headers: headers, body: body), url: Self.url)
         let method = HTTPMethod(rawValue: text)
         for kind in [APIEvent.Kind.responded(response), .failed(error), .ended(.failure(error))] {
-            log.observe(APIEvent(kind, id: Self.id, method: method, path: text))
+            Redactor.$replacement.withValue(redactor) {
+                log.observe(APIEvent(kind, id: Self.id, method: method, path: text))
+            }
         }
         #expect(lines.all.count == 3)
         for line in lines.all.flatMap({ $0.replacing("\n    ", with: "").unicodeScalars }) {

@@ -52,7 +52,7 @@ struct CurlCommandLiveTests {
         for request in requests { _ = try await transport.send(request) }
         let expected = server.requests.map(Sent.init)
         server.removeRecordedRequests()
-        try await run(requests.map { try $0.curlCommand(redactor: nil) })
+        try await run(requests.map { try $0.curlCommand(includesSecrets: true) })
         let received = server.requests
         #expect(received.count == requests.count && expected.count == requests.count)
         for (actual, expected) in zip(received.map(Sent.init), expected) { #expect(actual == expected) }
@@ -134,13 +134,14 @@ struct CurlCommandLiveTests {
         ]
         var redactor = Redactor()
         (redactor.headerNames, redactor.queryNames, redactor.memberNames) = (["X-Text"], ["v"], ["v"])
-        let commands = try (texts + attacks).map { text in
+        let requests = try (texts + attacks).map { text in
             let url = server.url("/?\(FormEncoding.serialize([(name: "v", value: text), (name: text, value: "1")]))")
             let isValue = !text.utf8.contains(where: \.isControlExceptTab)
             let headers: HTTPHeaders = ["X-Text": isValue ? text : nil, "Content-Type": "application/json"]
             let body = HTTPBody.data(try JSONEncoder().encode(["v": text, text: "v"]))
-            return try HTTPRequest(.post, url, headers: headers, body: body).curlCommand(redactor: redactor)
+            return HTTPRequest(.post, url, headers: headers, body: body)
         }
+        let commands = try Redactor.$replacement.withValue(redactor) { try requests.map { try $0.curlCommand() } }
         // Each command must be one of the function that replaces curl, whose last argument is the body.
         try await run(
             commands,

@@ -25,8 +25,9 @@ struct CurlCommandTests {
             "--header 'Content-Type: application/json'", "--header 'X-Empty;'", "--header 'User-Agent:'",
             "--header 'Expect:'", #"--data-raw '{"pin":"<redacted 7 bytes>"}'"#,
         ].filter { $0 != "--header 'Accept-Encoding: '" }
-        #expect(try request.curlCommand(redactor: redactor) == shown.joined(separator: " \\\n    "))
-        let whole = try request.curlCommand(redactor: nil)
+        let redacted = try Redactor.$replacement.withValue(redactor) { try request.curlCommand() }
+        #expect(redacted == shown.joined(separator: " \\\n    "))
+        let whole = try request.curlCommand(includesSecrets: true)
         #expect(whole.contains("token=s3cret#s3cret'"))
         #expect(whole.contains("'Authorization: Bearer s3cret'"))
         #expect(whole.hasSuffix(#"--data-raw '{"pin": "s3c'\''ret"}'"#))
@@ -51,7 +52,7 @@ struct CurlCommandTests {
             HTTPRequest(.post, Self.url, body: .file(Self.url)),
         ]
         for request in requests {
-            let error = #expect(throws: TransportError.self) { try request.curlCommand(redactor: nil) }
+            let error = #expect(throws: TransportError.self) { try request.curlCommand(includesSecrets: true) }
             #expect(error?.kind == .invalidRequest)
         }
         #expect(try requests[3].curlCommand().hasSuffix("--data-raw '<redacted stream of 1 bytes>'"))
@@ -72,7 +73,7 @@ struct CurlCommandTests {
 
     @Test func `Bytes that are no text are written by printf`() throws {
         let request = HTTPRequest(.put, Self.url, body: .data(Data([0, 0xFF, 0x31])))
-        let command = try request.curlCommand(redactor: nil)
+        let command = try request.curlCommand(includesSecrets: true)
         #expect(command.hasPrefix(#"printf '\000\3771' | curl -q "#))
         #expect(command.hasSuffix("--data-binary @-"))
     }

@@ -6,7 +6,7 @@ import Foundation
 enum ArchiveWriter {
     /// Records a plain call with a large body that fails, and writes the archive.
     static func run(_ file: URL) -> Never {
-        let recorder = HARRecorder(secrets: .included)
+        let recorder = HARRecorder(includesSecrets: true)
         let body = Data(repeating: UInt8(ascii: "a"), count: 200_000)
         Task.detached {
             let id = await anyID()

@@ -22,7 +22,7 @@ extension PagePosition: RedactedDescription {
         case .number(let number): "page \(number)"
         case .offset(let offset): "offset \(offset)"
         case .cursor(let cursor, let parameter): "\(parameter) \(Redactor.hidden(cursor.utf8))"
-        case .link(let url): "link \(Redactor.standard.url(url.absoluteString))"
+        case .link(let url): "link \(Redactor.shared.url(url.absoluteString))"
         }
     }
 }
