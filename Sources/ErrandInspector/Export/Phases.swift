@@ -2,7 +2,7 @@ import Errand
 
 /// The phases of an exchange in whole microseconds, as an archive has them: `nil` where one does not apply.
 struct Phases {
-    /// The time in the queue of the proxy, and of the transport.
+    /// The time in the queue of the proxy, and of the transport; of an unsent load all of its time.
     private(set) var blocked: Int64?
     private(set) var dns: Int64?
     /// The TCP connection, without TLS.

@@ -16,7 +16,7 @@ struct PrintedExchange {
         self.recorded = recorded
         start = clock.start(of: recorded)
         phases = Phases(recorded)
-        url = (recorded.request?.url ?? recorded.response?.url).map(printer.url) ?? ""
+        url = (recorded.request?.url ?? recorded.response?.url).map(printer.url) ?? recorded.path ?? ""
         let request = recorded.request
         requestHeaders = request.map { printer.fields($0.headers) } ?? []
         requestBody = request?.body.map { printer.body($0, contentType: request?.headers["Content-Type"]) }
@@ -35,6 +35,7 @@ struct PrintedExchange {
         switch recorded.state {
         case .open: "in flight"
         case .cancelled: "cancelled"
+        case .unsent: recorded.error?.text ?? "cancelled before it was sent"
         case .responded, .cached, .failed, .redirected: recorded.error?.text
         }
     }

@@ -24,6 +24,8 @@ extension HARValue {
             ("_attempt", .int(Int64(recorded.attempt))),
             ("_cause", exchange.cause.map { .string($0) }),
             ("_state", .string("\(recorded.state)")),
+            // HAR has no entry without a response. As in Chrome's archives, what was not sent has the status 0, all of its time
+            // in `blocked`, and the reason here: readers show it as failed.
             ("_error", exchange.error.map { .string($0) }),
             // As Chrome's developer tools write and read it.
             ("_fromCache", recorded.state == .cached ? "memory" : nil),
@@ -51,13 +53,20 @@ extension HARValue {
             ("postData", exchange.requestBody.map { postData($0, request?.headers["Content-Type"], printer) }),
             ("headersSize", .int(timings?.sentHeaderBytes ?? -1)),
             ("bodySize", .int(timings?.sentBodyBytes ?? length ?? -1)),
-            ("comment", timings?.sentHeaderBytes.map { _ in unlistedHeaders }),
+            (
+                "comment",
+                exchange.recorded.state == .unsent ? unsentURL : timings?.sentHeaderBytes.map { _ in unlistedHeaders }
+            ),
         ])
     }
 
     /// HAR's `headersSize` is that of the whole head, and the lines of the transport are not known.
     private static let unlistedHeaders: HARValue =
         "headersSize also counts the lines that the transport has added, such as Host; they are not in headers."
+
+    /// A monitor knows neither the base URL nor the query of a request that was not made.
+    private static let unsentURL: HARValue =
+        "Nothing was sent; the URL is the path of the load, without its query and the values of its parameters."
 
     private static func postData(_ body: PrintedBody, _ contentType: String?, _ printer: Printer) -> HARValue {
         .object([

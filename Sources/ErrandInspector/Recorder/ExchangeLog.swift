@@ -1,12 +1,14 @@
 import Errand
 
-/// The newest exchanges within the limits, and what is known of the active loads.
+/// The newest exchanges and unsent loads within the limits, and what is known of the active loads.
 struct ExchangeLog {
     /// A load between its first and its last event.
     private struct ActiveLoad {
+        /// Whether it has begun, and had no exchange since.
+        var isUnsent = false
         var cause: APIEvent.Reason?
         /// Its last exchange.
-        var last: Entry?
+        var last: Entry? { didSet { isUnsent = false } }
 
         /// Begins its next exchange.
         mutating func begin(_ event: APIEvent, sequence: Int) -> Entry {
@@ -59,6 +61,7 @@ struct ExchangeLog {
     /// Records an event, and returns what it has removed, to be released outside a lock.
     mutating func record(_ change: RecordedEvent, of event: APIEvent) -> [Entry] {
         switch change {
+        case .began: loads[event.id] = ActiveLoad(isUnsent: true)
         case .waits(let reason): loads[event.id, default: ActiveLoad()].cause = reason
         case .joined: update(event) { _ in }
         case .request(let request): makeRequest(request, event)
@@ -71,7 +74,7 @@ struct ExchangeLog {
                 exchange.end(.cached, at: event.uptime)
             }
         case .failed(let error): finish(event, error.type == .cancelled ? .cancelled : .failed) { $0.add(error) }
-        case .ended(let error): end(event, error)
+        case .ended(let error, let isSuccess): end(event, error, isSuccess: isSuccess)
         }
         while byteCount > limits.bytes, !recorded.isEmpty { removeOldest() }
         return removed.isEmpty ? [] : exchange(&removed, with: [])
@@ -79,8 +82,9 @@ struct ExchangeLog {
 
     // MARK: Loads
 
-    /// Ends a load, and with it an exchange that it has alone.
-    private mutating func end(_ event: APIEvent, _ error: RecordedError?) {
+    /// Ends a load, and with it an exchange that it has alone; one that had none is recorded, unless it is a success.
+    private mutating func end(_ event: APIEvent, _ error: RecordedError?, isSuccess: Bool) {
+        if !isSuccess, loads[event.id]?.isUnsent == true { append(event) { $0.endUnsent(event) } }
         guard let last = loads.removeValue(forKey: event.id)?.last else { return }
         guard !last.isRemoved else { return removed.append(last) }
         // Another load may still wait for an open one.
@@ -131,7 +135,11 @@ struct ExchangeLog {
     /// Changes the exchange of an event, which its load then shares.
     private mutating func update(_ event: APIEvent, _ change: (inout RecordedExchange) -> Void) {
         let entry = event.exchange.map { entries[$0] } ?? loads[event.id]?.last
-        guard let entry, !entry.isRemoved else { return }
+        guard let entry, !entry.isRemoved else {
+            // Its exchange is not recorded, or not any more.
+            if event.exchange != nil { loads[event.id]?.isUnsent = false }
+            return
+        }
         if !entry.exchange.isLast(event.id) {
             releaseLater(loads[event.id]?.last)
             loads[event.id, default: ActiveLoad()].last = entry

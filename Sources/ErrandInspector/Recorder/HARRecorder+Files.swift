@@ -5,8 +5,8 @@ extension HARRecorder {
     /// Returns the archive, HAR 1.2 in UTF-8.
     ///
     /// Loads go on meanwhile. Fields of this library begin with `_`: `_load` and `_loads` have the IDs of the loads, `_attempt` the
-    /// number of the try, `_cause` what the load has waited for before it, `_state` how far the exchange has come, `_error` why
-    /// it has failed, `_truncated` whether a body was cut.
+    /// number of the try, `_cause` what the load has waited for before it, `_state` how far the exchange has come,
+    /// or `unsent` for a load without one, `_error` why it has failed, `_truncated` whether a body was cut.
     public func data() -> Data { HARDocument(self).data }
 
     /// Writes the archive to a file, which only its owner may read.

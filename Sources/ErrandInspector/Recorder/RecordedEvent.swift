@@ -3,6 +3,7 @@ import Foundation
 
 /// What is kept of an event.
 enum RecordedEvent {
+    case began
     case joined
     case waits(APIEvent.Reason)
     case request(RecordedRequest)
@@ -11,11 +12,12 @@ enum RecordedEvent {
     case response(RecordedResponse, RecordedExchange.State)
     case cached(RecordedResponse)
     case failed(RecordedError)
-    case ended(RecordedError?)
+    case ended(RecordedError?, isSuccess: Bool)
 
     /// `nil` for an event that an archive does not contain.
     init?(_ kind: APIEvent.Kind, bodyLimit: Int) {
         switch kind {
+        case .began: self = .began
         case .joined: self = .joined
         case .waiting(let reason, _): self = .waits(reason)
         case .renewed(let renewal): self = .waits(renewal == .login ? .login : .key)
@@ -26,9 +28,10 @@ enum RecordedEvent {
         case .responded(let response): self = .response(RecordedResponse(response, bodyLimit: bodyLimit), .responded)
         case .respondedFromCache(let response): self = .cached(RecordedResponse(response, bodyLimit: bodyLimit))
         case .failed(let error): self = .failed(RecordedError(error))
-        case .ended(.failure(let error)): self = .ended(RecordedError(error))
-        case .ended(.success), .ended(.cancelled): self = .ended(nil)
-        case .began, .queued, .started, .tryingAgain, .released: return nil
+        case .ended(.failure(let error)): self = .ended(RecordedError(error), isSuccess: false)
+        case .ended(.cancelled): self = .ended(nil, isSuccess: false)
+        case .ended(.success): self = .ended(nil, isSuccess: true)
+        case .queued, .started, .decodedLeniently, .tryingAgain, .released: return nil
         }
     }
 }

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// One exchange as far as it was recorded.
+/// One exchange as far as it was recorded, or a load that had none.
 struct RecordedExchange: Sendable {
     /// How far an exchange has come.
     enum State: Sendable {
@@ -17,6 +17,8 @@ struct RecordedExchange: Sendable {
         case failed
         /// It has ended because its loads were cancelled.
         case cancelled
+        /// Its load has ended without an exchange: refused, failed or cancelled before anything was sent.
+        case unsent
     }
 
     /// Counts the exchanges of the recorder.
@@ -34,7 +36,9 @@ struct RecordedExchange: Sendable {
     /// The time that its load has waited in the queue of the proxy, before its first exchange; `nil` for the others.
     var queue: Duration? { isFirst ? timings?.queue ?? observedQueue : nil }
     private let isFirst: Bool
-    private let observedQueue: Duration?
+    private var observedQueue: Duration?
+    /// The path of an unsent load, redacted; `nil` for an exchange.
+    private(set) var path: String?
     /// Uptimes, as those of events.
     let madeAt: Duration
     var sentAt: Duration?
@@ -61,8 +65,8 @@ struct RecordedExchange: Sendable {
         madeAt = event.uptime
     }
 
-    /// What the transport has measured.
-    var timings: ExchangeTimings? { response?.timings ?? error?.timings }
+    /// What the transport has measured; the error of an unsent load may have the timings of another one, such as a login.
+    var timings: ExchangeTimings? { state == .unsent ? nil : response?.timings ?? error?.timings }
 
     /// Whether the load was the last one to join.
     func isLast(_ load: RequestID) -> Bool { load == otherLoads.last ?? firstLoad }
@@ -97,5 +101,12 @@ struct RecordedExchange: Sendable {
 
     mutating func end(_ state: State, at uptime: Duration) {
         (self.state, endedAt) = (state, uptime)
+    }
+
+    /// Ends what is only the ending of a load, which has waited since it began.
+    mutating func endUnsent(_ event: APIEvent) {
+        (path, observedQueue) = (event.path, event.elapsed)
+        byteCount += event.path.utf8.count
+        end(.unsent, at: event.uptime)
     }
 }

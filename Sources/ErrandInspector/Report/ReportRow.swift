@@ -22,7 +22,7 @@ struct ReportRow {
     /// `failed`, or the first digit of the status.
     var kind: String {
         switch exchange.recorded.state {
-        case .failed, .cancelled, .open: "failed"
+        case .failed, .cancelled, .open, .unsent: "failed"
         case .redirected, .responded, .cached: exchange.status > 0 ? "\(exchange.status / 100)" : "failed"
         }
     }
@@ -68,6 +68,7 @@ struct ReportRow {
         let recorded = exchange.recorded
         let cause = exchange.cause.map { " after \($0)" } ?? ""
         return [
+            recorded.state == .unsent ? "not sent" : nil,
             isAgain ? "try \(recorded.attempt)\(cause)" : nil,
             !isAgain && recorded.cause != nil ? "waited for \(exchange.cause ?? "")" : nil,
             recorded.loads.count > 1 ? "\(recorded.loads.count) loads" : nil,
@@ -117,6 +118,7 @@ extension PrintedExchange {
         switch recorded.state {
         case .failed: status > 0 ? "\(status) failed" : recorded.error?.type.rawValue ?? "failed"
         case .cancelled: status > 0 ? "\(status) cancelled" : "cancelled"
+        case .unsent: recorded.error?.type.rawValue ?? "cancelled"
         case .open: "in flight"
         case .cached: "\(status) stored"
         case .redirected: "\(status)"

@@ -78,6 +78,9 @@ extension Session {
         let cancelled = begin(HTTPRequest(.get, .shop("/search?text=pen")), load: 11, at: 670)
         send(.joined, load: 12, exchange: cancelled, at: 671)
         for load in [11, 12] as [UInt64] { send(.ended(.cancelled), load: load, at: 700) }
+        send(.began, load: 13, attempt: 0)
+        let refusal = APIError(.invalidRequest, reason: "the validator refused the parameters")
+        send(.ended(.failure(refusal)), load: 13, attempt: 0, method: .put, path: "/orders/{id}", at: 720)
     }
 
     private func timings(at milliseconds: Int, connect: Bool = false, wait: Int, body: Int) -> ExchangeTimings {

@@ -20,6 +20,7 @@ final class Session {
         attempt: Int = 1,
         exchange: UInt64? = nil,
         method: HTTPMethod = .get,
+        path: String = "/",
         at milliseconds: Int = 0,
         queue: Int? = nil
     ) {
@@ -27,7 +28,7 @@ final class Session {
         recorder.observe(
             APIEvent(
                 kind,
-                of: APIEvent.Common(id: RequestID(rawValue: load), method: method, path: "/", began: start),
+                of: APIEvent.Common(id: RequestID(rawValue: load), method: method, path: path, began: start),
                 attempt: attempt,
                 exchange: exchange,
                 uptime: uptime,
