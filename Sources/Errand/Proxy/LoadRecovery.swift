@@ -16,19 +16,36 @@ final class LoadRecovery<Value: Sendable> {
     ///
     /// - Parameters:
     ///   - error: Why it has failed.
-    ///   - login: The login that it was sent with.
+    ///   - login: The login that it was sent with; `nil` if there was none to send it with.
     ///   - slot: Its place in the queue, which it leaves, and to which it returns.
+    ///   - context: That for the adapters of the failure; `nil` where there are none.
     /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
-    func recover(from error: APIError, in login: SentLogin, _ slot: QueueSlot) async throws(APIError) {
+    func recover(
+        from error: APIError,
+        in login: SentLogin?,
+        _ slot: QueueSlot,
+        _ context: AdapterContext?
+    ) async throws(APIError) {
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         if let requested = error.underlying as? RequestedRetry {
             slot.release()
             return try await waitToSendAgain(as: requested.retry, after: error)
         }
-        if error.type == .loginExpired, call.renewsLogin, isResponseOfService(error), mayReplay(after: error) {
-            return try await renewLogin(after: login, slot, error)
+        var (error, isFinal) = (error, login == nil)
+        if let login, error.type == .loginExpired, call.renewsLogin, isResponseOfService(error), mayReplay(after: error)
+        {
+            do throws(APIError) {
+                return try await renewLogin(after: login, slot, error)
+            } catch let failure {
+                (error, isFinal) = (failure, true)
+            }
         }
         slot.release()
+        if let context, error.type != .cancelled {
+            guard let failure = try await adapted(error, in: context) else { return }
+            error = failure
+        }
+        guard !isFinal else { throw error }
         let policy = call.retryPolicy
         let isUnreachable = proxy.reachability.status == .unreachable
         // An error with a response is one of an adapter or of the app: the request was sent.
@@ -36,6 +53,18 @@ final class LoadRecovery<Value: Sendable> {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
         try await backOff(after: error, policy)
+    }
+
+    /// Returns a failure as its adapters leave it; `nil` if one of them has the load sent again, which waits for that.
+    private func adapted(_ failure: APIError, in context: AdapterContext) async throws(APIError) -> APIError? {
+        let (error, retry) = try await call.service.adapted(failure, in: context) { [proxy, id = call.id] in
+            proxy.loads.setSentAgain(id)
+        }
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        guard let retry else { return error }
+        call.trace?.willWait(for: .adapter, limit: retry.delay)
+        try await sleep(for: retry.delay)
+        return nil
     }
 
     /// Returns whether the response is from the service's own origin: a relogin does not help at another one.
@@ -95,10 +124,21 @@ final class LoadRecovery<Value: Sendable> {
     private func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
         let clock = proxy.clock
         let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
-        let delay = try retryDelay(after: error, policy, serverDelay)
+        let decision = try await decision(about: error, policy)
+        let delay = try retryDelay(after: error, policy, decision, serverDelay)
         // The pause is in the queue, where the load keeps its order.
         if let response = error.response, let pause = pause(after: response), pause >= delay { return }
         try await sleep(for: delay)
+    }
+
+    /// Returns what the app decides about a retry; `nil` if it leaves that to the policy.
+    private func decision(about error: APIError, _ policy: RetryPolicy) async throws(APIError) -> Bool? {
+        guard let decide = policy.decide, retryCount < policy.maxRetries, error.type != .cancelled else { return nil }
+        let decision = await EnvironmentScope.$current.withValue(call.service.environment) {
+            await decide(error, retryCount + 1)
+        }
+        guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
+        return decision
     }
 
     /// Pauses all requests of the service to its host when that has too many (RFC 6585 section 4).
@@ -122,11 +162,12 @@ final class LoadRecovery<Value: Sendable> {
     @inline(never) private func retryDelay(
         after error: APIError,
         _ policy: RetryPolicy,
+        _ decision: Bool?,
         _ serverDelay: Duration?
     ) throws(APIError) -> Duration {
-        guard retryCount < policy.maxRetries, policy.isRetryable(error) else { throw error }
+        guard retryCount < policy.maxRetries, decision ?? policy.isRetryable(error) else { throw error }
         let isPostponed = policy.retryAfterAppliesToAllMethods && serverDelay != nil && error.isOfPostponedRequest
-        guard call.draft.isRepeatable || isPostponed else { throw error }
+        guard decision == true || call.draft.isRepeatable || isPostponed else { throw error }
         guard call.service.retryBudget.takeRetry(of: policy, at: proxy.clock.uptime) else { throw error }
         let delay = max(policy.delay(before: retryCount), serverDelay ?? .zero)
         retryCount += 1

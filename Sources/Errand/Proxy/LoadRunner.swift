@@ -29,6 +29,11 @@ final class LoadRunner<Value: Sendable> {
         queueTime = slot.queueTime
     }
 
+    /// Creates the runner of a load that is only ``prepared()``, which needs no place in the queue.
+    convenience init(_ call: Call<Value>, in proxy: APIProxy) {
+        self.init(call, in: proxy, slot: QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil))
+    }
+
     /// Returns the outcome of ``run()``.
     func result() async -> Result<LoadedValue<Value>, APIError> {
         do throws(APIError) {
@@ -46,8 +51,10 @@ final class LoadRunner<Value: Sendable> {
         call.service.retryBudget.countRequest(at: proxy.clock.uptime)
         beginTry()
         while true {
-            let login = try await turn()
+            var sent: SentLogin?
             do throws(APIError) {
+                let login = try await turn()
+                sent = login
                 guard let response = try await response(in: login) else { continue }
                 let isAdapted = call.service.adapters.adaptsResponses
                 let loaded = isAdapted ? try await adaptedValue(in: response) : try value(in: response)
@@ -55,7 +62,7 @@ final class LoadRunner<Value: Sendable> {
                 return loaded
             } catch {
                 place = .unknown
-                try await recovery.recover(from: failure(error), in: login, slot)
+                try await recovery.recover(from: failure(error), in: sent, slot, failureContext(sent))
                 beginTry()
             }
         }
@@ -65,7 +72,15 @@ final class LoadRunner<Value: Sendable> {
 
     @inline(never) private func beginTry() {
         tries += 1
+        send = nil
         call.trace?.beginTry()
+    }
+
+    /// The context for the adapters of a failure; `nil` where there are none.
+    @inline(never) private func failureContext(_ login: SentLogin?) -> AdapterContext? {
+        guard !call.service.adapters.failure.isEmpty else { return nil }
+        let generation = login?.generation ?? call.service.login.generation
+        return send?.wrappedValue ?? call.adapterContext(attempt: tries, in: generation, clock: proxy.clock)
     }
 
     @inline(never) private func belonging(_ response: APIResponse) -> APIResponse {
@@ -228,6 +243,25 @@ final class LoadRunner<Value: Sendable> {
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 
+    /// Returns what would be sent now, with its cookies.
+    func prepared() async throws(APIError) -> HTTPRequest {
+        beginTry()
+        let generation = call.service.login.generation
+        var request: HTTPRequest
+        do throws(APIError) {
+            request = try await self.request(in: generation)
+        } catch {
+            guard error.underlying is RequestedRetry else { throw error }
+            try await recovery.recover(from: error, in: nil, slot, nil)
+            request = try await self.request(in: generation)
+        }
+        do {
+            return try makeExchange(request).nextRequest()
+        } catch {
+            throw APIError(error)
+        }
+    }
+
     // MARK: Adapters
 
     private func adaptedRequest(
@@ -250,7 +284,7 @@ final class LoadRunner<Value: Sendable> {
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard !call.service.adapters.data.isEmpty else { return try value(in: response) }
         let (serializer, statuses) = (call.serializer, call.options.acceptedStatuses)
-        return try await ResponseReader(call.service).read(
+        return try await ResponseReader(call.service, trace: call.trace).read(
             response,
             by: serializer,
             accepting: statuses,
@@ -260,7 +294,8 @@ final class LoadRunner<Value: Sendable> {
 
     private func value(in response: APIResponse) throws(APIError) -> LoadedValue<Value> {
         let statuses = call.options.acceptedStatuses
-        return try ResponseReader(call.service).read(response, by: call.serializer, accepting: statuses)
+        let reader = ResponseReader(call.service, trace: call.trace)
+        return try reader.read(response, by: call.serializer, accepting: statuses)
     }
 }
 

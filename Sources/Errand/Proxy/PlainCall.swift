@@ -119,7 +119,7 @@ extension APIService {
     fileprivate func forPlainCall(as role: LoginRole) -> APIService {
         var service = self
         (service.commonParams, service.envelope, service.failureReader) = (nil, nil, nil)
-        service.adapters = Adapters(request: adapters.request, response: adapters.response)
+        service.adapters = Adapters(request: adapters.request, response: adapters.response, failure: adapters.failure)
         if role.isLoginRequest { (service.loginExpiredStatuses, service.isLoginExpired) = ([], nil) }
         return service
     }

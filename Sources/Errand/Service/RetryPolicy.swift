@@ -6,7 +6,7 @@ import Foundation
 /// it has a ``APIRequestOptions/idempotencyKey``, or the response is 429 or 503 with `Retry-After` and without a redirect before
 /// it, with which a server asks for another attempt after that time (``retryAfterAppliesToAllMethods``). Failures that a
 /// retry cannot fix are not retried: a cancellation, a timeout, and the errors `security`, `decoding`, `invalidRequest`,
-/// `loginExpired`, `responseTooLarge`, `server` and `storage`.
+/// `loginExpired`, `responseTooLarge`, `server` and `storage`, unless ``decide`` has them retried.
 public struct RetryPolicy: Sendable {
     /// How often a load may be sent again; 2 by default.
     public var maxRetries = 2
@@ -27,6 +27,13 @@ public struct RetryPolicy: Sendable {
     /// long, those that have not been sent included: they stay in the queue, in its order, and can be cancelled like any other.
     /// Requests of a relogin do not wait.
     public var maxRetryAfter: Duration = .seconds(60)
+    /// Decides whether a load is sent again after an error; `nil`, the default, decides nothing.
+    ///
+    /// `true` sends it again, whatever its method and its status, after the delays of this policy; `false` does not; `nil` leaves
+    /// the decision to ``statuses`` and to the rules above. Called with the number of the retry, from 1, for each failure that is
+    /// not a cancellation, after ``Adapters/failure``, on any thread; ``maxRetries`` and ``budget`` limit what it decides. Not
+    /// called for a login that cannot be renewed. The load has no place in the queue meanwhile.
+    public var decide: (@Sendable (_ error: APIError, _ retry: Int) async -> Bool?)?
     /// Whether a load of any method, also `POST`, is sent again after 429 or 503 with `Retry-After`; true by default.
     ///
     /// Assumes that a server which asks for another attempt has not executed this one (RFC 6585 section 4, RFC 9110 section

@@ -1,4 +1,4 @@
-/// Changes the parameters, the requests, the responses or the data of loads, as a closure or by a method of the app.
+/// Changes the parameters, the requests, the responses, the data or the failures of loads, as a closure or by a method of the app.
 ///
 /// ```swift
 /// service.adapters.request = [Adapter { request, context in request.headers["X-Attempt"] = "\(context.attempt)" }]

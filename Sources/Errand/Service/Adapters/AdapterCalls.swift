@@ -44,11 +44,7 @@ extension APIService {
         for adapter in adapters {
             do {
                 guard !Task.isCancelled else { throw APIError(.cancelled) }
-                subject = try await EnvironmentScope.$current.withValue(environment) {
-                    var changed = subject
-                    try await adapter.adapt(&changed, context)
-                    return changed
-                }
+                subject = try await changed(subject, by: adapter, context)
             } catch {
                 throw failure(error, of: adapter.name, in: call).withResponse(
                     ifMissing: subject as? APIResponse ?? call.response
@@ -56,6 +52,41 @@ extension APIService {
             }
         }
         return subject
+    }
+
+    private func changed<Subject>(
+        _ subject: Subject,
+        by adapter: Adapter<Subject>,
+        _ context: AdapterContext
+    ) async throws -> Subject {
+        try await EnvironmentScope.$current.withValue(environment) {
+            var changed = subject
+            try await adapter.adapt(&changed, context)
+            return changed
+        }
+    }
+
+    /// Returns a failure as its adapters leave it, with what one of them has thrown to have the load sent again, if `mayRetry`,
+    /// which counts that, returns that it may be.
+    func adapted(
+        _ failure: APIError,
+        in context: AdapterContext,
+        mayRetry: () -> Bool
+    ) async throws(APIError) -> (APIError, AdapterRetry?) {
+        var error = failure
+        for adapter in adapters.failure {
+            guard !Task.isCancelled else { throw APIError(.cancelled) }
+            do {
+                error = try await changed(error, by: adapter, context)
+            } catch let retry as AdapterRetry {
+                if mayRetry() { return (error, retry) }
+            } catch let thrown {
+                let reason = "\(adapter.name) could not adapt the failure"
+                error = self.failure(from: thrown, reason: reason, as: error.type)
+                    .withResponse(ifMissing: failure.response)
+            }
+        }
+        return (error, nil)
     }
 
     private func failure(_ error: any Error, of adapter: String, in call: AdapterCall) -> APIError {

@@ -36,18 +36,28 @@ public struct Adapters: Sendable {
     /// response is JSON. A value that is missing under the envelope's data key is not adapted, and `null` is. ``APIResponse/body``
     /// has the changed data from then on.
     public var data: [Adapter<Data>]
+    /// See each failure, with or without a response; may replace it, and may have the load sent again by ``AdapterRetry``.
+    ///
+    /// Called when a try has failed, also because its login could not be renewed, and before ``RetryPolicy`` decides about what
+    /// they leave. An error that one of them throws replaces the failure for the next ones. One more ``AdapterRetry`` of the same
+    /// load is ignored, so that the failure ends it. Not called for a load that is cancelled, that a validator or ``QueueLimits``
+    /// refuse before it is sent, that its deadline ends, or whose response a validator refuses. Nor for a failure that a relogin
+    /// repairs.
+    public var failure: [Adapter<APIError>]
 
     /// Creates adapters, none by default.
     public init(
         params: [Adapter<APIParams?>] = [],
         request: [Adapter<HTTPRequest>] = [],
         response: [Adapter<APIResponse>] = [],
-        data: [Adapter<Data>] = []
+        data: [Adapter<Data>] = [],
+        failure: [Adapter<APIError>] = []
     ) {
-        (self.params, self.request, self.response, self.data) = (params, request, response, data)
+        (self.params, self.request, self.response) = (params, request, response)
+        (self.data, self.failure) = (data, failure)
     }
 
-    var isEmpty: Bool { params.isEmpty && request.isEmpty && !adaptsResponses }
+    var isEmpty: Bool { params.isEmpty && request.isEmpty && !adaptsResponses && failure.isEmpty }
 
     /// Whether some of them change what has arrived.
     var adaptsResponses: Bool { !response.isEmpty || !data.isEmpty }
@@ -58,5 +68,6 @@ public struct Adapters: Sendable {
         request += other.request
         response += other.response
         data += other.data
+        failure += other.failure
     }
 }
