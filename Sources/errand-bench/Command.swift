@@ -36,7 +36,8 @@ extension Command {
           queue        200,000 loads in the queue, then cancelled together
           load         1,000,000 loads: the layer's own cost
           paging       a list of 1,000 pages of 100 items, in this process; paging-sockets: from the server
-          json         10 MB of mixed JSON, and JSON 510 deep, as JSONValue against JSONSerialization
+          json         10 MB of mixed JSON, and JSON 510 deep, as JSONValue against JSONSerialization; a lenient decoder
+                       against an exact one
           adapters     CPU time to sign 2 KB (the slower of two ways) and to seal and open 2 KB, and of a load without and with
                        adapters that change nothing; 10,000 loads whose session key expires: one exchange, one replay each
           monitors     CPU time of a load without monitors, and what each monitor adds; the events of 100,000 loads

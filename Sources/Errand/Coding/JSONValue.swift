@@ -72,6 +72,10 @@ extension JSONValue: Decodable {
     /// JSON5, each type of value has to be tried, which takes longer than ``init(json:)``: several times, and more for each level
     /// of nesting.
     public init(from decoder: any Decoder) throws {
+        if let tree = decoder as? TreeDecoder {
+            self = tree.value
+            return
+        }
         if let value = try JSONDocument.value(for: decoder) {
             self = value
             return

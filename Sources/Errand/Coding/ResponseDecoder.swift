@@ -23,21 +23,19 @@ public protocol ResponseDecoder: Sendable {
 }
 
 extension ResponseDecoder {
-    /// Whether the body may be in the decoder's format: always.
-    public func canDecode(_ response: APIResponse) -> Bool { true }
-}
-
-extension JSONDecoder: ResponseDecoder {
-    /// Whether the `Content-Type` is JSON.
-    public func canDecode(_ response: APIResponse) -> Bool { response.isJSON }
-}
-
-extension PropertyListDecoder: ResponseDecoder {
-    /// Whether the `Content-Type` is that of a property list.
+    /// Whether the `Content-Type` is JSON for a `JSONDecoder`, and that of a property list for a `PropertyListDecoder`; `true` for
+    /// every other decoder.
     public func canDecode(_ response: APIResponse) -> Bool {
-        response.headers["Content-Type"]?.lowercased().contains("plist") == true
+        switch self {
+        case is JSONDecoder: response.isJSON
+        case is PropertyListDecoder: response.headers["Content-Type"]?.lowercased().contains("plist") == true
+        default: true
+        }
     }
 }
+
+extension JSONDecoder: ResponseDecoder {}
+extension PropertyListDecoder: ResponseDecoder {}
 
 extension ResponseDecoder {
     /// Returns what an envelope contains besides its data.

@@ -5,10 +5,12 @@ struct ResponseReader: Sendable {
     let service: APIService
     /// What reads bodies instead of the service's `JSONDecoder`.
     let custom: (any ResponseDecoder)?
+    /// Emits what a lenient decoder has converted.
+    private let trace: LoadTrace?
 
     /// `decoder` precedes that of the service.
-    init(_ service: APIService, decoder: (any ResponseDecoder)? = nil) {
-        (self.service, custom) = (service, decoder ?? service.customDecoder)
+    init(_ service: APIService, decoder: (any ResponseDecoder)? = nil, trace: LoadTrace? = nil) {
+        (self.service, custom, self.trace) = (service, decoder ?? service.customDecoder, trace)
     }
 
     // MARK: A load
@@ -19,9 +21,9 @@ struct ResponseReader: Sendable {
         by serializer: ResponseSerializer<Value>,
         accepting statuses: Set<Int>
     ) throws(APIError) -> LoadedValue<Value> {
-        var response = try checked(response, by: serializer, accepting: statuses)
-        let value = try serializer.value(of: &response, from: service, accepting: statuses)
-        return LoadedValue(value: value, response: response)
+        let response = try checked(response, by: serializer, accepting: statuses)
+        if let failure = serializer.failure(of: response, from: service, accepting: statuses) { throw failure }
+        return try value(of: response, by: serializer)
     }
 
     /// Returns the value of a response whose data are adapted before they are decoded.
@@ -54,7 +56,15 @@ struct ResponseReader: Sendable {
         by serializer: ResponseSerializer<Value>
     ) throws(APIError) -> LoadedValue<Value> {
         var response = response
-        let value = try serializer.value(of: &response, from: service)
+        guard let trace, trace.observes(.everything) else {
+            let value = try serializer.value(of: &response, from: service)
+            return LoadedValue(value: value, response: response)
+        }
+        let report = DecodingReport()
+        let value = try DecodingReport.$current.withValue(report) {
+            Result { () throws(APIError) in try serializer.value(of: &response, from: service) }
+        }.get()
+        if let event = report.event { trace.emit(event) }
         return LoadedValue(value: value, response: response)
     }
 

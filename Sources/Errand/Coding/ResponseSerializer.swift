@@ -44,18 +44,6 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the value of `response`, which receives the server's code and message.
-    ///
-    /// - Throws: `http`, `loginExpired`, `server` or `decoding`, or what a serializer of the app throws.
-    func value(
-        of response: inout APIResponse,
-        from service: APIService,
-        accepting statuses: Set<Int>
-    ) throws(APIError) -> Value {
-        if let failure = failure(of: response, from: service, accepting: statuses) { throw failure }
-        return try value(of: &response, from: service)
-    }
-
     /// Returns the failure of a response, read by the decoder of the value; `nil` if its status is accepted.
     ///
     /// JSON that the decoder of ``decoded(by:)`` does not decode, for example of a gateway, is read by the service's.
@@ -86,7 +74,7 @@ public struct ResponseSerializer<Value: Sendable>: Sendable {
 
     /// Returns the value of a success, which receives the server's code and message.
     ///
-    /// - Throws: As ``value(of:from:accepting:)``, except for a failure by the status or the failure reader.
+    /// - Throws: `http`, `loginExpired`, `server` or `decoding`, or what a serializer of the app throws.
     func value(of response: inout APIResponse, from service: APIService) throws(APIError) -> Value {
         do {
             return try serialize(&response, ResponseReader(service))

@@ -16,6 +16,7 @@
 /// | `headReceived` | `requestMade` | at most once for each number; may be without `sent`, which may then not follow |
 /// | `redirected` | `requestMade` | ends a number; the next `requestMade` follows, unless the load ends |
 /// | `responded`, `failed` | `requestMade` | ends a number |
+/// | `decodedLeniently` | `responded` | once for each response of which a lenient decoder has converted something |
 /// | `released` | `began` | at most once |
 /// | `ended` | `began` | once, the last event |
 ///
@@ -49,6 +50,11 @@ public final class APIEvent: Sendable {
         case respondedFromCache(APIResponse)
         /// The exchange has ended without a response.
         case failed(APIError)
+        /// A ``ResponseDecoder/lenient`` decoder has converted values of the response, or left out elements of arrays.
+        ///
+        /// `converted` has how many values there were at each path, such as `data[].price`, and `skipped` has one reason for each
+        /// element, such as `data.[3].price is no Int`. Neither contains values; the key of a dictionary is `*`.
+        case decodedLeniently(converted: [String: Int], skipped: [String])
         /// The load has a new login or session key.
         case renewed(Renewal)
         /// The load waits before it is sent, or sent again; for at most this long, if that is known.
@@ -215,6 +221,8 @@ extension APIEvent.Kind: RedactedDescription {
         case .responded(let response): "responded, \(response)"
         case .respondedFromCache(let response): "responded from the cache, \(response)"
         case .failed(let error): "failed, \(error.type)"
+        case .decodedLeniently(let converted, let skipped):
+            "decoded leniently, \(converted.values.reduce(0, +)) values converted, \(skipped.count) elements skipped"
         case .renewed(let renewal): "\(renewal) renewed"
         case .waiting(let reason, let limit): "waiting, \(reason)" + (limit.map { ", at most \($0)" } ?? "")
         case .tryingAgain: "trying again"

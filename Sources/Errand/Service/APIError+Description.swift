@@ -67,7 +67,7 @@ extension DecodingError {
     }
 
     /// An index, or a name in the app's code; the keys of a dictionary are the server's, and may be secret.
-    private static func name(of key: any CodingKey) -> String {
+    static func name(of key: any CodingKey) -> String {
         if let index = key.intValue, key.stringValue == "Index \(index)" { return "[\(index)]" }
         let mirror = Mirror(reflecting: key)
         let isDeclared = key is EnvelopeKey || mirror.displayStyle == .enum && mirror.children.isEmpty

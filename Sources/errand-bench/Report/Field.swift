@@ -9,6 +9,7 @@ enum Field {
         "sign_us", "seal_us", "none_us", "adapted_us", "exchanges", "off_us", "count_us", "log_us", "har_us",
         "events", "terminal", "leaks",
         "json_mb", "value_ms", "foundation_ms", "value_ratio", "response_ratio", "member_ratio", "deep_ratio",
+        "lenient_ratio", "converted_ratio",
     ]
 
     /// Returns the fields with their values.

@@ -2,7 +2,8 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// The cost of JSON of unknown shape: CPU time, divided by that of `JSONSerialization` for the same text.
+/// The cost of JSON of unknown shape: CPU time, divided by that of `JSONSerialization` for the same text; and that of a lenient
+/// decoder, divided by that of an exact one.
 struct JSONCosts: Workload {
     private static let rounds = 5
     private static let containers = [("[", "]"), (#"{"a":"#, "}"), (#"[{"a":"#, "}]")]
@@ -16,7 +17,13 @@ struct JSONCosts: Workload {
             of: { MemberRequest(proxy: $0) },
             Data(#"{"id":1,"extra":"#.utf8) + mixed + Data("}".utf8)
         )
+        let exact = Self.records(bytes: order.bytes, quote: "")
+        let typed = try await cost { try JSONDecoder().decode([Record].self, from: exact) }
+        let lenient = try await cost { try JSONDecoder.lenient.decode([Record].self, from: exact) }
+        let loose = Self.records(bytes: order.bytes, quote: "\"")
+        let converted = try await cost { try JSONDecoder.lenient.decode([Record].self, from: loose) }
         return [
+            "lenient_ratio": lenient / typed, "converted_ratio": converted / typed,
             "json_mb": Double(mixed.count) / 1e6, "value_ms": value * 1_000, "foundation_ms": foundation * 1_000,
             "value_ratio": value / foundation, "response_ratio": response / foundation,
             "member_ratio": member / foundation,
@@ -34,6 +41,23 @@ struct JSONCosts: Workload {
             text += (id > 1 ? "," : "") + #"{"id":\#(id),"name":"宜兴紫砂壶 \#(id)",\#(numbers),\#(others)}"#
         }
         return Data((text + "]").utf8)
+    }
+
+    private struct Record: Decodable {
+        let id: Int
+        let name: String
+        let price: Double
+        let isNew: Bool
+        let tags: [String]
+    }
+
+    /// A text of records, whose numbers and Booleans are strings with a quotation mark.
+    private static func records(bytes: Int, quote: String) -> Data {
+        let list = (0..<bytes / 100).map { id in
+            let numbers = #""id":\#(quote)\#(id)\#(quote),"price":\#(quote)\#(Double(id) / 8)\#(quote)"#
+            return #"{\#(numbers),"isNew":\#(quote)true\#(quote),"name":"宜兴紫砂壶 \#(id)","tags":["a","b"]}"#
+        }
+        return Data("[\(list.joined(separator: ","))]".utf8)
     }
 
     /// Returns the maximum ratio over all depths, for numbers inside nested arrays and objects.

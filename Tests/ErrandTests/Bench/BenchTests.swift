@@ -116,6 +116,9 @@ struct BenchTests {
         for field in ["value_ratio", "response_ratio", "member_ratio", "deep_ratio"] {
             #expect(number(row[field]).map { $0 < limit } == true, "\(field)")
         }
+        for field in ["lenient_ratio", "converted_ratio"] {
+            #expect(number(row[field]).map { $0 < limit * 1.5 } == true, "\(field)")
+        }
     }
 
     @Test func `Adapters report their costs, and loads with an expired key cause one exchange`() async throws {

@@ -73,6 +73,7 @@ struct EventMachine {
             check(releases == 1, event, "is the second one")
         case .requestMade, .sent, .headReceived, .redirected, .responded, .failed: record(event, "has no exchange")
         case .respondedFromCache: outcomes += 1
+        case .decodedLeniently: check(outcomes > 0 && open.isEmpty, event, "follows no response")
         }
     }
 

@@ -70,6 +70,7 @@ extension APIEvent.Kind {
         case .redirected(let response): "redirected \(response.status)"
         case .responded(let response): "responded \(response.status)"
         case .respondedFromCache: "cached"
+        case .decodedLeniently: "lenient"
         case .failed(let error): "failed \(error.type)"
         case .renewed(let renewal): "renewed \(renewal)"
         case .waiting(let reason, _): "waiting \(reason)"

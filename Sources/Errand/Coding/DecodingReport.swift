@@ -1,0 +1,35 @@
+import Synchronization
+
+/// Counts what lenient decoders convert and skip in one response.
+final class DecodingReport: Sendable {
+    private struct State {
+        var converted: [String: Int] = [:]
+        var skipped: [String] = []
+    }
+
+    /// The report of the response that is being decoded; `nil` if nothing observes it.
+    @TaskLocal static var current: DecodingReport?
+
+    private let state = Mutex(State())
+
+    /// The event with what was counted; `nil` for nothing.
+    var event: APIEvent.Kind? {
+        let state = state.withLock { $0 }
+        guard !state.converted.isEmpty || !state.skipped.isEmpty else { return nil }
+        return .decodedLeniently(converted: state.converted, skipped: state.skipped)
+    }
+
+    func didConvert(at path: [any CodingKey]) {
+        // All elements of an array together, so that a long one has no more entries than a short one.
+        let place = path.map(DecodingError.name).reduce("") { place, name in
+            name.hasPrefix("[") ? place + "[]" : place.isEmpty ? name : place + "." + name
+        }
+        state.withLock { $0.converted[place.isEmpty ? "the response" : place, default: 0] += 1 }
+    }
+
+    func didSkip(_ path: [any CodingKey], _ error: any Error) {
+        let unknown = DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: ""))
+        let reason = (error as? DecodingError ?? unknown).place
+        state.withLock { $0.skipped.append(reason) }
+    }
+}

@@ -1,0 +1,36 @@
+/// An array that is empty where the server omits it or sends `null`, instead of a failure to decode.
+///
+/// Works with every decoder, also an exact one. Any other value is decoded as without the wrapper.
+///
+/// ```swift
+/// nonisolated struct Shop: Decodable {
+///     @EmptyIfMissing var goods: [Goods]
+/// }
+/// ```
+@propertyWrapper public struct EmptyIfMissing<Value: Decodable & ExpressibleByArrayLiteral>: Decodable {
+    // The compiler refuses a `var` in a type that is declared `nonisolated`.
+    /// The array, which is read-only.
+    public let wrappedValue: Value
+
+    /// Creates an array, for instance in a test.
+    public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+
+    /// Decodes an array; `null` is an empty one.
+    public init(from decoder: any Decoder) throws {
+        self.init(wrappedValue: try decoder.singleValueContainer().decode(Value?.self) ?? [])
+    }
+}
+
+extension EmptyIfMissing: Sendable where Value: Sendable {}
+extension EmptyIfMissing: Equatable where Value: Equatable {}
+extension EmptyIfMissing: Hashable where Value: Hashable {}
+
+extension KeyedDecodingContainer {
+    /// Decodes an array that may be missing; the compiler calls it in the types that have one.
+    public func decode<Value>(
+        _ type: EmptyIfMissing<Value>.Type,
+        forKey key: Key
+    ) throws -> EmptyIfMissing<Value> {
+        EmptyIfMissing(wrappedValue: try decodeIfPresent(Value.self, forKey: key) ?? [])
+    }
+}

@@ -1,0 +1,57 @@
+public import Foundation
+
+extension ResponseDecoder where Self == JSONDecoder {
+    /// A new `JSONDecoder` for servers that do not keep to types, with ISO 8601 dates.
+    ///
+    /// Where a property has another type than its value, a number is read from a string, a string from a number, and a Boolean
+    /// from 1, 0, `"1"`, `"0"`, `"true"` and `"false"`; everything else fails as before. The codes of an ``Envelope`` and a
+    /// ``JSONValue`` are not converted. ``APIEvent/Kind/decodedLeniently(converted:skipped:)`` has what was converted.
+    ///
+    /// ```swift
+    /// service.decoder = .lenient
+    /// ```
+    public static var lenient: JSONDecoder { LenientDecoder(skipsBadElements: false) }
+
+    /// Creates a lenient decoder that may leave out the elements of an array which cannot be decoded.
+    ///
+    /// - Parameter skips: Whether an array is decoded without such elements, at any depth; `false` fails, as ``lenient`` does.
+    /// - Returns: A decoder with ISO 8601 dates.
+    public static func lenient(skippingBadElements skips: Bool) -> JSONDecoder {
+        LenientDecoder(skipsBadElements: skips)
+    }
+}
+
+/// Decodes the tree of a text instead of the text.
+// Sendable as its superclass is: its own property never changes.
+final class LenientDecoder: JSONDecoder, @unchecked Sendable {
+    let skipsBadElements: Bool
+
+    init(skipsBadElements: Bool) {
+        self.skipsBadElements = skipsBadElements
+        super.init()
+        dateDecodingStrategy = .iso8601
+    }
+
+    override func decode<Value: Decodable>(_ type: Value.Type, from text: Data) throws -> Value {
+        try root(of: text).decode(type)
+    }
+
+    override func decode<Value: DecodableWithConfiguration>(
+        _ type: Value.Type,
+        from text: Data,
+        configuration: Value.DecodingConfiguration
+    ) throws -> Value {
+        try Value(from: root(of: text), configuration: configuration)
+    }
+
+    /// Decodes one value as `JSONDecoder` does.
+    func decodeExactly<Value: Decodable>(_ type: Value.Type, from value: JSONValue) throws -> Value {
+        try super.decode(type, from: JSONEncoder().encode(value))
+    }
+
+    private func root(of text: Data) throws -> TreeDecoder {
+        // What the reader does not know, such as JSON5 and UTF-16, Foundation may.
+        let tree = try (try? JSONValue(json: text)) ?? super.decode(JSONValue.self, from: text)
+        return TreeDecoder(tree, in: TreeDecoder.Text(settings: self))
+    }
+}

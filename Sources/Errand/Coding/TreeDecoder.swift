@@ -1,0 +1,194 @@
+import Foundation
+
+/// Decodes a value of a JSON tree with the settings of a ``LenientDecoder``, and converts what has another type.
+final class TreeDecoder: Decoder, SingleValueDecodingContainer {
+    /// What the values of one text have in common.
+    final class Text {
+        let settings: LenientDecoder
+        let keyStrategy: JSONDecoder.KeyDecodingStrategy
+        /// Counts what is converted, if a monitor observes it.
+        let report = DecodingReport.current
+
+        init(settings: LenientDecoder) {
+            (self.settings, keyStrategy) = (settings, settings.keyDecodingStrategy)
+        }
+    }
+
+    let value: JSONValue
+    private let text: Text
+    private let parent: TreeDecoder?
+    private let key: (any CodingKey)?
+    /// Whether nothing is converted, because the app compares it with a code.
+    private var isExact = false
+    /// What the value is decoded to, if it is known.
+    private var type: (any Any.Type)?
+
+    init(_ value: JSONValue, in text: Text, parent: TreeDecoder? = nil, key: (any CodingKey)? = nil) {
+        (self.value, self.text, self.parent, self.key) = (value, text, parent, key)
+    }
+
+    var codingPath: [any CodingKey] { (parent?.codingPath ?? []) + (key.map { [$0] } ?? []) }
+    var userInfo: [CodingUserInfoKey: Any] { text.settings.userInfo }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard case .object(let members) = value else { throw mismatch([String: Any].self) }
+        return KeyedDecodingContainer(KeyedTree(decoder: self, members: renamed(members)))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        UnkeyedTree(decoder: self, elements: try elements())
+    }
+
+    func decodeNil() -> Bool { value.isNull }
+
+    func decode<Scalar: TreeScalar>(_ type: Scalar.Type) throws -> Scalar { try scalar(type) }
+    // The default of the protocol precedes a generic function.
+    func decode(_ type: Int128.Type) throws -> Int128 { try scalar(type) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try scalar(type) }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        if let known = try known(type), let value = known as? Value { return value }
+        isExact = type == ServerCode.self
+        self.type = type
+        return try Value(from: self)
+    }
+
+    /// Returns the value of a type that does not decode itself; `nil` for another type.
+    private func known(_ type: any Decodable.Type) throws -> Any? {
+        switch type {
+        case let type as any TreeScalar.Type: try scalar(type)
+        case is Date.Type: try date()
+        case is Data.Type: try data()
+        case is URL.Type: try parsed(URL(string: scalar(String.self)))
+        case let type as any TreeArray.Type where text.settings.skipsBadElements: try type.init(skippingIn: self)
+        default: nil
+        }
+    }
+}
+
+// MARK: Scalars
+
+extension TreeDecoder {
+    func exactScalar<Scalar: TreeScalar>(_ type: Scalar.Type) throws -> Scalar {
+        isExact = true
+        return try scalar(type)
+    }
+
+    func scalar<Scalar: TreeScalar>(_ type: Scalar.Type) throws -> Scalar {
+        if let scalar = Scalar(tree: value) ?? nonConforming(type) { return scalar }
+        guard !isExact, let scalar = Scalar.conversion(of: value).flatMap(Scalar.init) else { throw mismatch(type) }
+        text.report?.didConvert(at: codingPath)
+        return scalar
+    }
+
+    /// Returns what the strategy for infinity and NaN has for a string.
+    private func nonConforming<Scalar: TreeScalar>(_ type: Scalar.Type) -> Scalar? {
+        guard case .string(let name) = value, type is any BinaryFloatingPoint.Type,
+            case .convertFromString(let infinity, let negative, let nan) =
+                text.settings.nonConformingFloatDecodingStrategy
+        else { return nil }
+        switch name {
+        case infinity: return Scalar(tree: .double(.infinity))
+        case negative: return Scalar(tree: .double(-.infinity))
+        case nan: return Scalar(tree: .double(.nan))
+        default: return nil
+        }
+    }
+
+    private func date() throws -> Date {
+        switch text.settings.dateDecodingStrategy {
+        case .custom(let read): try read(self)
+        case .iso8601: try parsed(try? Date.ISO8601FormatStyle().parse(scalar(String.self)))
+        case .secondsSince1970: Date(timeIntervalSince1970: try scalar(Double.self))
+        case .millisecondsSince1970: Date(timeIntervalSince1970: try scalar(Double.self) / 1_000)
+        // Apple's platforms have one more.
+        default: try parsed(try? text.settings.decodeExactly(Date.self, from: value))
+        }
+    }
+
+    private func data() throws -> Data {
+        switch text.settings.dataDecodingStrategy {
+        case .custom(let read): try read(self)
+        case .base64: try parsed(Data(base64Encoded: scalar(String.self)))
+        default: try Data(from: self)
+        }
+    }
+
+    private func parsed<Value>(_ value: Value?) throws -> Value {
+        if let value { return value }
+        throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: "it is no \(Value.self)"))
+    }
+
+    fileprivate func mismatch(_ type: any Any.Type) -> DecodingError {
+        let context = DecodingError.Context(codingPath: codingPath, debugDescription: "it is \(value)")
+        return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
+    }
+}
+
+// MARK: Arrays and objects
+
+extension TreeDecoder {
+    func child(_ value: JSONValue, _ key: any CodingKey) -> TreeDecoder {
+        TreeDecoder(value, in: text, parent: self, key: key)
+    }
+
+    private func elements() throws -> [JSONValue] {
+        guard case .array(let elements) = value else { throw mismatch([Any].self) }
+        return elements
+    }
+
+    fileprivate func goodElements<Element: Decodable>() throws -> [Element] {
+        try elements().enumerated().compactMap { index, value in
+            let element = child(value, TreeIndex(index))
+            do {
+                return try element.decode(Element.self)
+            } catch {
+                text.report?.didSkip(element.codingPath, error)
+                return nil
+            }
+        }
+    }
+
+    private func renamed(_ members: [String: JSONValue]) -> [String: JSONValue] {
+        func renamed(_ name: (String) -> String) -> [String: JSONValue] {
+            Dictionary(members.map { (name($0.key), $0.value) }) { first, _ in first }
+        }
+        // The keys of a dictionary are the server's.
+        var isDictionary: Bool { type is any Keyed.Type }
+        switch text.keyStrategy {
+        case .convertFromSnakeCase where !isDictionary: return renamed(\.camelCase)
+        case .custom(let convert) where !isDictionary:
+            let path = codingPath
+            return renamed { convert(path + [EnvelopeKey($0)]).stringValue }
+        default: return members
+        }
+    }
+}
+
+// MARK: Types
+
+/// An array, which may be decoded without some of its elements.
+private protocol TreeArray {
+    init(skippingIn decoder: TreeDecoder) throws
+}
+
+extension Array: TreeArray where Element: Decodable {
+    init(skippingIn decoder: TreeDecoder) throws { self = try decoder.goodElements() }
+}
+
+/// A dictionary that is decoded of an object.
+private protocol Keyed {}
+
+extension Dictionary: Keyed where Key: CodingKeyRepresentable {}
+
+extension String {
+    /// This name in camel case, as the strategy of `JSONDecoder` converts it from snake case.
+    fileprivate var camelCase: String {
+        let words = split(separator: "_")
+        guard words.count > 1 else { return self }
+        let (head, tail) = (prefix { $0 == "_" }, reversed().prefix { $0 == "_" })
+        return head + words[0].lowercased() + words[1...].map(\.capitalized).joined() + String(tail)
+    }
+}

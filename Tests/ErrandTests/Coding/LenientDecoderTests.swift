@@ -1,0 +1,214 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite("A lenient decoder reads what an exact one does, and converts scalars", .timeLimit(.minutes(10)))
+struct LenientDecoderTests {
+    private struct Loose: Decodable, Equatable {
+        var text = "", count = 0, price = 0.0, rate: Float = 0, total = Decimal(), isNew = false
+        var size: UInt8? = nil
+        var kind: Kind? = nil
+        var sizes: [Int]? = nil
+
+        enum Kind: Int, Decodable { case tea = 7 }
+    }
+
+    private func loose(_ json: String) throws -> Loose {
+        let zeros = #""text":"","count":0,"price":0,"rate":0,"total":0,"isNew":false"#
+        return try JSONDecoder.lenient.decode(Loose.self, from: Data("{\(json),\(zeros)}".utf8))
+    }
+
+    @Test func `A number is read from a string, and a string from a number`() throws {
+        #expect(try loose(#""count":"42""#) == Loose(count: 42))
+        #expect(try loose(#""count":" -4.2e1 ""#) == Loose(count: -42))
+        #expect(try loose(#""price":"12.50","rate":"0.5""#) == Loose(price: 12.5, rate: 0.5))
+        #expect(try loose(#""total":"12345678901234567890.25""#).total.description == "12345678901234567890.25")
+        #expect(try loose(#""size":"255","kind":"7","sizes":["1",2]"#) == Loose(size: 255, kind: .tea, sizes: [1, 2]))
+        #expect(try loose(#""text":42"#) == Loose(text: "42"))
+        #expect(try loose(#""text":12.5"#) == Loose(text: "12.5"))
+        #expect(try loose(#""text":12345678901234567890.25"#) == Loose(text: "12345678901234567890.25"))
+    }
+
+    @Test(arguments: [
+        ("1", true), (#""1""#, true), (#""true""#, true), ("0", false), (#""0""#, false), (#""false""#, false),
+    ]) func `A Boolean is read from 1, 0 and their words`(_ json: String, _ flag: Bool) throws {
+        let read = try JSONDecoder.lenient.decode([String: Bool].self, from: Data(#"{"a":\#(json)}"#.utf8))
+        #expect(read == ["a": flag])
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode([String: Bool].self, from: Data(#"{"a":\#(json)}"#.utf8))
+        }
+    }
+
+    @Test(arguments: [
+        (#""count":"""#, "count"), (#""count":"4x""#, "count"), (#""count":"0x10""#, "count"),
+        (#""count":"1.5""#, "count"),
+        (#""count":true"#, "count"), (#""price":"nan""#, "price"), (#""price":"\"1\"""#, "price"),
+        (#""isNew":2"#, "isNew"),
+        (#""isNew":"on""#, "isNew"), (#""text":true"#, "text"), (#""text":[1]"#, "text"), (#""size":"256""#, "size"),
+        (#""size":300"#, "size"), (#""rate":1e39"#, "rate"), (#""kind":"8""#, "kind"),
+        (#""sizes":["1","x"]"#, "sizes.Index 1"),
+        (#""count":null"#, "count"),
+    ]) func `What is neither fails, at its path`(_ json: String, _ path: String) throws {
+        let error = #expect(throws: DecodingError.self) { try loose(json) }
+        #expect(try #require(error).path == path)
+    }
+
+    // MARK: As an exact decoder
+
+    private func decoders(_ change: (JSONDecoder) -> Void) -> (exact: JSONDecoder, lenient: JSONDecoder) {
+        let decoders = (JSONDecoder(), JSONDecoder.lenient(skippingBadElements: false))
+        decoders.0.dateDecodingStrategy = .iso8601
+        change(decoders.0)
+        change(decoders.1)
+        return decoders
+    }
+
+    private func expectEqual<Value: Decodable & Equatable>(
+        _ type: Value.Type,
+        _ json: String,
+        _ change: (JSONDecoder) -> Void = { _ in },
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let (exact, lenient) = decoders(change)
+        let value = try exact.decode(type, from: Data(json.utf8))
+        #expect(try lenient.decode(type, from: Data(json.utf8)) == value, sourceLocation: sourceLocation)
+    }
+
+    private struct Timed: Decodable, Equatable {
+        let at: Date
+        let dates: [Date?]
+    }
+
+    @Test func `Dates are read by each strategy`() throws {
+        let iso = #"{"at":"2026-11-24T21:36:08Z","dates":["2026-11-24T21:36:08+01:00",null]}"#
+        try expectEqual(Timed.self, iso)
+        let numbers = #"{"at":1700000000.25,"dates":[0,null]}"#
+        for strategy in [JSONDecoder.DateDecodingStrategy.deferredToDate, .secondsSince1970, .millisecondsSince1970] {
+            try expectEqual(Timed.self, numbers) { $0.dateDecodingStrategy = strategy }
+        }
+        try expectEqual(Timed.self, #"{"at":"x","dates":["xyz"]}"#) { decoder in
+            decoder.dateDecodingStrategy = .custom {
+                let text = try $0.singleValueContainer().decode(String.self)
+                return Date(timeIntervalSince1970: Double(text.count + $0.codingPath.count))
+            }
+        }
+        let format = DateFormatter()
+        (format.dateFormat, format.locale) = ("yyyyMMdd", Locale(identifier: "en_US_POSIX"))
+        try expectEqual(Timed.self, #"{"at":"20261124","dates":["20261125"]}"#) {
+            $0.dateDecodingStrategy = .formatted(format)
+        }
+        let lenient = JSONDecoder.lenient
+        lenient.dateDecodingStrategy = .secondsSince1970
+        #expect(try lenient.decode([Date].self, from: Data(#"["17"]"#.utf8)) == [Date(timeIntervalSince1970: 17)])
+        let error = #expect(throws: DecodingError.self) {
+            try JSONDecoder.lenient.decode([String: Date].self, from: Data(#"{"at":"yesterday"}"#.utf8))
+        }
+        #expect(error?.path == "at")
+    }
+
+    private struct Named: Decodable, Equatable {
+        let shopName: String
+        let _iconUrl_: [[String: Int]]
+        let byID: [Int: Bool]
+        let other: [String: Named]?
+    }
+
+    @Test func `Names are converted by each strategy, except for those of dictionaries`() throws {
+        let snake = #"{"shop_name":"a","_icon_url_":[{"is_new":1}],"by_i_d":{"7":true},"other":{"a_b":NEXT}}"#
+        let flat = snake.replacing("NEXT", with: #"{"shop_name":"b","_icon_url_":[],"byID":{}}"#)
+        try expectEqual(Named.self, flat.replacing("by_i_d", with: "byID")) {
+            $0.keyDecodingStrategy = .convertFromSnakeCase
+        }
+        for name in ["shop", "shopName", "shop__name", "__", "_shop", "SHOP_name_x", "icon_url_", "a_1_b"] {
+            try expectEqual([String].self, name, names: .convertFromSnakeCase)
+        }
+        let custom = JSONDecoder.KeyDecodingStrategy.custom { path in
+            Letter(stringValue: String(path.map(\.stringValue).joined(separator: "/").reversed()))
+        }
+        try expectEqual([String].self, "ab", names: custom)
+    }
+
+    private struct Letter: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// All names that a container has.
+    private struct Names: Decodable, Equatable {
+        let names: [String]
+
+        init(from decoder: any Decoder) throws {
+            names = try decoder.container(keyedBy: Letter.self).allKeys.map(\.stringValue)
+        }
+    }
+
+    private func expectEqual(
+        _ type: [String].Type,
+        _ name: String,
+        names strategy: JSONDecoder.KeyDecodingStrategy
+    ) throws {
+        try expectEqual([String: Names].self, #"{"a":{"\#(name)":1}}"#) { $0.keyDecodingStrategy = strategy }
+    }
+
+    private struct Various: Decodable, Equatable {
+        let data: Data, link: URL, big: UInt64, huge: Int128, vast: UInt128, low: Int64, exact: Decimal, list: [Int8]
+        let infinite: [Double], small: [Float], id: UUID, pair: [Int: String], none: Int?
+    }
+
+    private static let various = #"""
+        {"data":"AQI=","link":"https://shop.test/a?b=c","big":18446744073709551615,
+        "huge":-170141183460469231731687303715884105728,"vast":340282366920938463463374607431768211455,
+        "low":-9223372036854775808,"exact":1234567890123456789012345678.25,"list":[1.0,-128,1e2],
+        "infinite":["inf","-inf",0.1,1e300],"small":["inf",0.1,16777217],"id":"6F9619FF-8B86-D011-B42D-00C04FC964FF",
+        "pair":{"1":"a"},"none":null}
+        """#
+
+    @Test func `Data, links and numbers of any size are exact`() throws {
+        try expectEqual(Various.self, Self.various) {
+            $0.nonConformingFloatDecodingStrategy = .convertFromString(
+                positiveInfinity: "inf",
+                negativeInfinity: "-inf",
+                nan: "nan"
+            )
+        }
+        try expectEqual([Data].self, "[[1,2],[]]") { $0.dataDecodingStrategy = .deferredToData }
+        try expectEqual([Data].self, #"["ab"]"#) { decoder in
+            decoder.dataDecodingStrategy = .custom { Data(try $0.singleValueContainer().decode(String.self).utf8) }
+        }
+        try expectEqual([String: JSONValue].self, #"{"a":["1",1,true,{"b":null}]}"#)
+        let quoted = Self.various.replacing(/: ?(-?[0-9.]{5,})/) { #":"\#($0.1)""# }.replacing(#""inf""#, with: "0")
+            .replacing(#""-inf""#, with: "0")
+        let lenient = try JSONDecoder.lenient.decode(Various.self, from: Data(quoted.utf8))
+        #expect((lenient.big, lenient.low) == (.max, .min) && (lenient.huge, lenient.vast) == (.min, .max))
+        #expect(lenient.exact.description == "1234567890123456789012345678.25")
+    }
+
+    @Test func `JSON5, UTF-16 and text without outer braces are read as by an exact decoder`() throws {
+        try expectEqual([String: Int].self, "{a:1,/* b */'b':+2}") { $0.allowsJSON5 = true }
+        try expectEqual([String: Int].self, #""a":1"#) { $0.assumesTopLevelDictionary = true }
+        let text = try #require(#"{"a":"1"}"#.data(using: .utf16))
+        #expect(try JSONDecoder.lenient.decode([String: Int].self, from: text) == ["a": 1])
+    }
+
+    @Test(arguments: ["", "{", #"{"a":1"#, "nul", String(repeating: "[", count: 600), "[1e999]"])
+    func `Malformed text is a decoding error`(_ text: String) {
+        #expect(throws: DecodingError.self) { try JSONDecoder.lenient.decode(JSONValue.self, from: Data(text.utf8)) }
+    }
+}
+
+extension DecodingError {
+    /// The names to the value at which decoding stopped, with the missing one.
+    var path: String {
+        let keys: [any CodingKey] =
+            switch self {
+            case .keyNotFound(let key, let context): context.codingPath + [key]
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+                context.codingPath
+            @unknown default: []
+            }
+        return keys.map(\.stringValue).joined(separator: ".")
+    }
+}
