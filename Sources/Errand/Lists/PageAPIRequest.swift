@@ -125,6 +125,8 @@ extension PageAPIRequest: Pager {
         return try addition(at: position, by: strategy)
     }
 
+    func firstPage() throws(APIError) -> RequestDraft.Addition { try addition(at: strategy.start, by: strategy) }
+
     func additionToRepeat(_ id: RequestID, after error: APIError?) throws(APIError) -> RequestDraft.Addition? {
         guard let position = list.repeatPage(of: id, after: error) else { return nil }
         return try addition(at: position, by: strategy)

@@ -32,6 +32,9 @@
         from service: APIService?
     ) throws(APIError) -> RequestDraft.Addition
 
+    /// Returns what requests the first page, and changes nothing.
+    func firstPage() throws(APIError) -> RequestDraft.Addition
+
     /// Records that the page of a load has to be requested again, if the list has been edited since, so that its response is out
     /// of date.
     ///

@@ -1,0 +1,32 @@
+extension APIManager {
+    /// Returns the request that a load would send now, and sends nothing: for a cURL command, a test, or a log.
+    ///
+    /// It has everything that ``loadData(params:indicator:message:)`` would send: merged and adapted parameters, headers, body,
+    /// signature and cookies, of a list those of its first page. Calls what that calls before it sends: the param source, the
+    /// hooks, the interceptor and the validator, then the closures of the service and the adapters, which may exchange a key.
+    /// Neither the delegate nor a monitor is notified, ``BaseAPIRequest/loadAgain()`` knows nothing of it, and an expired login is
+    /// not renewed.
+    ///
+    /// - Parameter params: The parameters; those of the param source by default.
+    /// - Returns: The request, with its cookies.
+    /// - Throws: Why the load would fail before it is sent; `cancelled` when the interceptor refuses, and after a logout.
+    public func prepare(params: RequestParams = .source) async throws(APIError) -> HTTPRequest {
+        let (service, options) = (serviceForNewLoad, options)
+        let draft = RequestDraft(method: method, path: path)
+        let role = LoginRole(of: self, for: service)
+        let load = Load(of: self, draft, to: service, role: role, indicator: nil)
+        let entry = ActiveLoad(id: load.id, method: method, path: path, login: service?.login, loginRole: role) { _ in }
+        proxy.loads.insert(entry)
+        defer { _ = proxy.loads.claim(load.id) }
+        do throws(APIError) {
+            let kept = history
+            defer { history = kept }
+            let page = Result { () throws(APIError) in try pager?.firstPage() }
+            let call = try load.call(draft, LoadInput(params), page, options, of: self, to: service)
+            guard let call else { throw APIError(.cancelled) }
+            return try await LoadRunner(call, in: proxy).prepared()
+        } catch {
+            throw load.ended(error)
+        }
+    }
+}
