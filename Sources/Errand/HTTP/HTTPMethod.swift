@@ -24,7 +24,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 
     /// Whether sending a request twice has the same effect as sending it once (RFC 9110 section 9.2.2).
-    public var isIdempotent: Bool {
+    package var isIdempotent: Bool {
         [.get, .head, .put, .delete, .options, Self(rawValue: "TRACE")].contains(self)
     }
 

@@ -20,7 +20,7 @@ public final class APIBatch: APIGroup {
     }
 
     /// What a failure of one request does to the others.
-    public let failurePolicy: FailurePolicy
+    package let failurePolicy: FailurePolicy
 
     /// Creates a batch without requests.
     ///
