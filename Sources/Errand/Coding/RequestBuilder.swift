@@ -60,6 +60,7 @@ struct RequestBuilder: Sendable {
         request.timeout = draft.timeout ?? service.timeout
         request.limits = service.limits
         request.redirectPolicy = draft.redirectPolicy?.wrappedValue ?? service.redirectPolicy
+        request.allowsCellularAccess = draft.allowsCellularAccess
         return request
     }
 

@@ -37,6 +37,7 @@ struct RequestDraft: Sendable {
     var timeout: Duration?
     /// Boxed, because most loads have none.
     var redirectPolicy: Boxed<RedirectPolicy>?
+    var allowsCellularAccess = true
     var idempotencyKey: String?
 
     /// Whether the request may be sent twice.

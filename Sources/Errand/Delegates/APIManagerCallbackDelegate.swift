@@ -20,6 +20,13 @@
     /// Called any number of times before the ending, for requests whose ``APIRequestOptions/reportsProgress`` is true. If the
     /// main actor is busy, only the newest report is delivered. Does nothing by default.
     func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress)
+
+    /// A load does something else now: it waits in the queue, is sent or received, or waits for a login, the network or another
+    /// try.
+    ///
+    /// Called any number of times before the ending, for requests whose ``APIRequestOptions/reportsActivity`` is true. Does nothing
+    /// by default.
+    func managerCallAPI(_ request: BaseAPIRequest, isNow activity: LoadActivity)
 }
 
 extension APIManagerCallbackDelegate {
@@ -27,4 +34,6 @@ extension APIManagerCallbackDelegate {
     public func managerCallAPIDidCancel(_ request: BaseAPIRequest) {}
     /// Does nothing.
     public func managerCallAPI(_ request: BaseAPIRequest, didMake progress: TransferProgress) {}
+    /// Does nothing.
+    public func managerCallAPI(_ request: BaseAPIRequest, isNow activity: LoadActivity) {}
 }

@@ -22,6 +22,7 @@ public struct HTTPRequest: Sendable {
         var deadline: Duration?
         var limits = HTTPLimits()
         var redirectPolicy = RedirectPolicy.follow
+        var allowsCellularAccess = true
         var observer: (@Sendable (TransportEvent) -> Void)?
         var isValidated = false
     }
@@ -89,6 +90,17 @@ public struct HTTPRequest: Sendable {
     public var redirectPolicy: RedirectPolicy {
         get { contents.redirectPolicy }
         set { contents.redirectPolicy = newValue }
+    }
+
+    /// Whether the request may use a cellular network; true by default.
+    ///
+    /// Only Apple's platforms can do without: elsewhere a request with `false` fails with `invalidRequest`.
+    public var allowsCellularAccess: Bool {
+        get { contents.allowsCellularAccess }
+        set {
+            contents.allowsCellularAccess = newValue
+            contents.isValidated = false
+        }
     }
 
     /// Receives the events of the exchange; `nil` by default.

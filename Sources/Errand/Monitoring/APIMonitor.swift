@@ -72,9 +72,16 @@ final class MonitorList: Sendable {
         }
     }
 
-    /// Returns the trace of a load that begins; `nil` when neither the proxy nor the service has a monitor.
-    func trace(of id: RequestID, method: HTTPMethod, path: String, for service: APIService?) -> LoadTrace? {
+    /// Returns the trace of a load that begins; `nil` when neither the proxy nor the service nor the load has a monitor.
+    func trace(
+        of id: RequestID,
+        method: HTTPMethod,
+        path: String,
+        for service: APIService?,
+        and own: (any APIMonitor)? = nil
+    ) -> LoadTrace? {
         var monitors = monitors.withLock { $0 }
+        if let own { monitors.append(ObservingMonitors([own])) }
         if let others = service?.monitors, !others.isEmpty { monitors.append(ObservingMonitors(others)) }
         return monitors.isEmpty ? nil : LoadTrace(id: id, method: method, path: path, monitors: monitors)
     }

@@ -4,7 +4,8 @@
 final class Call<Value: Sendable>: Sendable {
     let id: RequestID
     let service: APIService
-    let cookies: CookieJar
+    /// `nil` for a load without cookies.
+    let cookies: CookieJar?
     let draft: RequestDraft
     let serializer: ResponseSerializer<Value>
     let options: LoadOptions
@@ -13,7 +14,7 @@ final class Call<Value: Sendable>: Sendable {
     init(
         id: RequestID,
         service: APIService,
-        cookies: CookieJar,
+        cookies: CookieJar?,
         draft: RequestDraft,
         serializer: ResponseSerializer<Value>,
         options: LoadOptions,

@@ -8,7 +8,7 @@ final class Exchange {
     private let first: HTTPRequest
     /// The load that it is for; `nil` when several loads share it.
     private let id: RequestID?
-    private let session: CookieSession
+    private let session: CookieSession?
     private let proxy: APIProxy
     /// Emits its events; `nil` without monitors, and when the exchange has ended for them.
     private var trace: ExchangeTrace?
@@ -22,11 +22,11 @@ final class Exchange {
     /// Whether the connection of the first request carries many; `nil` before its response.
     private(set) var isMultiplexed: Bool?
 
-    init(_ request: HTTPRequest, id: RequestID?, cookies: CookieJar, proxy: APIProxy, trace: ExchangeTrace?) {
+    init(_ request: HTTPRequest, id: RequestID?, cookies: CookieJar?, proxy: APIProxy, trace: ExchangeTrace?) {
         first = request
         current = request
         self.id = id
-        session = CookieSession(cookies, clock: proxy.clock)
+        session = cookies.map { CookieSession($0, clock: proxy.clock) }
         self.proxy = proxy
         self.trace = trace
         start = proxy.clock.uptime
@@ -64,7 +64,7 @@ final class Exchange {
         try current.validate()
         try checkCancellation()
         var request = current
-        if request.headers["Cookie"] == nil, let cookie = session.field(for: request.url, at: proxy.clock.date) {
+        if request.headers["Cookie"] == nil, let cookie = session?.field(for: request.url, at: proxy.clock.date) {
             request.headers.append(cookie)
         }
         sentCookie = request.headers["Cookie"]
@@ -81,7 +81,7 @@ final class Exchange {
 
     /// Stores the cookies of a response, and returns it unless it is a redirect, whose request is the current one then.
     @inline(never) func receive(_ response: HTTPResponse) throws(TransportError) -> APIResponse? {
-        session.store(from: response.headers, url: current.url, at: proxy.clock.date)
+        session?.store(from: response.headers, url: current.url, at: proxy.clock.date)
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
         let elapsed = proxy.clock.uptime - start
         guard let next = try next(after: response, elapsed) else {
@@ -115,7 +115,7 @@ final class Exchange {
     /// Records the current request, and refuses the next one if it was sent before.
     private func recordVisit(before next: HTTPRequest) throws(TransportError) {
         visits.insert(Visit(current, cookie: sentCookie))
-        let cookie = next.headers["Cookie"] ?? session.field(for: next.url, at: proxy.clock.date)?.value
+        let cookie = next.headers["Cookie"] ?? session?.field(for: next.url, at: proxy.clock.date)?.value
         guard visits.contains(Visit(next, cookie: cookie)) else { return }
         throw TransportError(.badResponse, "a redirect leads back to a URL that was requested before")
     }

@@ -176,7 +176,8 @@ private struct SharedExchange {
         /// `nil` when no redirect is followed.
         let redirectLimit: Int?
         let login: ObjectIdentifier
-        let cookies: ObjectIdentifier
+        let cookies: ObjectIdentifier?
+        let allowsCellularAccess: Bool
         let generation: Int
         let isLoginRequest: Bool
 
@@ -190,7 +191,8 @@ private struct SharedExchange {
             limits = request.limits
             redirectLimit = request.redirectPolicy.isFollowing ? request.redirectPolicy.limit : nil
             login = ObjectIdentifier(call.service.login)
-            cookies = ObjectIdentifier(call.cookies)
+            cookies = call.cookies.map(ObjectIdentifier.init)
+            allowsCellularAccess = request.allowsCellularAccess
             self.generation = generation
             // One of a relogin does not queue, and must not wait for one that does.
             isLoginRequest = call.loginRole.isLoginRequest

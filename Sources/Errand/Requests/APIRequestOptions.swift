@@ -45,8 +45,19 @@ public struct APIRequestOptions: Sendable {
     public var releasePolicy: ReleasePolicy
     /// Whether ``BaseAPIRequest/progress`` and the delegate receive the progress of transfers; false by default.
     public var reportsProgress: Bool
+    /// Whether ``BaseAPIRequest/activity`` and the delegate receive what a load does; false by default.
+    public var reportsActivity: Bool
     /// Whether failed loads are shown by the ``ErrorPresenter`` of the request or of its proxy; true by default.
     public var presentsErrors: Bool
+    /// Whether cookies are sent, and those of the response stored; true by default.
+    public var sendsCookies: Bool
+    /// Whether a load may use a cellular network, as ``HTTPRequest/allowsCellularAccess``; true by default.
+    public var allowsCellularAccess: Bool
+    /// Whether a load fails with `noNetwork` at once, before it is sent, while ``APIProxy/reachability`` reports that there is no
+    /// network; false by default.
+    ///
+    /// As nothing is known until the first report, use ``Reachability/status`` once before, for instance when the app starts.
+    public var failsWhenUnreachable: Bool
     /// What changes each send, after the ``APIService/adapters`` of the service; none by default.
     public var adapters: Adapters
 
@@ -62,7 +73,11 @@ public struct APIRequestOptions: Sendable {
         redirectPolicy: RedirectPolicy? = nil,
         releasePolicy: ReleasePolicy = .cancel,
         reportsProgress: Bool = false,
+        reportsActivity: Bool = false,
         presentsErrors: Bool = true,
+        sendsCookies: Bool = true,
+        allowsCellularAccess: Bool = true,
+        failsWhenUnreachable: Bool = false,
         adapters: Adapters = Adapters()
     ) {
         self.deadline = deadline
@@ -75,7 +90,11 @@ public struct APIRequestOptions: Sendable {
         self.redirectPolicy = redirectPolicy
         self.releasePolicy = releasePolicy
         self.reportsProgress = reportsProgress
+        self.reportsActivity = reportsActivity
         self.presentsErrors = presentsErrors
+        self.sendsCookies = sendsCookies
+        self.allowsCellularAccess = allowsCellularAccess
+        self.failsWhenUnreachable = failsWhenUnreachable
         self.adapters = adapters
     }
 }

@@ -61,6 +61,8 @@ public import Observation
     ///
     /// Loads report progress if ``APIRequestOptions/reportsProgress`` is true, or if their caller receives it.
     public internal(set) var progress: TransferProgress?
+    /// What the newest load does, if that is active and ``APIRequestOptions/reportsActivity`` is true; otherwise `nil`.
+    public internal(set) var activity: LoadActivity?
     // The newest decoded response, kept without its type because a class that is not generic has to store it.
     var content: (any Sendable)?
     // The loads that have begun and not ended, in that order.
@@ -203,6 +205,7 @@ extension BaseAPIRequest {
     /// Removes a load that has ended or is being cancelled; usually the oldest one, which is found at once.
     func removeLoad(_ id: RequestID) {
         guard let index = loads.firstIndex(of: id) else { return }
+        if activity != nil, loads.last == id { activity = nil }
         loads.remove(at: index)
     }
 }

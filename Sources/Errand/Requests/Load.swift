@@ -26,7 +26,8 @@ extension APIManager {
         }
         let input = input ?? pager?.input(of: part) ?? .paramSource
         let load = Load(of: self, draft, to: service, role: role, indicator: indicator)
-        (load.progress, load.presentsErrors) = (progress, options.presentsErrors)
+        load.observe(with: options, for: service)
+        load.progress = progress
         loads.append(load.id)
         if case .delegate = receiver {} else { receivers[load.id] = receiver }
         // From here on the load ends with its session, and a cancel in any of the hooks below ends it.
@@ -49,10 +50,10 @@ extension APIManager {
 @MainActor final class Load<Manager: APIManager> {
     let id: RequestID
     /// Delivers the events of the load; `nil` without monitors.
-    let trace: LoadTrace?
+    private(set) var trace: LoadTrace?
     /// Receives the progress; `nil` for none.
     var progress: (@MainActor (TransferProgress) -> Void)?
-    var presentsErrors = true
+    private var presentsErrors = true
     private let method: HTTPMethod
     private let path: String
     private let messages: ErrorMessages?
@@ -76,12 +77,18 @@ extension APIManager {
         indicator: (any LoadingIndicator)?
     ) {
         id = .next()
-        trace = manager.proxy.monitorList.trace(of: id, method: draft.method, path: draft.path, for: service)
         self.manager = manager
         self.role = role
         (method, path, messages) = (draft.method, draft.path, service?.errorMessages)
         proxy = manager.proxy
         self.indicator = indicator
+    }
+
+    /// Reports the load to monitors from now on, and its failure to the error presenter, as the options say.
+    func observe(with options: APIRequestOptions, for service: APIService?) {
+        presentsErrors = options.presentsErrors
+        let own = options.reportsActivity ? manager.map { ActivityMonitor(of: id, for: $0, in: scope) } : nil
+        trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service, and: own)
     }
 
     /// Returns the entry of this load in the proxy's table.
@@ -93,10 +100,10 @@ extension APIManager {
             endsWithOwner: releasePolicy == .cancel,
             login: login,
             loginRole: role
-        ) { [proxy] interruption in
+        ) { [proxy, trace] interruption in
             switch interruption {
             case .cancelled(let isMistake):
-                self.trace?.didCancel(isMistake: isMistake)
+                trace?.didCancel(isMistake: isMistake)
                 proxy.deliver { self.inScope { self.wasCancelled() } }
             case .timedOut: proxy.deliver { self.inScope { self.timedOut() } }
             }
@@ -130,7 +137,7 @@ extension APIManager {
     }
 
     /// What to send; `nil` when the interceptor refuses, and when the load has been cancelled in a hook.
-    private func call(
+    func call(
         _ draft: RequestDraft,
         _ input: LoadInput,
         _ page: Result<RequestDraft.Addition?, APIError>,
@@ -280,7 +287,7 @@ extension APIManager {
         didFinish(.failure(Interruption.timeout))
     }
 
-    private func ended(_ error: APIError) -> APIError { error.ended(id, method, path: path, messages: messages) }
+    func ended(_ error: APIError) -> APIError { error.ended(id, method, path: path, messages: messages) }
 
     private func removeTemporaryFile() {
         if let temporaryFile { unlink(temporaryFile.path) }

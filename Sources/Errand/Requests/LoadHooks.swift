@@ -27,6 +27,7 @@ extension BaseAPIRequest {
         draft.serializer = requestSerializer
         draft.timeout = timeout
         draft.redirectPolicy = options.redirectPolicy.map(Boxed.init)
+        draft.allowsCellularAccess = options.allowsCellularAccess
         draft.idempotencyKey = input.idempotencyKey ?? options.idempotencyKey?()
         if let key = draft.idempotencyKey { history.keep(of: id) { $0.idempotencyKey = key } }
         draft.form = try form(for: draft, input, of: id)
@@ -60,11 +61,14 @@ extension BaseAPIRequest {
         _ service: APIService?,
         with options: APIRequestOptions,
         as role: LoginRole
-    ) throws(APIError) -> (APIService, CookieJar) {
+    ) throws(APIError) -> (APIService, CookieJar?) {
         guard var service else {
             throw APIError(.invalidRequest, reason: "there is no service: set defaultService of the proxy")
         }
-        let cookies = proxy.jar(for: service)
+        if options.failsWhenUnreachable, proxy.reachability.status == .unreachable {
+            throw APIError(.noNetwork, reason: "there is no network, and failsWhenUnreachable is true")
+        }
+        let cookies = options.sendsCookies ? proxy.jar(for: service) : nil
         // Before the changes of this request.
         if !role.isLoginRequest { service.setLoginOwner(sentBy: proxy) }
         if var envelope = options.envelope {

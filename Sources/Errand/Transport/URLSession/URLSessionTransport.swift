@@ -128,6 +128,7 @@ extension URLRequest {
         }
         httpMethod = exchange.request.method.rawValue
         timeoutInterval = Self.never
+        allowsCellularAccess = exchange.request.allowsCellularAccess
         allHTTPHeaderFields = try exchange.request.urlSessionFields(bodyBytes: exchange.bodyBytes)
     }
 }

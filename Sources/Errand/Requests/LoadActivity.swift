@@ -1,0 +1,53 @@
+/// What an active load does now, for a screen: see ``BaseAPIRequest/activity``.
+public enum LoadActivity: Sendable, Equatable {
+    /// It waits in the queue of the proxy.
+    case queued
+    /// Its request is made and sent; the response has not begun.
+    case sending
+    /// The response arrives; not reported by a transport of the app.
+    case receiving
+    /// It waits before it is sent, or sent again; for at most this long, if that is known.
+    case waiting(APIEvent.Reason, limit: Duration?)
+}
+
+extension LoadActivity {
+    /// The activity that begins with an event; `nil` where that changes nothing.
+    init?(_ kind: APIEvent.Kind) {
+        switch kind {
+        case .queued: self = .queued
+        case .waiting(let reason, let limit): self = .waiting(reason, limit: limit)
+        // Not where it is sent again: it may wait in the queue, for what it says now, until its request is made.
+        case .started, .joined, .requestMade: self = .sending
+        case .headReceived: self = .receiving
+        default: return nil
+        }
+    }
+}
+
+/// Delivers the activity of one load to its request, which it does not retain.
+struct ActivityMonitor: APIMonitor {
+    private let deliver: @Sendable (LoadActivity) -> Void
+
+    init(of id: RequestID, for request: BaseAPIRequest, in scope: ReloginScope?) {
+        deliver = { [weak request, proxy = request.proxy] activity in
+            proxy.deliver { [weak request] in
+                guard let request, proxy.isActive(id) else { return }
+                ReloginScope.run(in: scope) { request.load(id, isNow: activity) }
+            }
+        }
+    }
+
+    func observe(_ event: APIEvent) {
+        if let activity = LoadActivity(event.kind) { deliver(activity) }
+    }
+}
+
+extension BaseAPIRequest {
+    fileprivate func load(_ id: RequestID, isNow activity: LoadActivity) {
+        if loads.last == id {
+            guard self.activity != activity else { return }
+            self.activity = activity
+        }
+        delegate?.managerCallAPI(self, isNow: activity)
+    }
+}
