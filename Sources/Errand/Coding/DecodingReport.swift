@@ -5,6 +5,7 @@ final class DecodingReport: Sendable {
     private struct State {
         var converted: [String: Int] = [:]
         var skipped: [String] = []
+        var skippedCount = 0
     }
 
     /// The report of the response that is being decoded; `nil` if nothing observes it.
@@ -12,11 +13,16 @@ final class DecodingReport: Sendable {
 
     private let state = Mutex(State())
 
+    /// How many elements are listed, so that a long array of bad ones does not fill the memory.
+    private static let mostReasons = 100
+
     /// The event with what was counted; `nil` for nothing.
     var event: APIEvent.Kind? {
         let state = state.withLock { $0 }
         guard !state.converted.isEmpty || !state.skipped.isEmpty else { return nil }
-        return .decodedLeniently(converted: state.converted, skipped: state.skipped)
+        let more = state.skippedCount - state.skipped.count
+        let skipped = more > 0 ? state.skipped + ["\(more) more"] : state.skipped
+        return .decodedLeniently(converted: state.converted, skipped: skipped)
     }
 
     func didConvert(at path: [any CodingKey]) {
@@ -28,6 +34,11 @@ final class DecodingReport: Sendable {
     }
 
     func didSkip(_ path: [any CodingKey], _ error: any Error) {
+        let isListed = state.withLock { state in
+            state.skippedCount += 1
+            return state.skippedCount <= Self.mostReasons
+        }
+        guard isListed else { return }
         let unknown = DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: ""))
         let reason = (error as? DecodingError ?? unknown).place
         state.withLock { $0.skipped.append(reason) }

@@ -34,7 +34,7 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard case .object(let members) = value else { throw mismatch([String: Any].self) }
-        return KeyedDecodingContainer(KeyedTree(decoder: self, members: renamed(members)))
+        return KeyedDecodingContainer(KeyedTree(decoder: self, members: try renamed(members)))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -50,8 +50,10 @@ final class TreeDecoder: Decoder, SingleValueDecodingContainer {
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if let known = try known(type), let value = known as? Value { return value }
-        isExact = type == ServerCode.self
-        self.type = type
+        // A type may decode others from the same decoder.
+        let former = (isExact, self.type)
+        defer { (isExact, self.type) = former }
+        (isExact, self.type) = (type == ServerCode.self, type)
         return try Value(from: self)
     }
 
@@ -100,13 +102,16 @@ extension TreeDecoder {
     private func date() throws -> Date {
         switch text.settings.dateDecodingStrategy {
         case .custom(let read): try read(self)
-        case .iso8601: try parsed(try? Date.ISO8601FormatStyle().parse(scalar(String.self)))
+        case .iso8601:
+            try iso8601(scalar(String.self))
         case .secondsSince1970: Date(timeIntervalSince1970: try scalar(Double.self))
         case .millisecondsSince1970: Date(timeIntervalSince1970: try scalar(Double.self) / 1_000)
         // Apple's platforms have one more.
         default: try parsed(try? text.settings.decodeExactly(Date.self, from: value))
         }
     }
+
+    private func iso8601(_ text: String) throws -> Date { try parsed(try? Date.ISO8601FormatStyle().parse(text)) }
 
     private func data() throws -> Data {
         switch text.settings.dataDecodingStrategy {
@@ -151,17 +156,21 @@ extension TreeDecoder {
         }
     }
 
-    private func renamed(_ members: [String: JSONValue]) -> [String: JSONValue] {
-        func renamed(_ name: (String) -> String) -> [String: JSONValue] {
-            Dictionary(members.map { (name($0.key), $0.value) }) { first, _ in first }
+    private func renamed(_ members: [String: JSONValue]) throws -> [String: JSONValue] {
+        func renamed(_ name: (String) -> String) throws -> [String: JSONValue] {
+            // Which one is meant is not known, and an adapter may have verified the other one.
+            try Dictionary(members.map { (name($0.key), $0.value) }) { _, _ in
+                let reason = "two members have the same name when it is converted"
+                throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: reason))
+            }
         }
         // The keys of a dictionary are the server's.
         var isDictionary: Bool { type is any Keyed.Type }
         switch text.keyStrategy {
-        case .convertFromSnakeCase where !isDictionary: return renamed(\.camelCase)
+        case .convertFromSnakeCase where !isDictionary: return try renamed(\.camelCase)
         case .custom(let convert) where !isDictionary:
             let path = codingPath
-            return renamed { convert(path + [EnvelopeKey($0)]).stringValue }
+            return try renamed { convert(path + [EnvelopeKey($0)]).stringValue }
         default: return members
         }
     }

@@ -24,7 +24,8 @@ extension String: TreeScalar {
     static func conversion(of value: JSONValue) -> JSONValue? {
         switch value {
         case .int(let number): .string("\(number)")
-        case .double(let number): .string("\(number)")
+        // Not as 1e+19.
+        case .double(let number): .string(Decimal(string: "\(number)").map { "\($0)" } ?? "\(number)")
         case .decimal(let number): .string("\(number)")
         case .null, .bool, .string, .array, .object: nil
         }

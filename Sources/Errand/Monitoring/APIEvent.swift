@@ -53,7 +53,7 @@ public final class APIEvent: Sendable {
         /// A ``ResponseDecoder/lenient`` decoder has converted values of the response, or left out elements of arrays.
         ///
         /// `converted` has how many values there were at each path, such as `data[].price`, and `skipped` has one reason for each
-        /// element, such as `data.[3].price is no Int`. Neither contains values; the key of a dictionary is `*`.
+        /// element, at most 100, such as `data.[3].price is no Int`. Neither contains values; the key of a dictionary is `*`.
         case decodedLeniently(converted: [String: Int], skipped: [String])
         /// The load has a new login or session key.
         case renewed(Renewal)

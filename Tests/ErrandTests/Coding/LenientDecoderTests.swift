@@ -27,7 +27,36 @@ struct LenientDecoderTests {
         #expect(try loose(#""size":"255","kind":"7","sizes":["1",2]"#) == Loose(size: 255, kind: .tea, sizes: [1, 2]))
         #expect(try loose(#""text":42"#) == Loose(text: "42"))
         #expect(try loose(#""text":12.5"#) == Loose(text: "12.5"))
+        #expect(try loose(#""text":10000000000000000000"#) == Loose(text: "10000000000000000000"))
+        #expect(try loose(#""text":0.00001"#) == Loose(text: "0.00001"))
         #expect(try loose(#""text":12345678901234567890.25"#) == Loose(text: "12345678901234567890.25"))
+    }
+
+    @Test func `Two members that have one name when it is converted are refused`() throws {
+        struct Shop: Decodable { let shopName: String }
+        let decoder = JSONDecoder.lenient(skippingBadElements: false)
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        #expect(throws: DecodingError.self) {
+            try decoder.decode(Shop.self, from: Data(#"{"shop_name":"a","shopName":"b"}"#.utf8))
+        }
+    }
+
+    @Test func `A type may decode others from its own decoder`() throws {
+        struct Shop: Decodable {
+            let raw: [String: String]
+            let shopName: String
+
+            private enum CodingKeys: CodingKey { case shopName }
+
+            init(from decoder: any Decoder) throws {
+                raw = try decoder.singleValueContainer().decode([String: String].self)
+                shopName = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .shopName)
+            }
+        }
+        let decoder = JSONDecoder.lenient(skippingBadElements: false)
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let shop = try decoder.decode(Shop.self, from: Data(#"{"shop_name":"a"}"#.utf8))
+        #expect(shop.raw == ["shop_name": "a"] && shop.shopName == "a")
     }
 
     @Test(arguments: [
