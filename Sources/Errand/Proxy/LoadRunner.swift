@@ -29,9 +29,10 @@ final class LoadRunner<Value: Sendable> {
         queueTime = slot.queueTime
     }
 
-    /// Creates the runner of a load that is only ``prepared()``, which needs no place in the queue.
-    convenience init(_ call: Call<Value>, in proxy: APIProxy) {
-        self.init(call, in: proxy, slot: QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil))
+    /// Returns what a load would send now, with its cookies, without a place in the queue.
+    @concurrent static func prepared(_ call: Call<Value>, in proxy: APIProxy) async throws(APIError) -> HTTPRequest {
+        let slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil)
+        return try await LoadRunner(call, in: proxy, slot: slot).prepared()
     }
 
     /// Returns the outcome of ``run()``.
@@ -243,8 +244,7 @@ final class LoadRunner<Value: Sendable> {
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 
-    /// Returns what would be sent now, with its cookies.
-    func prepared() async throws(APIError) -> HTTPRequest {
+    private func prepared() async throws(APIError) -> HTTPRequest {
         beginTry()
         let generation = call.service.login.generation
         var request: HTTPRequest

@@ -19,14 +19,31 @@ extension APIManager {
         proxy.loads.insert(entry)
         defer { _ = proxy.loads.claim(load.id) }
         do throws(APIError) {
-            let kept = history
-            defer { history = kept }
-            let page = Result { () throws(APIError) in try pager?.firstPage() }
-            let call = try load.call(draft, LoadInput(params), page, options, of: self, to: service)
+            let call = try load.callToPrepare(draft, LoadInput(params), options, of: self, to: service)
             guard let call else { throw APIError(.cancelled) }
-            return try await LoadRunner(call, in: proxy).prepared()
+            return try await LoadRunner.prepared(call, in: proxy)
         } catch {
             throw load.ended(error)
         }
+    }
+}
+
+extension Load {
+    /// What a load would send, whose input is not kept for ``BaseAPIRequest/loadAgain()``.
+    fileprivate func callToPrepare(
+        _ draft: RequestDraft,
+        _ input: LoadInput,
+        _ options: APIRequestOptions,
+        of manager: Manager,
+        to service: APIService?
+    ) throws(APIError) -> Call<Manager.Response>? {
+        let kept = manager.history
+        defer {
+            manager.history.removeInput(of: id, restoring: kept)
+            // The call refers to this load, by its progress.
+            callForPage = nil
+        }
+        let page = Result { () throws(APIError) in try manager.pager?.firstPage() }
+        return try call(draft, input, page, options, of: manager, to: service)
     }
 }

@@ -38,6 +38,7 @@ extension APIManager {
         }
         load.trace?.begin()
         if self.progress != nil { self.progress = nil }
+        if activity != nil { activity = nil }
         indicator?.showLoading(message)
         load.send(draft, input, page, options, of: self, to: service)
         return load.id
@@ -64,7 +65,7 @@ extension APIManager {
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
     /// Returns the call that requests the page of a list again within this load; `nil` for a load without a page.
-    private var callForPage: ((RequestDraft.Addition) -> Call<Manager.Response>)?
+    var callForPage: ((RequestDraft.Addition) -> Call<Manager.Response>)?
     /// A file that the library has named, and that the app cannot find once the request is released.
     private var temporaryFile: URL?
     private var notifiesDelegateOfProgress = false

@@ -51,6 +51,11 @@ struct LoadHistory {
 
     mutating func removeInput() { newestInput = nil }
 
+    /// Removes the input of what is not a load, unless a load has begun since.
+    mutating func removeInput(of id: RequestID, restoring former: LoadHistory) {
+        if newestInput?.id == id { newestInput = former.newestInput }
+    }
+
     // An older ending never replaces a newer one of its kind.
 
     /// Records an ending; returns whether it is the newest one.

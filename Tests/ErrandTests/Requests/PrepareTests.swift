@@ -62,6 +62,44 @@ struct PrepareTests {
         #expect(transport.requests.map(\.body) == [body, body])
     }
 
+    @Test func `A load that begins meanwhile is the one to load again`() async throws {
+        let (entered, gate) = (Latch(), Latch())
+        let transport = ScriptedTransport { _ in .json(goodsJSON([])) }
+        let counter = Counter()
+        let proxy = proxy(transport) {
+            $0.commonHeaders = {
+                guard counter.next() == 1 else { return [:] }
+                #expect(!isOnMainThread())
+                entered.open()
+                try await gate.wait()
+                return [:]
+            }
+        }
+        let request = GoodsRequest(delegate: screen, paramSource: screen, proxy: proxy)
+        let prepared = Task { try await request.prepare(params: ["q": "prepared"]) }
+        try await entered.wait()
+        request.loadData(params: ["q": "meanwhile"])
+        #expect(await screen.ending() == .success)
+        gate.open()
+        #expect(try await prepared.value.body == .data(Data(#"{"q":"prepared"}"#.utf8)))
+        request.loadAgain()
+        #expect(await screen.ending() == .success)
+        let body = HTTPBody.data(Data(#"{"q":"meanwhile"}"#.utf8))
+        #expect(transport.requests.map(\.body) == [body, body])
+    }
+
+    @Test func `Nothing of it is retained, also of a list that reports its progress`() async throws {
+        weak var proxy: APIProxy?
+        do {
+            let made = self.proxy()
+            proxy = made
+            let list = NumbersRequest(proxy: made)
+            _ = try await list.prepare()
+        }
+        await suspend(while: proxy != nil)
+        #expect(proxy == nil)
+    }
+
     @Test func `Of a list it is the first page, and the list stays as it is`() async throws {
         let list = NumbersRequest(proxy: proxy())
         let prepared = try await list.prepare()
@@ -100,7 +138,10 @@ struct PrepareTests {
     }
 }
 
+private func isOnMainThread() -> Bool { Thread.isMainThread }
+
 private final class NumbersRequest: PageAPIRequest<[Int]>, APIManager {
     let path = "/numbers"
     let method = HTTPMethod.get
+    override var options: APIRequestOptions { APIRequestOptions(reportsProgress: true) }
 }
