@@ -43,6 +43,12 @@ struct RequestDraft: Sendable {
     /// Whether the request may be sent twice.
     var isRepeatable: Bool { method.isIdempotent || idempotencyKey != nil }
 
+    /// Whether it is the request of a plain call.
+    var isPlainCall: Bool {
+        guard case .request = replacement else { return false }
+        return true
+    }
+
     /// Whether a URL from the server replaces path and query.
     var followsLink: Bool {
         guard case .link = replacement else { return false }

@@ -40,7 +40,7 @@ public final class APIProxy: Sendable {
         var onError: (@Sendable (any Error) -> Void)?
     }
 
-    /// The state of the network path; requests are sent whatever it is.
+    /// The state of the network path; requests are sent whatever it is, except for ``APIRequestOptions/failsWhenUnreachable``.
     public let reachability: Reachability
     let loads = LoadTable()
     let queue: RequestQueue

@@ -27,11 +27,14 @@ final class LoadRecovery<Value: Sendable> {
         _ context: AdapterContext?
     ) async throws(APIError) {
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
-        if let requested = error.underlying as? RequestedRetry {
-            slot.release()
-            return try await waitToSendAgain(as: requested.retry, after: error)
-        }
         var (error, isFinal) = (error, login == nil)
+        if let retry = (error.underlying as? RequestedRetry)?.retry {
+            if proxy.loads.setSentAgain(call.id) {
+                slot.release()
+                return try await waitToSendAgain(as: retry)
+            }
+            error = error.caused(by: APIError(error.type, reason: error.reason, underlying: retry))
+        }
         if let login, error.type == .loginExpired, call.renewsLogin, isResponseOfService(error), mayReplay(after: error)
         {
             do throws(APIError) {
@@ -41,18 +44,22 @@ final class LoadRecovery<Value: Sendable> {
             }
         }
         slot.release()
-        if let context, error.type != .cancelled {
+        // The response to a plain call is none, whatever its status.
+        let isResponse = call.draft.isPlainCall && error.responseOfStatus != nil
+        if let context, error.type != .cancelled, !isResponse {
             guard let failure = try await adapted(error, in: context) else { return }
             error = failure
         }
         guard !isFinal else { throw error }
         let policy = call.retryPolicy
+        let decision = try await decision(about: error, policy)
+        if decision == false { throw error }
         let isUnreachable = proxy.reachability.status == .unreachable
         // An error with a response is one of an adapter or of the app: the request was sent.
         if policy.waitsForConnectivity, error.type == .noNetwork, error.response == nil, isUnreachable {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
-        try await backOff(after: error, policy)
+        try await backOff(after: error, policy, decision)
     }
 
     /// Returns a failure as its adapters leave it; `nil` if one of them has the load sent again, which waits for that.
@@ -62,8 +69,7 @@ final class LoadRecovery<Value: Sendable> {
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard let retry else { return error }
-        call.trace?.willWait(for: .adapter, limit: retry.delay)
-        try await sleep(for: retry.delay)
+        try await waitToSendAgain(as: retry)
         return nil
     }
 
@@ -105,10 +111,7 @@ final class LoadRecovery<Value: Sendable> {
     }
 
     /// Waits until the load is to be sent again, as an adapter asks for it.
-    private func waitToSendAgain(as retry: AdapterRetry, after error: APIError) async throws(APIError) {
-        guard proxy.loads.setSentAgain(call.id) else {
-            throw error.caused(by: APIError(error.type, reason: error.reason, underlying: retry))
-        }
+    private func waitToSendAgain(as retry: AdapterRetry) async throws(APIError) {
         call.trace?.willWait(for: .adapter, limit: retry.delay)
         try await sleep(for: retry.delay)
     }
@@ -121,10 +124,9 @@ final class LoadRecovery<Value: Sendable> {
         }
     }
 
-    private func backOff(after error: APIError, _ policy: RetryPolicy) async throws(APIError) {
+    private func backOff(after error: APIError, _ policy: RetryPolicy, _ decision: Bool?) async throws(APIError) {
         let clock = proxy.clock
         let serverDelay = error.response?.headers.retryAfter(at: clock.date, limit: policy.maxRetryAfter)
-        let decision = try await decision(about: error, policy)
         let delay = try retryDelay(after: error, policy, decision, serverDelay)
         // The pause is in the queue, where the load keeps its order.
         if let response = error.response, let pause = pause(after: response), pause >= delay { return }

@@ -87,8 +87,7 @@ extension APIError {
     ///   - reason: What happened, for the developer; free of secrets.
     ///   - code: The server's business code; none by default.
     ///   - response: The response; none by default. If a ``ResponseSerializer`` throws an error without a response, the error
-    ///     receives the
-    /// response that the serializer has read.
+    ///     receives the response that the serializer has read.
     ///   - underlying: The error below this one.
     public init(
         _ type: APIErrorType,

@@ -30,15 +30,15 @@ public struct RetryPolicy: Sendable {
     /// Decides whether a load is sent again after an error; `nil`, the default, decides nothing.
     ///
     /// `true` sends it again, whatever its method and its status, after the delays of this policy; `false` does not; `nil` leaves
-    /// the decision to ``statuses`` and to the rules above. Called with the number of the retry, from 1, for each failure that is
-    /// not a cancellation, after ``Adapters/failure``, on any thread; ``maxRetries`` and ``budget`` limit what it decides. Not
-    /// called for a login that cannot be renewed. The load has no place in the queue meanwhile.
+    /// the decision to ``statuses`` and to the rules above. Called with the number of the retry, from 1, for each failure after
+    /// which ``maxRetries`` leaves one, after ``Adapters/failure`` and on any thread; ``budget`` limits what it decides. Not called
+    /// for a cancellation, nor for a login that cannot be renewed. The load has no place in the queue meanwhile.
     public var decide: (@Sendable (_ error: APIError, _ retry: Int) async -> Bool?)?
     /// Whether a load of any method, also `POST`, is sent again after 429 or 503 with `Retry-After`; true by default.
     ///
     /// Assumes that a server which asks for another attempt has not executed this one (RFC 6585 section 4, RFC 9110 section
     /// 15.6.4). Neither RFC guarantees that: set this to false for a backend that may have, for instance behind a gateway that
-    /// responses in its place.
+    /// responds in its place.
     public var retryAfterAppliesToAllMethods = true
     /// How many retries there may be for each request of the service in the last minute; 0.1 by default.
     ///

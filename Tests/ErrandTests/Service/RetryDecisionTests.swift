@@ -68,6 +68,19 @@ struct RetryDecisionTests {
         #expect(error?.type == .storage && types.withLock(\.self) == [.storage])
     }
 
+    @Test func `false ends a load that would wait for the network`() async {
+        let transport = ScriptedTransport { _ in throw TransportError(.noNetwork, "offline") }
+        let service = APIService.sample {
+            $0.retryPolicy = RetryPolicy()
+            ($0.retryPolicy.waitsForConnectivity, $0.retryPolicy.decide) = (true, { _, _ in false })
+        }
+        let network = Reachability(status: .unreachable)
+        let proxy = APIProxy(service: service, transport: transport, reachability: network, clock: ManualClock())
+        let request = APIRequest<[Goods]>("/goods", proxy: proxy)
+        let error = await #expect(throws: APIError.self) { try await request.value() }
+        #expect(error?.type == .noNetwork && transport.requests.count == 1)
+    }
+
     @Test func `A load that is cancelled while the app decides is not sent again`() async {
         let (asked, gate) = (Latch(), Latch())
         let screen = Screen()
@@ -80,9 +93,11 @@ struct RetryDecisionTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy)
         request.loadData()
         try? await asked.wait()
+        let tasks = proxy.loads.tasks
         request.cancelAllRequests()
         gate.open()
         #expect(await screen.ending() == .cancelled)
-        #expect(transport.requests.count == 1 && screen.events == [.cancelled])
+        for task in tasks { await task.value }
+        #expect(tasks.count == 1 && transport.requests.count == 1 && screen.events == [.cancelled])
     }
 }

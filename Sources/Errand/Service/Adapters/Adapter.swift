@@ -9,7 +9,8 @@ public struct Adapter<Subject>: Sendable {
     /// Changes the subject, at each send, on any thread.
     ///
     /// It throws an ``APIError``, as if the exchange had failed with it, or ``AdapterRetry`` for another try. Anything else is an
-    /// `invalidRequest` of an adapter of parameters or requests, and a `decoding` of one of responses or data.
+    /// `invalidRequest` of an adapter of parameters or requests, a `decoding` of one of responses or data, and
+    /// of one of failures it has the type of the failure.
     public typealias Change = @Sendable (inout Subject, AdapterContext) async throws -> Void
 
     /// What the reason of an error calls the adapter; free of secrets.

@@ -40,9 +40,9 @@ public struct Adapters: Sendable {
     ///
     /// Called when a try has failed, also because its login could not be renewed, and before ``RetryPolicy`` decides about what
     /// they leave. An error that one of them throws replaces the failure for the next ones. One more ``AdapterRetry`` of the same
-    /// load is ignored, so that the failure ends it. Not called for a load that is cancelled, that a validator or ``QueueLimits``
-    /// refuse before it is sent, that its deadline ends, or whose response a validator refuses. Nor for a failure that a relogin
-    /// repairs.
+    /// load is ignored, so that the failure ends it. Not called for a load that is cancelled, that fails before its turn, that
+    /// its deadline ends, or whose response a validator refuses; nor for a failure that a relogin repairs, nor for the status of
+    /// ``APIProxy/send(_:to:progress:)``, which is no failure there.
     public var failure: [Adapter<APIError>]
 
     /// Creates adapters, none by default.

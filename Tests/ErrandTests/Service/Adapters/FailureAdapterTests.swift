@@ -136,6 +136,21 @@ struct FailureAdapterTests {
         #expect(order.withLock(\.self) == ["service", "request", "service"])
     }
 
+    @Test func `The status of a plain call is no failure, and its response is returned`() async throws {
+        let replacing = Adapter<APIError> { error, _ in error = APIError(.server) }
+        let proxy = proxy(ScriptedTransport { _ in .status(404) }, [seen.adapter, replacing])
+        let service = try #require(proxy.defaultService)
+        #expect(try await proxy.send(HTTPRequest(.get, service.baseURL), to: service).status == 404)
+        #expect(seen.all == [])
+    }
+
+    @Test func `A request adapter that asks for another try twice is a failure that is seen`() async {
+        let again = Adapter<HTTPRequest> { _, _ in throw AdapterRetry.again() }
+        let proxy = proxy(ScriptedTransport { _ in .status(200) }, [seen.adapter]) { $0.adapters.request = [again] }
+        #expect(await failure(proxy)?.type == .invalidRequest)
+        #expect(seen.all == ["2 invalidRequest -"])
+    }
+
     @Test func `A cancel while one waits ends the load at once, and nothing follows`() async {
         let (entered, gate) = (Latch(), Latch())
         let waiting = Adapter<APIError> { error, _ in
@@ -148,9 +163,11 @@ struct FailureAdapterTests {
         let request = GoodsRequest(delegate: screen, proxy: proxy(transport, [waiting]))
         request.loadData()
         try? await entered.wait()
+        let tasks = request.proxy.loads.tasks
         request.cancelAllRequests()
         #expect(await screen.ending() == .cancelled)
         gate.open()
-        #expect(screen.events == [.cancelled] && transport.requests.count == 1)
+        for task in tasks { await task.value }
+        #expect(tasks.count == 1 && screen.events == [.cancelled] && transport.requests.count == 1)
     }
 }
