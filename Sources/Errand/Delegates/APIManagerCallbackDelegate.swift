@@ -24,8 +24,8 @@
     /// A load does something else now: it waits in the queue, is sent or received, or waits for a login, the network or another
     /// try.
     ///
-    /// Called any number of times before the ending, for requests whose ``APIRequestOptions/reportsActivity`` is true. Does nothing
-    /// by default.
+    /// Called any number of times before the ending of each load, for requests whose ``APIRequestOptions/reportsActivity`` is true.
+    /// Does nothing by default.
     func managerCallAPI(_ request: BaseAPIRequest, isNow activity: LoadActivity)
 }
 

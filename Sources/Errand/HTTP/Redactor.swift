@@ -40,7 +40,10 @@ public struct Redactor: Sendable {
     /// time, one may be lost.
     public static var shared: Redactor {
         get { replacement ?? process.withLock(\.self) }
-        set { process.withLock { $0 = newValue } }
+        set {
+            precondition(replacement == nil, "a replacement of a test is not the redactor of the process")
+            process.withLock { $0 = newValue }
+        }
     }
     private static let process = Mutex(Redactor())
     /// A replacement for ``shared`` in a test.

@@ -12,7 +12,7 @@ struct PagedList<Item> {
     private(set) var pending: PendingPage?
     /// The load that has added the last page; `nil` after a refresh of all pages.
     private(set) var lastPageLoad: RequestID?
-    // How often edits have made the server response the same part again.
+    // How often edits have made the load request the same part again.
     private var repeatCount = 0
     // The parameters of the loaded pages, and those of the newest reload, which may have failed.
     private(set) var loadedInput = LoadInput.paramSource

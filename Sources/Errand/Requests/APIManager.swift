@@ -16,7 +16,7 @@
     /// The request method.
     var method: HTTPMethod { get }
 
-    /// Makes a ``Response`` of a response; `ResponseSerializer.automatic` by default.
+    /// Decodes the server's response as a ``Response``; `ResponseSerializer.automatic` by default.
     var responseSerializer: ResponseSerializer<Response> { get }
 
     /// A chance to change a decoded response; returns it as it is by default.

@@ -53,9 +53,10 @@ public struct APIRequestOptions: Sendable {
     public var sendsCookies: Bool
     /// Whether a load may use a cellular network, as ``HTTPRequest/allowsCellularAccess``; true by default.
     public var allowsCellularAccess: Bool
-    /// Whether a load fails with `noNetwork` at once, before it is sent, while ``APIProxy/reachability`` reports that there is no
-    /// network; false by default.
+    /// Whether a load that begins while ``APIProxy/reachability`` reports that there is no network fails with `noNetwork`, and is
+    /// not sent; false by default.
     ///
+    /// A network that is lost later is a failure like any other.
     /// As nothing is known until the first report, use ``Reachability/status`` once before, for instance when the app starts.
     public var failsWhenUnreachable: Bool
     /// What changes each send, after the ``APIService/adapters`` of the service; none by default.

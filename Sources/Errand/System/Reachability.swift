@@ -3,7 +3,7 @@ import Synchronization
 /// Reports whether the network is reachable, and changes of that.
 ///
 /// All members may be used on any thread or actor. The status is information for a screen: the library sends requests
-/// whatever the status is. Monitoring starts at the first use, so it costs nothing in an app that does not use it; a load
+/// whatever the status is, except for ``APIRequestOptions/failsWhenUnreachable``. Monitoring starts at the first use, so it costs nothing in an app that does not use it; a load
 /// whose host has no address uses it as well.
 public final class Reachability: Sendable {
     typealias Report = @Sendable (ReachabilityStatus) -> Void

@@ -47,7 +47,7 @@ final class ServerClock: Sendable {
     /// - Parameters:
     ///   - date: The date of the server.
     ///   - limit: The largest difference from the proxy's clock.
-    ///   - context: The send that was served.
+    ///   - context: The send that the response belongs to.
     /// - Returns: Whether another send may help.
     func correct(to date: Date, limit: Duration, _ context: AdapterContext) -> Verdict {
         let (uptime, local) = (context.clock.uptime, context.clock.date)

@@ -115,7 +115,7 @@ extension SealingAdapter {
         }
         return """
             the response is not sealed, as status \(response.status) has no body; \
-            the server has to seal an empty body and response with status 200, or clearStatuses has to name the status
+            the server has to seal an empty body and respond with status 200, or clearStatuses has to name the status
             """
     }
 }

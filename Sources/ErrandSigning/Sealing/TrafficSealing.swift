@@ -1,6 +1,6 @@
 public import Errand
 
-/// Encrypts the bodies of requests and responds with a session key, over TLS or without it.
+/// Encrypts the bodies of requests and responses with a session key, over TLS or without it.
 ///
 /// ```swift
 /// service.seal(with: TrafficSealing(cipher: .aesGCM, keyExchange: ShopKeyExchange(), expiredCodes: [4011]))

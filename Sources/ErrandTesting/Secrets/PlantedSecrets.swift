@@ -1,7 +1,7 @@
 import Errand
 package import Foundation
 
-/// Requests and responds with secrets wherever an app or a server may put them, for tests of what is printed.
+/// Requests and responses with secrets wherever an app or a server may put them, for tests of what is printed.
 ///
 /// Equal for equal seeds.
 package struct PlantedSecrets: Sendable {

@@ -7,9 +7,9 @@ package enum Script: Sendable {
 
     /// Plays at once, without a request; what the client sends is not parsed.
     case onAccept(Response)
-    /// Responses when the request's head has arrived; the body is read and discarded after the response.
+    /// Responds when the request's head has arrived; the body is read and discarded after the response.
     case onHead(Handler)
-    /// Responses when the whole request has arrived.
+    /// Responds when the whole request has arrived.
     case onRequest(Handler)
 
     /// Plays these steps at once.

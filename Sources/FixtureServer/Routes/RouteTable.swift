@@ -1,4 +1,4 @@
-/// The handlers by method and path; of two that match, the one that was added last responses.
+/// The handlers by method and path; of two that match, the one that was added last responds.
 package struct RouteTable: Sendable {
     /// A function that responds to a request; an error becomes a 500 with its description.
     package typealias Handler = @Sendable (RecordedRequest) throws -> Response

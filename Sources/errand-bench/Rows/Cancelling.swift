@@ -28,7 +28,7 @@ struct Cancelling: Workload {
     }
 }
 
-/// A request that is never served.
+/// A request that never gets a response.
 private final class HangingRequest: BaseAPIRequest, APIManager {
     typealias Response = String
     let path = "/hang"

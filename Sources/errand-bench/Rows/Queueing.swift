@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// Many loads in the queue while one that is never served runs: their cost and their throughput.
+/// Many loads in the queue while one that gets no response runs: their cost and their throughput.
 struct Queueing: Workload {
     func run(_ order: Order) async throws -> Measurement {
         let network = ScriptedTransport(keepsRequests: false) { _ in

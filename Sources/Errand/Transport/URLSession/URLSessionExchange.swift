@@ -4,12 +4,12 @@ import Synchronization
 
 /// The two serial queues of a transport.
 ///
-/// Starting, cancelling and serving a task each wait for one queue that all sessions of a process share on Linux; with a
+/// Starting, cancelling and completing a task each wait for one queue that all sessions of a process share on Linux; with a
 /// separate queue, the callbacks do not wait for it.
 struct URLSessionQueues: Sendable {
     /// The queue of the session's callbacks, on which callers are resumed.
     let callbacks = DispatchQueue(label: "errand.urlsession.callbacks")
-    /// The queue on which tasks are started, cancelled and served, so that none is served after it was cancelled.
+    /// The queue on which tasks are started, cancelled and completed, so that none is completed after it was cancelled.
     let tasks = DispatchQueue(label: "errand.urlsession.tasks")
 }
 

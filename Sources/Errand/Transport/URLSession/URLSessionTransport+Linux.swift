@@ -70,7 +70,7 @@ extension URLSessionExchanges {
     }
 }
 
-/// What responses challenges on Apple's platforms; every challenge is refused on Linux, where the only ones are those of a
+/// What meets challenges on Apple's platforms; every challenge is refused on Linux, where the only ones are those of a
 /// response.
 struct URLSessionChallenges: Sendable {
     let record = TrustRecord()
