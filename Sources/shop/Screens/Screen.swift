@@ -53,7 +53,7 @@ extension Screen {
     /// Waits for content; throws ``StepFailure`` for another change.
     func content() async throws {
         switch try await update() {
-        case .content: return
+        case .content: await app.wire.settle()
         case .failure(let error): throw StepFailure("a request failed: \(error)")
         case .cancelled: throw StepFailure("a request was cancelled")
         }
@@ -62,6 +62,7 @@ extension Screen {
     /// Waits for a failure; throws ``StepFailure`` for another change.
     func failure() async throws -> APIError {
         guard case .failure(let error) = try await update() else { throw StepFailure("a request did not fail") }
+        await app.wire.settle()
         return error
     }
 }

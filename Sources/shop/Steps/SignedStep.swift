@@ -31,6 +31,7 @@ extension Walk {
     private func expectRefusalOfCopy() async throws {
         guard let request = app.wire.exchanges.last?.request else { throw StepFailure("no request was sent") }
         _ = try await app.proxy().send(request)
+        await app.wire.settle()
         try expect(app.wire.exchanges.last?.code == 40_003, "a copy of a request was accepted")
     }
 }

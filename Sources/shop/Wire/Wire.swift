@@ -29,6 +29,11 @@ final class Wire: APIMonitor {
         throw CancellationError()
     }
 
+    /// Waits until no exchange is under way: the events of a load may follow what its delegate does.
+    func settle() async {
+        while !Task.isCancelled, !state.withLock(\.open.isEmpty) { for await _ in endings { break } }
+    }
+
     func observe(_ event: APIEvent) {
         switch event.kind {
         case .requestMade(let request): state.withLock { $0.open[event.id] = (request, event.time) }
