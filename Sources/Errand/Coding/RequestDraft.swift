@@ -35,9 +35,9 @@ struct RequestDraft: Sendable {
     var form: MultipartForm?
     var destination: HTTPRequest.Destination = .memory
     var timeout: Duration?
+    var allowsCellularAccess = true
     /// Boxed, because most loads have none.
     var redirectPolicy: Boxed<RedirectPolicy>?
-    var allowsCellularAccess = true
     var idempotencyKey: String?
 
     /// Whether the request may be sent twice.

@@ -22,9 +22,9 @@ public struct HTTPRequest: Sendable {
         var deadline: Duration?
         var limits = HTTPLimits()
         var redirectPolicy = RedirectPolicy.follow
-        var allowsCellularAccess = true
         var observer: (@Sendable (TransportEvent) -> Void)?
         var isValidated = false
+        var allowsCellularAccess = true
     }
 
     // Boxed, because an asynchronous function reserves memory for each request that it uses.

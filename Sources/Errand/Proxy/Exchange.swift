@@ -85,7 +85,7 @@ final class Exchange {
         if redirects.isEmpty { isMultiplexed = response.isMultiplexed }
         let elapsed = proxy.clock.uptime - start
         guard let next = try next(after: response, elapsed) else {
-            let last = APIResponse(response, url: current.url, redirects: redirects, duration: elapsed)
+            let last = APIResponse(response, to: id, url: current.url, redirects: redirects, duration: elapsed)
             trace?.ended(with: .success(last))
             return last
         }

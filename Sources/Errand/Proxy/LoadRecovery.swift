@@ -20,50 +20,52 @@ final class LoadRecovery<Value: Sendable> {
     ///   - slot: Its place in the queue, which it leaves, and to which it returns.
     ///   - context: That for the adapters of the failure; `nil` where there are none.
     /// - Throws: `error`, or the one that replaces it, when the load has failed; `cancelled` when the task was cancelled.
-    func recover(
+    @inline(never) func recover(
         from error: APIError,
         in login: SentLogin?,
         _ slot: QueueSlot,
-        _ context: AdapterContext?
+        _ context: Boxed<AdapterContext>?
     ) async throws(APIError) {
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
-        var (error, isFinal) = (error, login == nil)
-        if let retry = (error.underlying as? RequestedRetry)?.retry {
-            if proxy.loads.setSentAgain(call.id) {
-                slot.release()
-                return try await waitToSendAgain(as: retry)
-            }
-            error = error.caused(by: APIError(error.type, reason: error.reason, underlying: retry))
+        if let retry = error.requestedRetry, proxy.loads.setSentAgain(call.id) {
+            slot.release()
+            return try await waitToSendAgain(as: retry)
         }
-        if let login, error.type == .loginExpired, call.renewsLogin, isResponseOfService(error), mayReplay(after: error)
-        {
-            do throws(APIError) {
-                return try await renewLogin(after: login, slot, error)
-            } catch let failure {
-                (error, isFinal) = (failure, true)
-            }
+        var failure = error.withoutRequestedRetry
+        if let login, needsLogin(error) {
+            guard let refusal = await renewLogin(after: login, slot, error) else { return }
+            failure = refusal
         }
         slot.release()
-        // The response to a plain call is none, whatever its status.
-        let isResponse = call.draft.isPlainCall && error.responseOfStatus != nil
-        if let context, error.type != .cancelled, !isResponse {
-            guard let failure = try await adapted(error, in: context) else { return }
-            error = failure
+        if let context, !isResponse(failure) {
+            guard let left = try await adapted(failure, in: context) else { return }
+            failure = left
         }
-        guard !isFinal else { throw error }
+        guard login != nil, !needsLogin(error) else { throw failure }
+        try await retry(after: failure)
+    }
+
+    // What is inlined into an asynchronous function increases the memory of each load that waits for a login.
+
+    /// Waits as the retry policy says, or throws the error.
+    @inline(never) private func retry(after error: APIError) async throws(APIError) {
         let policy = call.retryPolicy
         let decision = try await decision(about: error, policy)
         if decision == false { throw error }
-        let isUnreachable = proxy.reachability.status == .unreachable
         // An error with a response is one of an adapter or of the app: the request was sent.
-        if policy.waitsForConnectivity, error.type == .noNetwork, error.response == nil, isUnreachable {
+        let isOffline = error.type == .noNetwork && error.response == nil && proxy.reachability.status == .unreachable
+        if policy.waitsForConnectivity, isOffline {
             return try await waitForNetwork(after: error, limit: policy.connectivityTimeout)
         }
         try await backOff(after: error, policy, decision)
     }
 
     /// Returns a failure as its adapters leave it; `nil` if one of them has the load sent again, which waits for that.
-    private func adapted(_ failure: APIError, in context: AdapterContext) async throws(APIError) -> APIError? {
+    @inline(never) private func adapted(
+        _ failure: APIError,
+        in context: Boxed<AdapterContext>
+    ) async throws(APIError) -> APIError? {
+        let context = context.wrappedValue
         let (error, retry) = try await call.service.adapted(failure, in: context) { [proxy, id = call.id] in
             proxy.loads.setSentAgain(id)
         }
@@ -71,6 +73,16 @@ final class LoadRecovery<Value: Sendable> {
         guard let retry else { return error }
         try await waitToSendAgain(as: retry)
         return nil
+    }
+
+    /// Returns whether it is no failure for the caller: a cancellation, or the response to a plain call, whatever its status.
+    private func isResponse(_ error: APIError) -> Bool {
+        error.type == .cancelled || call.draft.isPlainCall && error.responseOfStatus != nil
+    }
+
+    /// Returns whether another login may help, and the whole load may be sent again.
+    private func needsLogin(_ error: APIError) -> Bool {
+        error.type == .loginExpired && call.renewsLogin && isResponseOfService(error) && mayReplay(after: error)
     }
 
     /// Returns whether the response is from the service's own origin: a relogin does not help at another one.
@@ -87,31 +99,32 @@ final class LoadRecovery<Value: Sendable> {
         error.response?.redirects.isEmpty != false || call.draft.isRepeatable
     }
 
-    /// Waits until there is another login than the one that was refused.
+    /// Waits until there is another login than the one that was refused; returns why there is none.
     ///
     /// A new login that is refused does not help, unless others had succeeded with it when the load was sent: then it may
     /// have expired while the load queued.
-    private func renewLogin(
+    @inline(never) private func renewLogin(
         after login: SentLogin,
         _ place: any LoginPlace,
         _ refusal: APIError
-    ) async throws(APIError) {
+    ) async -> APIError? {
         let session = call.service.login
         let mayNeedLogin = neededLogins == 0 || (login.isProven && neededLogins < LoginLimit.maxOfLoad)
-        guard let isNeeded = session.join(login, mayNeedLogin: mayNeedLogin) else { throw refusal }
+        guard let isNeeded = session.join(login, mayNeedLogin: mayNeedLogin) else { return refusal }
         if isNeeded { neededLogins += 1 }
         call.willWaitForLogin()
         do {
             try await session.renew(call.id, place, after: login.generation, for: call.service, clock: proxy.clock)
         } catch {
             // Each waiter keeps its own response; what they share is why the relogin failed.
-            throw error.type == .loginExpired ? refusal.caused(by: error) : error
+            return error.type == .loginExpired ? refusal.caused(by: error) : error
         }
         call.didRenewLogin()
+        return nil
     }
 
     /// Waits until the load is to be sent again, as an adapter asks for it.
-    private func waitToSendAgain(as retry: AdapterRetry) async throws(APIError) {
+    @inline(never) private func waitToSendAgain(as retry: AdapterRetry) async throws(APIError) {
         call.trace?.willWait(for: .adapter, limit: retry.delay)
         try await sleep(for: retry.delay)
     }

@@ -78,10 +78,11 @@ final class LoadRunner<Value: Sendable> {
     }
 
     /// The context for the adapters of a failure; `nil` where there are none.
-    @inline(never) private func failureContext(_ login: SentLogin?) -> AdapterContext? {
+    @inline(never) private func failureContext(_ login: SentLogin?) -> Boxed<AdapterContext>? {
         guard !call.service.adapters.failure.isEmpty else { return nil }
         let generation = login?.generation ?? call.service.login.generation
-        return send?.wrappedValue ?? call.adapterContext(attempt: tries, in: generation, clock: proxy.clock)
+        if let send { return send }
+        return Boxed(wrappedValue: call.adapterContext(attempt: tries, in: generation, clock: proxy.clock))
     }
 
     @inline(never) private func belonging(_ response: APIResponse) -> APIResponse {
@@ -251,7 +252,6 @@ final class LoadRunner<Value: Sendable> {
         do throws(APIError) {
             request = try await self.request(in: generation)
         } catch {
-            guard error.underlying is RequestedRetry else { throw error }
             try await recovery.recover(from: error, in: nil, slot, nil)
             request = try await self.request(in: generation)
         }
@@ -296,32 +296,5 @@ final class LoadRunner<Value: Sendable> {
         let statuses = call.options.acceptedStatuses
         let reader = ResponseReader(call.service, trace: call.trace)
         return try reader.read(response, by: call.serializer, accepting: statuses)
-    }
-}
-
-/// The time in the queue of a load that has its turn with an exchange which it may share.
-private final class QueueWait: Sendable {
-    private let times = Mutex<(start: Duration?, end: Duration?)>((nil, nil))
-
-    /// The time from the first ``didQueue()`` to the first ``end()``, 0 without the former; `nil` before the end.
-    var duration: Duration? {
-        let (start, end) = times.withLock { $0 }
-        return end.map { $0 - (start ?? $0) }
-    }
-
-    func didQueue() {
-        times.withLock { if $0.start == nil, $0.end == nil { $0.start = SystemClock.uptime } }
-    }
-
-    func end() {
-        times.withLock { $0.end = $0.end ?? SystemClock.uptime }
-    }
-}
-
-extension HTTPRequest {
-    /// Whether several loads may share its response.
-    fileprivate var isShareable: Bool {
-        guard [.get, .head].contains(method), destination == .memory else { return false }
-        return redirectPolicy.decision == nil && observer == nil
     }
 }

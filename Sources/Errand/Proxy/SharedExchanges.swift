@@ -239,3 +239,30 @@ private struct SharedExchange {
         for member in members.values { member.waiter.resume(returning: outcome) }
     }
 }
+
+/// The time in the queue of a load that has its turn with an exchange which it may share.
+final class QueueWait: Sendable {
+    private let times = Mutex<(start: Duration?, end: Duration?)>((nil, nil))
+
+    /// The time from the first ``didQueue()`` to the first ``end()``, 0 without the former; `nil` before the end.
+    var duration: Duration? {
+        let (start, end) = times.withLock { $0 }
+        return end.map { $0 - (start ?? $0) }
+    }
+
+    func didQueue() {
+        times.withLock { if $0.start == nil, $0.end == nil { $0.start = SystemClock.uptime } }
+    }
+
+    func end() {
+        times.withLock { $0.end = $0.end ?? SystemClock.uptime }
+    }
+}
+
+extension HTTPRequest {
+    /// Whether several loads may share its response.
+    var isShareable: Bool {
+        guard [.get, .head].contains(method), destination == .memory else { return false }
+        return redirectPolicy.decision == nil && observer == nil
+    }
+}

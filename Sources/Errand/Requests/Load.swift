@@ -57,7 +57,8 @@ extension APIManager {
     private var presentsErrors = true
     private let method: HTTPMethod
     private let path: String
-    private let messages: ErrorMessages?
+    /// For the texts of its errors.
+    private let service: APIService?
     private let role: LoginRole
     // Loads that its callbacks begin are part of the same relogin.
     private let scope = ReloginScope.current
@@ -80,7 +81,7 @@ extension APIManager {
         id = .next()
         self.manager = manager
         self.role = role
-        (method, path, messages) = (draft.method, draft.path, service?.errorMessages)
+        (method, path, self.service) = (draft.method, draft.path, service)
         proxy = manager.proxy
         self.indicator = indicator
     }
@@ -288,7 +289,9 @@ extension APIManager {
         didFinish(.failure(Interruption.timeout))
     }
 
-    func ended(_ error: APIError) -> APIError { error.ended(id, method, path: path, messages: messages) }
+    func ended(_ error: APIError) -> APIError {
+        error.ended(id, method, path: path, messages: service?.errorMessages)
+    }
 
     private func removeTemporaryFile() {
         if let temporaryFile { unlink(temporaryFile.path) }

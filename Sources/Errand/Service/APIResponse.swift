@@ -79,6 +79,12 @@ public struct APIResponse: Sendable {
         )
     }
 
+    /// Creates the response to a load; `nil` for several that share its exchange.
+    init(_ response: HTTPResponse, to id: RequestID?, url: URL, redirects: [URL], duration: Duration) {
+        self.init(response, url: url, redirects: redirects, duration: duration)
+        contents.requestID = id
+    }
+
     /// This response with the code and message that were read in it.
     func withStatement(_ statement: ServerFailure?) -> APIResponse {
         guard statement != nil || contents.statement != nil else { return self }
@@ -96,6 +102,8 @@ public struct APIResponse: Sendable {
     /// Unchanged if it is that of another load, as in an error that an app throws once more.
     func belonging(to id: RequestID, attempt: Int, queueTime: Duration?) -> APIResponse {
         guard requestID == nil || requestID == id else { return self }
+        // A copy costs more than the rest.
+        if requestID == id, timings == nil { return self }
         var response = self
         response.contents.requestID = id
         response.contents.timings = timings?.numbered(attempt: attempt, queueTime: queueTime)

@@ -85,12 +85,14 @@ final class LoginSession: Sendable {
             step = state.withLock { $0.step(after: generation, for: place, isHeld: true) }
             if case .opened = step {} else { place?.resumeLane() }
         }
+        var newRun: Int?
         switch step {
-        case .ended(let outcome): try outcome.get()
-        case .opened(let run):
-            try await wait(id, place) { start(run, of: service, clock: clock) }.get()
-        case .open, .wait: try await wait(id, place) {}.get()
+        case .ended(let outcome): return try outcome.get()
+        case .opened(let run): newRun = run
+        case .open, .wait: break
         }
+        // In one place, which is inlined: each adds to the memory of a load that waits.
+        try await wait(id, place) { if let newRun { start(newRun, of: service, clock: clock) } }.get()
     }
 
     /// Returns whether a load that was refused with a login needs a relogin: not if there is a newer login, or if another load

@@ -108,11 +108,19 @@ private struct AdapterCall {
 }
 
 /// Below the failure of an adapter that asks for another send of the load.
-struct RequestedRetry: Error {
+private struct RequestedRetry: Error {
     let retry: AdapterRetry
 }
 
 extension APIError {
+    /// What an adapter has thrown to have the load sent again; `nil` for another error.
+    var requestedRetry: AdapterRetry? { (underlying as? RequestedRetry)?.retry }
+
+    /// This error as the failure of a load that is not sent again.
+    var withoutRequestedRetry: APIError {
+        requestedRetry.map { caused(by: APIError(type, reason: reason, underlying: $0)) } ?? self
+    }
+
     /// This error with the response that it is about, if there is one, unless it has one.
     fileprivate func withResponse(ifMissing response: APIResponse?) -> APIError {
         response.map { withResponse(ifMissing: $0) } ?? self
