@@ -45,13 +45,11 @@ public struct Cookie: Sendable, Equatable {
     public var value: String { String(decoding: valueBytes, as: UTF8.self) }
 }
 
-extension Cookie: RedactedDescription, CustomDebugStringConvertible {
+extension Cookie: RedactedDescription {
     /// The name, domain and path, without the value, which may be a secret, and without names that look like tokens.
     public var description: String {
         "\(Redactor.shared.name(name))=… (\(isHostOnly ? "" : ".")\(domain)\(URLRedaction.path(path)))"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
 }
 
 extension Cookie {

@@ -1,6 +1,6 @@
 import Foundation
 
-extension APIError: LocalizedError, RedactedDescription, CustomDebugStringConvertible {
+extension APIError: LocalizedError, RedactedDescription {
     /// The text for the user.
     public var errorDescription: String? { message }
 
@@ -18,9 +18,6 @@ extension APIError: LocalizedError, RedactedDescription, CustomDebugStringConver
         guard let reason else { return underlying?.reasonForLog }
         return underlying.flatMap(\.foreignType).map { "\(reason) (\($0))" } ?? reason
     }
-
-    /// The type, method and path, status, code and reason.
-    public var debugDescription: String { description }
 }
 
 extension Error {

@@ -19,7 +19,7 @@ enum NetworkPathMonitor {
     /// Monitors the default path; the first status is reported later.
     static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? {
         let path = Monitor()
-        path.monitor.pathUpdateHandler = { report(ReachabilityStatus($0.status)) }
+        path.monitor.pathUpdateHandler = { report(ReachabilityStatus($0)) }
         path.monitor.start(queue: DispatchQueue(label: "errand.reachability"))
         return { path.monitor.cancel() }
     }
@@ -27,14 +27,21 @@ enum NetworkPathMonitor {
 }
 
 extension ReachabilityStatus {
-    fileprivate init(_ status: NWPath.Status) {
-        switch status {
-        case .satisfied: self = .reachable
+    fileprivate init(_ path: NWPath) {
+        switch path.status {
+        case .satisfied: self = .reachable(NetworkKind(path))
         case .unsatisfied: self = .unreachable
         // An attempt to connect may make the path available.
         case .requiresConnection: self = .unknown
         @unknown default: self = .unknown
         }
+    }
+}
+
+extension NetworkKind {
+    fileprivate init(_ path: NWPath) {
+        let kinds = [(NWInterface.InterfaceType.cellular, Self.cellular), (.wifi, .wireless), (.wiredEthernet, .wired)]
+        self = kinds.first { path.usesInterfaceType($0.0) }?.1 ?? .other
     }
 }
 #endif

@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 
 enum NetworkPathMonitor {
-    /// Monitors links and addresses; `nil` when netlink is not permitted, or there is no descriptor for it.
+    /// Monitors links, addresses and routes; `nil` when netlink is not permitted, or there is no descriptor for it.
     static func start(_ report: @escaping Reachability.Report) -> Reachability.Stop? {
         guard let socket = try? NetlinkSocket() else {
             // Without this, `unreachable` would never end.
@@ -25,17 +25,17 @@ enum NetworkPathMonitor {
     }
 }
 
-/// A socket on which the kernel reports changes of links and addresses (`rtnetlink(7)`).
+/// A socket on which the kernel reports changes of links, addresses and IPv4 routes (`rtnetlink(7)`).
 private final class NetlinkSocket: Sendable {
     // The C module does not contain `linux/rtnetlink.h`; these are its constants, and below its address.
     private static let route: Int32 = 0
-    private static let linksAndAddresses: UInt32 = 0x1 | 0x10 | 0x100
+    private static let linksAddressesAndRoutes: UInt32 = 0x1 | 0x10 | 0x40 | 0x100
 
     private struct Address {
         var family = sa_family_t(AF_NETLINK)
         var padding: UInt16 = 0
         var port: UInt32 = 0
-        var groups: UInt32 = linksAndAddresses
+        var groups: UInt32 = linksAddressesAndRoutes
     }
 
     private let descriptor: FileDescriptor
@@ -73,6 +73,7 @@ extension FileDescriptor {
 
 /// One entry of the system's list of interfaces, which has one for each interface and one for each address.
 struct NetworkInterface: Equatable {
+    var name: String
     /// The flags of the interface (`IFF_UP` and so on).
     var flags: UInt32
     /// The bytes of an IPv4 or IPv6 address; empty in the entry for the interface itself.
@@ -84,7 +85,11 @@ struct NetworkInterface: Equatable {
         defer { freeifaddrs(first) }
         guard let first else { return [] }
         return sequence(first: first) { $0.pointee.ifa_next }.map { entry in
-            NetworkInterface(flags: entry.pointee.ifa_flags, address: bytes(of: entry.pointee.ifa_addr))
+            NetworkInterface(
+                name: String(cString: entry.pointee.ifa_name),
+                flags: entry.pointee.ifa_flags,
+                address: bytes(of: entry.pointee.ifa_addr)
+            )
         }
     }
 
@@ -130,19 +135,62 @@ enum AddressScope {
     }
 }
 
+extension NetworkKind {
+    /// Reads the kind of an interface from its files of `sysfs`; `other` where that is not mounted.
+    init(ofInterface name: String, in folder: String = "/sys/class/net") {
+        let files = URL(filePath: folder).appending(path: name)
+        func text(_ file: String) -> String? { try? String(contentsOf: files.appending(path: file), encoding: .utf8) }
+        func has(_ file: String) -> Bool {
+            FileManager.default.fileExists(atPath: files.appending(path: file).path)
+        }
+        let type = text("uevent")?.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }?.dropFirst(8)
+        switch type {
+        case "wlan": self = .wireless
+        case "wwan": self = .cellular
+        case nil where has("wireless") || has("phy80211"): self = .wireless
+        // ARPHRD_ETHER, which tap devices have as well.
+        case nil where text("type") == "1\n" && !has("tun_flags"): self = .wired
+        default: self = .other
+        }
+    }
+}
+
+/// The routes of the kernel's table (`/proc/net/route`).
+enum RouteTable {
+    /// Returns the interface of the default route with the lowest metric; `nil` without one.
+    static func defaultInterface(in table: String) -> String? {
+        let routes = table.split(separator: "\n").dropFirst().compactMap { line -> (name: Substring, metric: Int)? in
+            let fields = line.split(whereSeparator: \.isWhitespace)
+            guard fields.count > 7, fields[1] == "00000000", fields[7] == "00000000" else { return nil }
+            return Int(fields[6]).map { (fields[0], $0) }
+        }
+        return routes.min { $0.metric < $1.metric }.map { String($0.name) }
+    }
+}
+
 extension ReachabilityStatus {
-    static var current: ReachabilityStatus { NetworkInterface.all().map { ReachabilityStatus(of: $0) } ?? .unknown }
+    static var current: ReachabilityStatus {
+        guard let interfaces = NetworkInterface.all() else { return .unknown }
+        let routes = try? String(contentsOfFile: "/proc/net/route", encoding: .utf8)
+        let preferred = routes.flatMap { RouteTable.defaultInterface(in: $0) }
+        return ReachabilityStatus(of: interfaces, preferring: preferred) { NetworkKind(ofInterface: $0) }
+    }
 
     /// Creates the status for a list of interfaces.
     ///
     /// In doubt, it is not `unreachable`, because requests may be delayed until that ends. Routes are not checked: a server in
-    /// the same network does not require a default route.
-    init(of interfaces: [NetworkInterface]) {
+    /// the same network does not require a default route. The kind is that of the preferred interface, else of the first.
+    init(
+        of interfaces: [NetworkInterface],
+        preferring preferred: String? = nil,
+        kind: (String) -> NetworkKind
+    ) {
         let others = interfaces.filter { !$0.isLoopback && !$0.isPlaceholder }
-        let scopes = others.filter(\.isRunning).map { AddressScope($0.address) }
-        if scopes.contains(.network) {
-            self = .reachable
-        } else if scopes.contains(.selfAssigned) || others.isEmpty {
+        let connected = others.filter(\.isRunning)
+        let names = connected.filter { AddressScope($0.address) == .network }.map(\.name)
+        if let name = names.first(where: { $0 == preferred }) ?? names.first {
+            self = .reachable(kind(name))
+        } else if others.isEmpty || connected.contains(where: { AddressScope($0.address) == .selfAssigned }) {
             self = .unknown
         } else {
             self = .unreachable

@@ -3,8 +3,8 @@ import Synchronization
 /// Reports whether the network is reachable, and changes of that.
 ///
 /// All members may be used on any thread or actor. The status is information for a screen: the library sends requests
-/// whatever the status is, except for ``APIRequestOptions/failsWhenUnreachable``. Monitoring starts at the first use, so it costs nothing in an app that does not use it; a load
-/// whose host has no address uses it as well.
+/// whatever the status is, except for ``APIRequestOptions/failsWhenUnreachable``. Monitoring starts at the first use, so it costs
+/// nothing in an app that does not use it; a load whose host has no address uses it as well.
 public final class Reachability: Sendable {
     typealias Report = @Sendable (ReachabilityStatus) -> Void
     typealias Stop = @Sendable () -> Void
@@ -48,8 +48,9 @@ public final class Reachability: Sendable {
     /// The reachability of this machine's network, monitored from the first use until the process ends.
     ///
     /// On Linux, the kernel reports changes by netlink; where that is not permitted, the status is
-    /// ``ReachabilityStatus/unknown``, and each use tries to start the monitoring again. On Apple's platforms, it is the path
-    /// of the Network framework; on watchOS, which reports none to most apps, ``ReachabilityStatus/unknown``.
+    /// ``ReachabilityStatus/unknown``, and each use tries to start the monitoring again. The kind of the network is in `sysfs`.
+    /// On Apple's platforms, both are of the path of the Network framework; on watchOS, which reports none to most apps, the
+    /// status is ``ReachabilityStatus/unknown``.
     public static let system = Reachability(watching: NetworkPathMonitor.start)
 
     private let state: Mutex<State>

@@ -1,11 +1,13 @@
 /// Whether the network is reachable, as far as the system knows.
 ///
 /// It is a hint: only a request shows whether a server responds.
-public enum ReachabilityStatus: Sendable {
+public enum ReachabilityStatus: Sendable, Hashable {
     /// Nothing is known: there is only a loopback interface, or the system does not report the status.
     case unknown
     /// There is an interface with an address that other hosts can reach, including those of a VPN or a container's bridge.
-    case reachable
+    ///
+    /// The kind is that of the interface to which the system sends what is for other networks.
+    case reachable(NetworkKind)
     /// There are interfaces other than loopback, and none is connected and has an address.
     case unreachable
 }

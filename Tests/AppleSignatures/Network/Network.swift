@@ -16,6 +16,7 @@ public struct NWPath: Sendable, Equatable {
     public let status: NWPath.Status
     public let isExpensive: Bool
     public let isConstrained: Bool
+    public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool { fatalError() }
 }
 
 public enum NWEndpoint: Hashable, Sendable {
@@ -41,7 +42,9 @@ public enum NWEndpoint: Hashable, Sendable {
     case url(URL)
 }
 
-public struct NWInterface: Hashable, Sendable {}
+public struct NWInterface: Hashable, Sendable {
+    public enum InterfaceType: Sendable { case other, wifi, cellular, wiredEthernet, loopback }
+}
 
 public class NWProtocolTLS {
     final public class Options {

@@ -20,7 +20,7 @@ struct MonitorTests {
     /// A proxy with the recorder, over a script that is called with the number of the request, from 1 on.
     func proxy(
         limits: QueueLimits = QueueLimits(),
-        reachability: Reachability = Reachability(status: .reachable),
+        reachability: Reachability = Reachability(status: .reachable(.wired)),
         _ change: (inout APIService) -> Void = { _ in },
         script: @escaping @Sendable (Int, HTTPRequest) async throws -> HTTPResponse
     ) -> (APIProxy, ScriptedTransport) {
@@ -237,7 +237,7 @@ struct MonitorTests {
         let goods = request(proxy)
         goods.loadData()
         await suspend(while: network.observerCount == 0)
-        network.report(.reachable)
+        network.report(.reachable(.wired))
         #expect(await screen.ending() == .success)
         let wait = ["made", "failed noNetwork", "waiting network", "again"]
         await expect(["began", "started"] + wait + ["made", "responded 200", "success"])

@@ -146,7 +146,7 @@ import Testing
         backend.open()
         loginLatch.open()
         adapterLatch.open()
-        network.report(.reachable)
+        network.report(.reachable(.wired))
         clock.advance(by: .seconds(1_000))
         await sentinel(proxy)
         await suspend(while: clock.sleepers > 0)

@@ -58,7 +58,7 @@ struct RequestOptionsTests {
         request.loadData()
         #expect(await screen.ending() == .failure(.noNetwork))
         #expect(transport.requests.isEmpty)
-        network.report(.reachable)
+        network.report(.reachable(.wired))
         request.loadData()
         #expect(await screen.ending() == .success)
         network.report(.unreachable)

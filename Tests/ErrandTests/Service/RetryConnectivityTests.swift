@@ -55,7 +55,7 @@ struct RetryConnectivityTests {
         request.loadData()
         await clock.waitForSleepers()
         _ = isThere.next()
-        network.report(.reachable)
+        network.report(.reachable(.wired))
         #expect(await screen.ending() == .success)
         #expect(transport.requests.count == 2)
         await suspend(while: clock.sleepers > 0)
@@ -87,7 +87,7 @@ struct RetryConnectivityTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(arguments: [ReachabilityStatus.unknown, .reachable, .unreachable])
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable(.wired), .unreachable])
     func `An unresolved name means no network only when reachability reports none`(
         _ status: ReachabilityStatus
     ) async {
@@ -114,7 +114,7 @@ struct RetryConnectivityTests {
         #expect(transport.requests.map(\.method) == [.post, .get])
     }
 
-    @Test(arguments: [ReachabilityStatus.unknown, .reachable])
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable(.wired)])
     func `Unless reachability reports an outage, a missing network is an ordinary failure`(
         _ status: ReachabilityStatus
     ) async {

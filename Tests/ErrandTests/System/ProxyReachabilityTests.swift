@@ -13,7 +13,7 @@ struct ProxyReachabilityTests {
         #expect(APIProxy(reachability: reachability).reachability.status == .unreachable)
     }
 
-    @Test(arguments: [ReachabilityStatus.unknown, .reachable, .unreachable])
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable(.wired), .unreachable])
     func `A request is sent and served whatever the status is`(_ status: ReachabilityStatus) async throws {
         let transport = ScriptedTransport()
         let reachability = Reachability(status: status)

@@ -12,8 +12,8 @@ struct ReachabilityTests {
         #expect(reachability.status == .unknown)
         reachability.report(.unreachable)
         #expect(reachability.status == .unreachable)
-        reachability.report(.reachable)
-        #expect(reachability.status == .reachable)
+        reachability.report(.reachable(.wired))
+        #expect(reachability.status == .reachable(.wired))
     }
 
     @Test func `Updates begin with the current status, and then report each change once`() async {
@@ -21,27 +21,27 @@ struct ReachabilityTests {
         var updates = reachability.updates.makeAsyncIterator()
         #expect(await updates.next() == .unreachable)
         reachability.report(.unreachable)
-        reachability.report(.reachable)
-        #expect(await updates.next() == .reachable)
+        reachability.report(.reachable(.wired))
+        #expect(await updates.next() == .reachable(.wired))
         reachability.report(.unknown)
         #expect(await updates.next() == .unknown)
     }
 
     @Test func `A slow reader receives only the latest status`() async {
         var updates = reachability.updates.makeAsyncIterator()
-        for status in [ReachabilityStatus.reachable, .unknown, .unreachable] { reachability.report(status) }
+        for status in [ReachabilityStatus.reachable(.wired), .unknown, .unreachable] { reachability.report(status) }
         #expect(await updates.next() == .unreachable)
-        reachability.report(.reachable)
-        #expect(await updates.next() == .reachable)
+        reachability.report(.reachable(.wired))
+        #expect(await updates.next() == .reachable(.wired))
     }
 
     @Test func `Each of several readers receives every change, also after another one has ended`() async {
         var first = reachability.updates.makeAsyncIterator()
         do {
             var second = reachability.updates.makeAsyncIterator()
-            reachability.report(.reachable)
-            #expect(await second.next() == .reachable)
-            #expect(await first.next() == .reachable)
+            reachability.report(.reachable(.wired))
+            #expect(await second.next() == .reachable(.wired))
+            #expect(await first.next() == .reachable(.wired))
             #expect(reachability.observerCount == 2)
         }
         #expect(reachability.observerCount == 1)
@@ -61,10 +61,10 @@ struct ReachabilityTests {
     }
 
     @Test func `Updates end when the object is released, which they do not retain`() async {
-        var owner: Reachability? = Reachability(status: .reachable)
+        var owner: Reachability? = Reachability(status: .reachable(.wired))
         weak let object = owner
         var updates = owner?.updates.makeAsyncIterator()
-        #expect(await updates?.next() == .reachable)
+        #expect(await updates?.next() == .reachable(.wired))
         owner = nil
         #expect(object == nil)
         #expect(await updates?.next() == nil)
@@ -74,7 +74,7 @@ struct ReachabilityTests {
         for _ in 0..<200 {
             var updates = reachability.updates.makeAsyncIterator()
             await withTaskGroup { group in
-                for status in [ReachabilityStatus.reachable, .unreachable, .unknown, .reachable] {
+                for status in [ReachabilityStatus.reachable(.wired), .unreachable, .unknown, .reachable(.wired)] {
                     group.addTask { reachability.report(status) }
                 }
             }
@@ -88,13 +88,13 @@ struct ReachabilityTests {
 struct ReachabilityWaitTests {
     private let reachability = Reachability(status: .unreachable)
 
-    @Test(arguments: [ReachabilityStatus.unknown, .reachable])
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable(.wired)])
     func `Any other status does not wait`(_ status: ReachabilityStatus) async {
         reachability.report(status)
         #expect(await reachability.waitWhileUnreachable())
     }
 
-    @Test(arguments: [ReachabilityStatus.unknown, .reachable])
+    @Test(arguments: [ReachabilityStatus.unknown, .reachable(.wired)])
     func `Every waiter continues when the status changes`(_ status: ReachabilityStatus) async throws {
         let waiters = (0..<10).map { _ in Task { await reachability.waitWhileUnreachable() } }
         try await until { reachability.observerCount == 10 }
@@ -110,7 +110,7 @@ struct ReachabilityWaitTests {
         cancelled.cancel()
         #expect(await !cancelled.value)
         #expect(reachability.observerCount == 1)
-        reachability.report(.reachable)
+        reachability.report(.reachable(.wired))
         #expect(await other.value)
         #expect(reachability.observerCount == 0)
     }
@@ -128,7 +128,7 @@ struct ReachabilityWaitTests {
         for _ in 0..<500 {
             reachability.report(.unreachable)
             let waiter = Task { await reachability.waitWhileUnreachable() }
-            async let change: Void = reachability.report(.reachable)
+            async let change: Void = reachability.report(.reachable(.wired))
             waiter.cancel()
             await change
             _ = await waiter.value
@@ -152,7 +152,7 @@ struct ReachabilitySourceTests {
         func watch(_ report: @escaping Reachability.Report, works: Bool = true) -> Reachability.Stop? {
             counts.withLock { $0.begun += 1 }
             listener.withLock { $0 = report }
-            report(works ? .reachable : .unknown)
+            report(works ? .reachable(.wired) : .unknown)
             guard works else { return nil }
             return { self.counts.withLock { $0.ended += 1 } }
         }
@@ -168,7 +168,7 @@ struct ReachabilitySourceTests {
         let reachability = Reachability { [source] in source.watch($0) }
         _ = APIProxy()
         #expect(source.now == .init(begun: 0, ended: 0))
-        #expect(reachability.status == .reachable)
+        #expect(reachability.status == .reachable(.wired))
         _ = reachability.updates
         #expect(await reachability.waitWhileUnreachable())
         #expect(source.now == .init(begun: 1, ended: 0))
@@ -177,7 +177,7 @@ struct ReachabilitySourceTests {
     @Test func `Updates and waiting start the source too`() async {
         let observed = Reachability { [source] in source.watch($0) }
         var updates = observed.updates.makeAsyncIterator()
-        #expect(await updates.next() == .reachable)
+        #expect(await updates.next() == .reachable(.wired))
         #expect(source.now.begun == 1)
         let awaited = Reachability { [source] in source.watch($0) }
         #expect(await awaited.waitWhileUnreachable())
@@ -187,13 +187,13 @@ struct ReachabilitySourceTests {
     @Test func `Later reports of the source change the status, until the object is released`() {
         do {
             let reachability = Reachability { [source] in source.watch($0) }
-            #expect(reachability.status == .reachable)
+            #expect(reachability.status == .reachable(.wired))
             source.report(.unreachable)
             #expect(reachability.status == .unreachable)
             #expect(source.now.ended == 0)
         }
         #expect(source.now == .init(begun: 1, ended: 1))
-        source.report(.reachable)
+        source.report(.reachable(.wired))
     }
 
     @Test func `A source that cannot start is started again at each use`() {
@@ -203,7 +203,7 @@ struct ReachabilitySourceTests {
         }
         #expect([reachability.status, reachability.status] == [.unknown, .unknown])
         works.withLock { $0 = true }
-        #expect([reachability.status, reachability.status] == [.reachable, .reachable])
+        #expect([reachability.status, reachability.status] == [.reachable(.wired), .reachable(.wired)])
         #expect(source.now == .init(begun: 3, ended: 0))
     }
 }
