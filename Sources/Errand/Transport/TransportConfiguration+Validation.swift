@@ -26,6 +26,7 @@ extension TransportConfiguration {
             of: ["allowsCellularAccess", "allowsExpensiveNetworkAccess", "allowsConstrainedNetworkAccess"],
             "libcurl does not know the kind of a network; keep true on Linux"
         )
+        try requireDefaults(of: ["configureSession"], "libcurl has no URLSession; keep nil on Linux")
         guard !assumesHTTP3Capable || CurlLibrary.supportsHTTP3 else {
             let reason = "libcurl \(CurlLibrary.version) does not support HTTP/3 with a fallback; keep false"
             throw .refusal(of: "assumesHTTP3Capable", reason)
@@ -97,7 +98,7 @@ extension TransportConfiguration {
             ("allowsCellularAccess", !allowsCellularAccess),
             ("allowsExpensiveNetworkAccess", !allowsExpensiveNetworkAccess),
             ("allowsConstrainedNetworkAccess", !allowsConstrainedNetworkAccess),
-            ("assumesHTTP3Capable", assumesHTTP3Capable),
+            ("assumesHTTP3Capable", assumesHTTP3Capable), ("configureSession", configureSession != nil),
         ]
         return settings.filter(\.1).map(\.0)
     }

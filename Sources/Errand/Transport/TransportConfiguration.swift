@@ -1,5 +1,9 @@
 public import Foundation
 
+#if canImport(FoundationNetworking)
+public import FoundationNetworking
+#endif
+
 /// How a transport connects; fixed when the transport is created.
 ///
 /// The same on every platform. A setting that a transport cannot apply, and a value that is a mistake, is refused when the
@@ -62,6 +66,13 @@ public struct TransportConfiguration: Sendable {
     /// requires libcurl 7.88 or later with HTTP/3, and does not use HTTP/3 for a host with
     /// ``TLSConfiguration/pinnedPublicKeys``.
     public var assumesHTTP3Capable = false
+    /// Changes the configuration of a `URLSession` before it is created; `nil` by default.
+    ///
+    /// For settings that have no property here, such as `networkServiceType`, `multipathServiceType` and the `protocolClasses` of
+    /// a debugging tool. Only Apple's platforms have it; it is refused on Linux. It is called for each session of the transport,
+    /// after the other settings. Cookies, cache, stored credentials, `timeoutIntervalForRequest` and
+    /// `httpMaximumConnectionsPerHost` are not the session's: they are set again afterwards.
+    public var configureSession: (@Sendable (URLSessionConfiguration) -> Void)?
 
     /// Creates the default configuration.
     public init() {}

@@ -81,19 +81,20 @@ struct TransportConfigurationTests {
     #if os(Linux)
     /// A setting that only Apple's platforms have.
     enum AppleSetting: String, CaseIterable {
-        case allowsCellularAccess, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess
+        case allowsCellularAccess, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess, configureSession
 
         func apply(to configuration: inout TransportConfiguration) {
             switch self {
             case .allowsCellularAccess: configuration.allowsCellularAccess = false
             case .allowsExpensiveNetworkAccess: configuration.allowsExpensiveNetworkAccess = false
             case .allowsConstrainedNetworkAccess: configuration.allowsConstrainedNetworkAccess = false
+            case .configureSession: configuration.configureSession = { _ in Issue.record("there is no session") }
             }
         }
     }
 
     @Test(arguments: TransportKind.allCases, AppleSetting.allCases)
-    func `A limit to some networks is refused on Linux, and named`(
+    func `What only Apple's platforms have is refused on Linux, and named`(
         _ kind: TransportKind,
         _ setting: AppleSetting
     ) async throws {

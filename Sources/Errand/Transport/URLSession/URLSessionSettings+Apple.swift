@@ -18,6 +18,10 @@ extension URLSessionConfiguration {
         // Without entries, there is no proxy server; `nil` would be those of the system.
         if case .none = configuration.proxy { session.connectionProxyDictionary = [:] }
         if let proxy { session.proxyConfigurations = [ProxyConfiguration(proxy)] }
+        if let configure = configuration.configureSession {
+            configure(session)
+            session.turnOffWhatErrandDoes()
+        }
         return session
     }
 }

@@ -134,17 +134,22 @@ extension URLRequest {
 }
 
 extension URLSessionConfiguration {
-    /// Returns a configuration without a cache, cookies and stored credentials.
+    /// Returns a configuration without what the library does itself.
     static func errand() -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.urlCache = nil
-        configuration.httpCookieStorage = nil
-        configuration.urlCredentialStorage = nil
-        configuration.httpShouldSetCookies = false
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.timeoutIntervalForRequest = URLRequest.never
-        // No limit: tasks would wait in the session's queue while their timeouts run.
-        configuration.httpMaximumConnectionsPerHost = Int(Int32.max)
+        configuration.turnOffWhatErrandDoes()
         return configuration
+    }
+
+    /// Turns off cache, cookies, stored credentials, timeouts and the limit of connections.
+    func turnOffWhatErrandDoes() {
+        urlCache = nil
+        httpCookieStorage = nil
+        urlCredentialStorage = nil
+        httpShouldSetCookies = false
+        httpCookieAcceptPolicy = .never
+        timeoutIntervalForRequest = URLRequest.never
+        // No limit: tasks would wait in the session's queue while their timeouts run.
+        httpMaximumConnectionsPerHost = Int(Int32.max)
     }
 }

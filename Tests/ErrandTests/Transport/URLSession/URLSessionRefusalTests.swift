@@ -42,6 +42,7 @@ struct URLSessionRefusalTests {
             $0.allowsExpensiveNetworkAccess = false
             $0.allowsConstrainedNetworkAccess = false
         },
+        Change("a closure for the session") { $0.configureSession = { _ in } },
         Change("HTTP/3") { $0.assumesHTTP3Capable = true },
         Change("a p12 file") { $0.tls.clientIdentity = identity("client.p12") },
         Change("a PFX file") { $0.tls.clientIdentity = identity("client.PFX") },
