@@ -19,7 +19,6 @@ public final class APIBatch: APIGroup {
         case failFast
     }
 
-    /// What a failure of one request does to the others.
     package let failurePolicy: FailurePolicy
 
     /// Creates a batch without requests.

@@ -86,7 +86,6 @@ public final class APIChain: APIGroup {
 }
 
 extension APIError {
-    /// Wraps an error that a closure of the app has thrown, unless it is an `APIError`.
     fileprivate init(thrownByApp error: any Error) {
         let reason = "the next request cannot be created"
         self = error as? APIError ?? APIError(.invalidRequest, reason: reason, underlying: error)

@@ -29,7 +29,7 @@ extension APIManager {
 }
 
 extension Load {
-    /// What a load would send, whose input is not kept for ``BaseAPIRequest/loadAgain()``.
+    /// Leaves the input that ``BaseAPIRequest/loadAgain()`` sends as it was.
     fileprivate func callToPrepare(
         _ draft: RequestDraft,
         _ input: LoadInput,

@@ -1,9 +1,7 @@
 import Foundation
 
 extension APIManager {
-    /// Begins a load: adds it to the proxy's table, calls the hooks, and sends it.
-    ///
-    /// Without `input`, that of the list is sent.
+    /// Begins a load; without `input`, it sends that of the list.
     func begin(
         loading part: ListPart = .first,
         input: LoadInput? = .paramSource,
@@ -50,9 +48,7 @@ extension APIManager {
 /// It does not retain the request, which may be released before the ending.
 @MainActor final class Load<Manager: APIManager> {
     let id: RequestID
-    /// Delivers the events of the load; `nil` without monitors.
     private(set) var trace: LoadTrace?
-    /// Receives the progress; `nil` for none.
     var progress: (@MainActor (TransferProgress) -> Void)?
     private var presentsErrors = true
     private let method: HTTPMethod
@@ -65,7 +61,7 @@ extension APIManager {
     private let proxy: APIProxy
     private let indicator: (any LoadingIndicator)?
     private weak var manager: Manager?
-    /// Returns the call that requests the page of a list again within this load; `nil` for a load without a page.
+    /// Returns the call that requests the page of a list again within this load.
     var callForPage: ((RequestDraft.Addition) -> Call<Manager.Response>)?
     /// A file that the library has named, and that the app cannot find once the request is released.
     private var temporaryFile: URL?
@@ -86,14 +82,12 @@ extension APIManager {
         self.indicator = indicator
     }
 
-    /// Reports the load to monitors from now on, and its failure to the error presenter, as the options say.
     func observe(with options: APIRequestOptions, for service: APIService?) {
         presentsErrors = options.presentsErrors
         let own = options.reportsActivity ? manager.map { ActivityMonitor(of: id, for: $0, in: scope) } : nil
         trace = proxy.monitorList.trace(of: id, method: method, path: path, for: service, and: own)
     }
 
-    /// Returns the entry of this load in the proxy's table.
     func activeLoad(releasePolicy: ReleasePolicy, login: LoginSession?) -> ActiveLoad {
         ActiveLoad(
             id: id,
@@ -138,7 +132,7 @@ extension APIManager {
         }
     }
 
-    /// What to send; `nil` when the interceptor refuses, and when the load has been cancelled in a hook.
+    /// Returns `nil` when the interceptor refuses, and when the load has been cancelled in a hook.
     func call(
         _ draft: RequestDraft,
         _ input: LoadInput,
@@ -188,7 +182,7 @@ extension APIManager {
         proxy.send(call) { result in self.inScope { self.didFinish(result) } }
     }
 
-    /// Delivers progress from the transport's thread on the main actor; `nil` when no receiver is there.
+    /// Delivers progress from the transport's thread on the main actor.
     private var progressHandler: TransferProgress.Handler? {
         guard notifiesDelegateOfProgress || progress != nil else { return nil }
         return { [proxy, id] progress in
@@ -230,9 +224,7 @@ extension APIManager {
         end(with: outcome, response: response)
     }
 
-    /// Requests the page of a list again if edits have made its response out of date.
-    ///
-    /// - Returns: Whether it does; the load has not ended then.
+    /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.
     private func repeatsPage<Value>(insteadOf result: inout Result<Value, APIError>) -> Bool {
         guard let callForPage, proxy.isActive(id), let pager = manager?.pager else { return false }
         do throws(APIError) {
@@ -245,7 +237,7 @@ extension APIManager {
         }
     }
 
-    /// Returns how the load ends; a list ends, instead of failing, if the requested page does not exist.
+    /// Ends a list, instead of failing, if the requested page does not exist.
     private func outcome(
         of result: Result<LoadedValue<Manager.Response>, APIError>,
         for manager: Manager
@@ -258,7 +250,6 @@ extension APIManager {
         }
     }
 
-    /// Passes a response to the interceptor, the validator and ``APIManager/reformData(_:)``.
     private func value(
         of result: Result<LoadedValue<Manager.Response>, APIError>,
         for manager: Manager
@@ -320,7 +311,6 @@ extension APIManager {
         notify(receiver, of: manager, with: outcome)
     }
 
-    /// Begins the load of a list that follows this one.
     private func begin(_ part: ListPart, after receiver: EndingReceiver, of manager: Manager) {
         let followUp = manager.begin(loading: part, input: nil, receiver: receiver.ofFollowUp)
         // The caller has its response: one that joins the load is the first who wants it.
@@ -347,9 +337,7 @@ extension APIManager {
 }
 
 extension BaseAPIRequest {
-    /// Records how a load ended, before any delegate is notified.
-    ///
-    /// - Returns: What notifies the observer of a list; `nil` for none.
+    /// Returns what notifies the observer of a list.
     fileprivate func record(
         _ result: Result<any Sendable, APIError>,
         of id: RequestID,

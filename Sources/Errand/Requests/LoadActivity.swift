@@ -11,7 +11,6 @@ public enum LoadActivity: Sendable, Equatable {
 }
 
 extension LoadActivity {
-    /// The activity that begins with an event; `nil` where that changes nothing.
     init?(_ kind: APIEvent.Kind) {
         switch kind {
         case .queued: self = .queued
