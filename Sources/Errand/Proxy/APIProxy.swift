@@ -273,7 +273,6 @@ public final class APIProxy: Sendable {
 }
 
 extension APIProxy: CookieJarOwner {
-    /// Returns the jar of a service, or else the proxy's.
     func jar(for service: APIService?) -> CookieJar {
         guard let service else { return cookies }
         let jar = (service.cookies ?? cookies).jar(of: service.environment.name)
@@ -281,7 +280,6 @@ extension APIProxy: CookieJarOwner {
         return jar
     }
 
-    /// Replaces the proxy's jar by `jar`; loads that have begun keep the old one.
     @discardableResult
     func switchCookies(to jar: CookieJar) -> CookieJar {
         let old = state.take { exchange(&$0.cookies, with: jar) }

@@ -30,7 +30,6 @@ extension APIProxy {
 
 /// Decides between the first use of the shared proxy and its configuration.
 final class SharedProxyConfiguration: Sendable {
-    /// What a configured proxy is made of.
     struct Parts: Sendable {
         let transport: any HTTPTransport
         let queueLimits: QueueLimits
@@ -46,7 +45,6 @@ final class SharedProxyConfiguration: Sendable {
 
     private let state = Mutex(State())
 
-    /// Configures the proxy, unless that was done before or the proxy is in use.
     func configure(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
         // Checked before the transport is created, which reads files.
         if let error = state.withLock({ Self.obstacle(in: $0) }) { throw error }
@@ -74,7 +72,7 @@ final class SharedProxyConfiguration: Sendable {
         if let obstacle { throw obstacle }
     }
 
-    /// Returns the configured parts, and ends the time in which the proxy can be configured; `nil` if it was not configured.
+    /// Ends the time in which the proxy can be configured.
     func use() -> Parts? {
         state.take { state in
             state.isInUse = true
@@ -82,7 +80,6 @@ final class SharedProxyConfiguration: Sendable {
         }
     }
 
-    /// Makes the proxy at its first use; its cookies persist in the application's own file.
     func makeProxy() -> APIProxy {
         let jar = CookieJar(file: CookieJar.defaultFile)
         guard let parts = use() else { return APIProxy(cookies: jar) }

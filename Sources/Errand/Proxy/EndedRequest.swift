@@ -30,7 +30,7 @@ public struct EndedRequest: Sendable, Identifiable {
 }
 
 extension APIEnding {
-    /// This ending without the body of a response, which may be large.
+    /// A body may be large.
     fileprivate var withoutBody: APIEnding {
         guard case .failure(let error) = self, let response = error.response else { return self }
         return .failure(error.withResponse(response.withContent()))

@@ -9,11 +9,10 @@ final class LoadRunner<Value: Sendable> {
     private let proxy: APIProxy
     private var slot: QueueSlot
     private var place = Place.held
-    /// The time from the beginning of the load to its first turn.
+    /// From the beginning of the load to its first turn.
     private var queueTime: Duration?
-    /// The number of tries.
     private var tries = 0
-    /// The context of the current send for adapters; boxed, because most loads have none.
+    /// Boxed, because most loads have no adapters.
     private var send: Boxed<AdapterContext>?
     private lazy var recovery = LoadRecovery(call, in: proxy)
 
@@ -35,7 +34,6 @@ final class LoadRunner<Value: Sendable> {
         return try await LoadRunner(call, in: proxy, slot: slot).prepared()
     }
 
-    /// Returns the outcome of ``run()``.
     func result() async -> Result<LoadedValue<Value>, APIError> {
         do throws(APIError) {
             return .success(try await run())
@@ -44,7 +42,6 @@ final class LoadRunner<Value: Sendable> {
         }
     }
 
-    /// Sends the load, and sends it again after a relogin or where a retry may help.
     private func run() async throws(APIError) -> LoadedValue<Value> {
         defer { leavePlace() }
         // The service's closures are not called for a load that was cancelled before its turn.
@@ -77,7 +74,6 @@ final class LoadRunner<Value: Sendable> {
         call.trace?.beginTry()
     }
 
-    /// The context for the adapters of a failure; `nil` where there are none.
     @inline(never) private func failureContext(_ login: SentLogin?) -> Boxed<AdapterContext>? {
         guard !call.service.adapters.failure.isEmpty else { return nil }
         let generation = login?.generation ?? call.service.login.generation
@@ -95,7 +91,7 @@ final class LoadRunner<Value: Sendable> {
         return error.belonging(to: call.id, attempt: tries, queueTime: queueTime)
     }
 
-    /// Returns the error of a send as that of the load, whose file is discarded.
+    /// Discards the file of the load.
     @inline(never) private func failure(_ error: APIError) -> APIError {
         proxy.loads.discardFile(of: call.id)
         return belonging(error).withoutFile
@@ -132,7 +128,7 @@ final class LoadRunner<Value: Sendable> {
 
     // MARK: One attempt
 
-    /// Sends the load; returns `nil` when a relogin has begun while its headers were made, which may be those of either login.
+    /// Returns `nil` when a relogin has begun while the headers were made, which may be those of either login.
     private func response(in login: SentLogin) async throws(APIError) -> APIResponse? {
         // Built after the admission, so that a queued load holds no body, and its headers are current.
         let request = try await request(in: login.generation)
@@ -212,7 +208,6 @@ final class LoadRunner<Value: Sendable> {
         return (try await exchange.send(storing: stored, progress: progress), exchange.isMultiplexed)
     }
 
-    /// Receives the progress of this try.
     private var progress: TransferProgress.Handler? {
         guard let report = call.progress, tries > 1 else { return call.progress }
         return { [tries] progress in
@@ -226,7 +221,6 @@ final class LoadRunner<Value: Sendable> {
         Exchange(request, id: call.id, cookies: call.cookies, proxy: proxy, trace: call.trace?.makeExchangeTrace())
     }
 
-    /// Returns what is sent for the load, except for its cookies.
     private func request(in generation: Int) async throws(APIError) -> HTTPRequest {
         let common = try await call.service.common()
         guard call.service.adapters.isEmpty else { return try await adaptedRequest(with: common, in: generation) }
