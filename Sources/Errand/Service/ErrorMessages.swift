@@ -27,7 +27,6 @@ public struct ErrorMessages: Sendable {
         (self.byCode, self.byStatus, self.byType, self.localize) = (byCode, byStatus, byType, localize)
     }
 
-    /// Returns the text for an error, before ``localize``; `standard` if there is none.
     func message(
         for type: APIErrorType,
         status: Int?,

@@ -81,7 +81,7 @@ extension ServerCode: Encodable {
 }
 
 extension ServerCode {
-    /// Creates the code that a JSON value is; `nil` for `null`, arrays and objects.
+    /// `nil` for `null`, arrays and objects.
     package init?(json: JSONValue?) {
         switch json {
         case .int(let number): self.init(String(number))

@@ -1,19 +1,16 @@
 import Foundation
 
 extension APIService {
-    /// Returns the parameters of a load as its adapters leave them.
     func adapted(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
         let call = AdapterCall(what: "the parameters", failure: .invalidRequest)
         return try await adapted(params, by: adapters.params, context, for: call)
     }
 
-    /// Returns a request as its adapters leave it.
     func adapted(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
         let call = AdapterCall(what: "the request", failure: .invalidRequest)
         return try await adapted(request, by: adapters.request, context, for: call)
     }
 
-    /// Returns a response as its adapters leave it.
     func adapted(_ response: APIResponse, in context: AdapterContext) async throws(APIError) -> APIResponse {
         let call = AdapterCall(what: "the response", failure: .decoding)
         let adapted = try await adapted(response, by: adapters.response, context, for: call)
@@ -24,7 +21,6 @@ extension APIService {
         return adapted.withFile(of: response)
     }
 
-    /// Returns the data of a response as its adapters leave it.
     func adapted(
         _ data: Data,
         of response: APIResponse,
@@ -66,8 +62,7 @@ extension APIService {
         }
     }
 
-    /// Returns a failure as its adapters leave it, with what one of them has thrown to have the load sent again, if `mayRetry`,
-    /// which counts that, returns that it may be.
+    /// An adapter may have the load sent again if `mayRetry` allows that, which counts it.
     func adapted(
         _ failure: APIError,
         in context: AdapterContext,
@@ -103,7 +98,6 @@ private struct AdapterCall {
     let what: String
     /// The type of an error that is not one of this library.
     let failure: APIErrorType
-    /// The response that the data are of.
     var response: APIResponse?
 }
 
@@ -113,15 +107,12 @@ private struct RequestedRetry: Error {
 }
 
 extension APIError {
-    /// What an adapter has thrown to have the load sent again; `nil` for another error.
     var requestedRetry: AdapterRetry? { (underlying as? RequestedRetry)?.retry }
 
-    /// This error as the failure of a load that is not sent again.
     var withoutRequestedRetry: APIError {
         requestedRetry.map { caused(by: APIError(type, reason: reason, underlying: $0)) } ?? self
     }
 
-    /// This error with the response that it is about, if there is one, unless it has one.
     fileprivate func withResponse(ifMissing response: APIResponse?) -> APIError {
         response.map { withResponse(ifMissing: $0) } ?? self
     }
