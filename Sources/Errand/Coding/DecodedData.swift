@@ -118,7 +118,7 @@ private struct AnyContent: Decodable {
 
 extension APIError {
     /// This failure to decode a response, if adapters have left no JSON, with that as its reason.
-    func explained(byAdapted data: Data) -> APIError {
+    func withReason(forAdapted data: Data) -> APIError {
         guard type == .decoding, (try? JSONValue(json: data)) == nil else { return self }
         let reason = "the data adapters have left data that is not JSON"
         return caused(by: APIError(type, reason: reason, underlying: underlying))

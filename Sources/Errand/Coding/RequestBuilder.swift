@@ -18,13 +18,13 @@ struct RequestBuilder: Sendable {
         if !adapters.params.isEmpty {
             context.sentParams = SentParams(draft, for: service)
             let params = common.params?.merging(draft.params) ?? draft.params
-            adapted.draft.params = try await service.adapted(params, in: context)
+            adapted.draft.params = try await service.adapt(params, in: context)
             common.params = nil
         }
         let request = try adapted.request(with: common)
         // Only adapters that have adapted the parameters sign them.
         if !adapters.params.isEmpty { context.sentParams = SentParams(adapted.draft, for: service) }
-        return adapters.request.isEmpty ? request : try await service.adapted(request, in: context)
+        return adapters.request.isEmpty ? request : try await service.adapt(request, in: context)
     }
 
     /// Whether a URL from the server leads to another origin than the service's.

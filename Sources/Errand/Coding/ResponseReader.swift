@@ -37,17 +37,17 @@ struct ResponseReader: Sendable {
         guard let part = try serializer.decodedData(of: response, from: service, accepting: statuses) else {
             return try value(of: response, by: serializer)
         }
-        let data = try await service.adapted(part.data, of: response, in: context)
+        let data = try await service.adapt(part.data, of: response, in: context)
         guard !Task.isCancelled else { throw APIError(.cancelled) }
         guard data != part.data else { return try value(of: response, by: serializer) }
         guard let body = part.body(with: data) else {
-            throw APIError(.decoding, response: response).explained(byAdapted: data)
+            throw APIError(.decoding, response: response).withReason(forAdapted: data)
         }
         response.body = body
         do throws(APIError) {
             return try value(of: response, by: serializer)
         } catch {
-            throw error.explained(byAdapted: data)
+            throw error.withReason(forAdapted: data)
         }
     }
 

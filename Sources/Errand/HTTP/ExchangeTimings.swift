@@ -62,7 +62,7 @@ public struct ExchangeTimings: Sendable {
     }
 
     /// These timings with the number of their try, and for the first one with the time in the queue.
-    func numbered(attempt: Int, queueTime: Duration?) -> ExchangeTimings {
+    func withAttempt(_ attempt: Int, queueTime: Duration?) -> ExchangeTimings {
         var timings = self
         timings.attempt = max(1, attempt)
         if attempt <= 1, let queueTime { timings.queue = queueTime }

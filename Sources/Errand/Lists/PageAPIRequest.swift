@@ -95,7 +95,7 @@ extension PageAPIRequest: Pager {
     func input(of part: ListPart) -> LoadInput { list.input(of: part) }
 
     func decision(for part: ListPart) -> PageLoadDecision {
-        list.decision(for: part, isActive: proxy.isActive)
+        list.decision(for: part, isActive: proxy.loads.contains)
     }
 
     func removeAllPages() {

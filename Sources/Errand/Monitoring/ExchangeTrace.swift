@@ -71,8 +71,8 @@ final class ExchangeTrace: Sendable {
         phase.store(Phase.ended.rawValue, ordering: .releasing)
         for load in loads {
             switch outcome {
-            case .success(let response): load.emit(.responded(load.belonging(response)), exchange: number)
-            case .failure(let error): load.emit(.failed(load.attributed(error)), exchange: number)
+            case .success(let response): load.emit(.responded(load.label(response)), exchange: number)
+            case .failure(let error): load.emit(.failed(load.failure(from: error)), exchange: number)
             }
         }
     }

@@ -193,20 +193,20 @@ final class LoadTrace: Sendable {
     // MARK: Timings
 
     /// Returns a response as that of the load, with the number of its try, and with its time in the queue if it is the first one.
-    func belonging(_ response: APIResponse) -> APIResponse {
+    func label(_ response: APIResponse) -> APIResponse {
         let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
-        return response.belonging(to: load.id, attempt: attempt, queueTime: queueTime)
+        return response.withLoad(load.id, attempt: attempt, queueTime: queueTime)
     }
 
     /// Returns an error as that of the load, with the number of its try, and with its time in the queue if it is the first one.
-    func belonging(_ error: APIError) -> APIError {
+    func label(_ error: APIError) -> APIError {
         let (attempt, queueTime) = state.withLock { ($0.attempt, $0.queueTime) }
-        return error.belonging(to: load.id, attempt: attempt, queueTime: queueTime)
+        return error.withLoad(load.id, attempt: attempt, queueTime: queueTime)
     }
 
     /// Returns an error as that of the load.
-    func attributed(_ error: APIError) -> APIError {
-        belonging(error).ended(load.id, load.method, path: load.path, messages: nil)
+    func failure(from error: APIError) -> APIError {
+        label(error).ended(load.id, load.method, path: load.path, messages: nil)
     }
 
     // MARK: Delivery

@@ -3,10 +3,6 @@ extension APIProxy {
     /// From this number on, endings are likely to follow each other.
     private static let manyLoads = 8
 
-    func isActive(_ id: RequestID) -> Bool {
-        loads.contains(id)
-    }
-
     package func deliver(_ delivered: @escaping @MainActor @Sendable () -> Void) {
         delivery.deliver(delivered)
     }

@@ -28,9 +28,7 @@ public final class APIProxy: Sendable {
     /// creates receives these values as arguments instead.
     ///
     /// - Throws: Why nothing was configured.
-    public static func configureShared(
-        with configuration: APIProxyConfiguration
-    ) throws(APIProxyConfigurationError) {
+    public static func configureShared(with configuration: APIProxyConfiguration) throws(APIProxyConfigurationError) {
         try sharedConfiguration.configure(with: configuration)
     }
 
@@ -146,9 +144,7 @@ public final class APIProxy: Sendable {
     }
 
     /// Cancels every load of this proxy, as ``cancelRequest(_:)`` does.
-    public func cancelAllRequests() {
-        cancel(loads.claimAll())
-    }
+    public func cancelAllRequests() { cancel(loads.claimAll()) }
 
     // MARK: Plain calls
 

@@ -25,7 +25,8 @@ final class Call<Value: Sendable>: Sendable {
         self.draft = draft
         self.serializer = serializer
         var options = options
-        options.coalescesIdentical = options.coalescesIdentical && Self.isShareable(draft, as: options.loginRole)
+        let isShareable = [.get, .head].contains(draft.method) && draft.destination == .memory
+        if !isShareable || options.loginRole.isLoginRequest { options.coalescesIdentical = false }
         self.options = options
         self.progress = progress
     }
@@ -75,10 +76,6 @@ final class Call<Value: Sendable>: Sendable {
     }
 
     var isCoalescing: Bool { options.coalescesIdentical }
-
-    private static func isShareable(_ draft: RequestDraft, as role: LoginRole) -> Bool {
-        !role.isLoginRequest && [.get, .head].contains(draft.method) && draft.destination == .memory
-    }
 
     /// `nil` for a load that may share an exchange, because the exchange queues.
     var lane: QueueLane? { isCoalescing ? nil : exchangeLane }

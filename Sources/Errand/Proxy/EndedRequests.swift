@@ -23,9 +23,7 @@ struct EndedRequests: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: EndingReader
 
-        mutating func next() async -> EndedRequest? {
-            await reader.next()
-        }
+        mutating func next() async -> EndedRequest? { await reader.next() }
     }
 }
 
@@ -48,9 +46,7 @@ private final class EndingReader: Sendable {
 private final class FirstReader: Sendable {
     private let reader: Mutex<EndingReader?>
 
-    init(of publisher: EndingPublisher) {
-        reader = Mutex(EndingReader(of: publisher))
-    }
+    init(of publisher: EndingPublisher) { reader = Mutex(EndingReader(of: publisher)) }
 
     func take() -> EndingReader? { reader.take { exchange(&$0, with: nil) } }
 }

@@ -117,15 +117,14 @@ final class Exchange {
     }
 
     @inline(never) private func failure(_ error: TransportError) -> APIError {
-        let failure = APIError(explained(redirects.isEmpty ? error : error.afterRedirect))
+        var error = redirects.isEmpty ? error : error.afterRedirect
+        // An unreachable network explains why a name has no address; otherwise the name may be wrong.
+        if error.kind == .hostNotFound, proxy.reachability.status == .unreachable {
+            error = error.withKind(.noNetwork, reason: error.reason)
+        }
+        let failure = APIError(error)
         trace?.ended(with: .failure(failure))
         return failure
-    }
-
-    /// An unreachable network explains why a name has no address; otherwise the name may be wrong.
-    private func explained(_ error: TransportError) -> TransportError {
-        guard error.kind == .hostNotFound, proxy.reachability.status == .unreachable else { return error }
-        return error.withKind(.noNetwork, reason: error.reason)
     }
 
     // MARK: Files

@@ -7,9 +7,7 @@ final class LoadRecovery<Value: Sendable> {
     private var neededLogins = 0
     private var retryCount = 0
 
-    init(_ call: Call<Value>, in proxy: APIProxy) {
-        (self.call, self.proxy) = (call, proxy)
-    }
+    init(_ call: Call<Value>, in proxy: APIProxy) { (self.call, self.proxy) = (call, proxy) }
 
     /// Returns when the load is to be sent again, and throws `error`, or the one that replaces it, when it has failed.
     ///
@@ -32,7 +30,7 @@ final class LoadRecovery<Value: Sendable> {
         }
         slot.release()
         if let context, !isResponse(failure) {
-            guard let left = try await adapted(failure, in: context) else { return }
+            guard let left = try await adapt(failure, in: context) else { return }
             failure = left
         }
         guard login != nil, !needsLogin(error) else { throw failure }
@@ -54,12 +52,12 @@ final class LoadRecovery<Value: Sendable> {
     }
 
     /// Returns `nil` if an adapter has the load sent again, and has waited for that.
-    @inline(never) private func adapted(
+    @inline(never) private func adapt(
         _ failure: APIError,
         in context: Boxed<AdapterContext>
     ) async throws(APIError) -> APIError? {
         let context = context.wrappedValue
-        let (error, retry) = try await call.service.adapted(failure, in: context) { [proxy, id = call.id] in
+        let (error, retry) = try await call.service.adapt(failure, in: context) { [proxy, id = call.id] in
             proxy.loads.setSentAgain(id)
         }
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
@@ -74,14 +72,11 @@ final class LoadRecovery<Value: Sendable> {
     }
 
     private func needsLogin(_ error: APIError) -> Bool {
-        error.type == .loginExpired && call.renewsLogin && isResponseOfService(error) && mayReplay(after: error)
+        error.type == .loginExpired && call.renewsLogin && error.response.map(isOfService) != false
+            && mayReplay(after: error)
     }
 
     /// A relogin does not help at another origin.
-    private func isResponseOfService(_ error: APIError) -> Bool {
-        error.response.map(isOfService) ?? true
-    }
-
     private func isOfService(_ response: APIResponse) -> Bool {
         response.url.hasSameOrigin(as: call.service.baseURL)
     }

@@ -29,9 +29,9 @@ final class LoadRunner<Value: Sendable> {
     }
 
     /// Returns what a load would send now, with its cookies, without a place in the queue.
-    @concurrent static func prepared(_ call: Call<Value>, in proxy: APIProxy) async throws(APIError) -> HTTPRequest {
+    @concurrent static func prepare(_ call: Call<Value>, in proxy: APIProxy) async throws(APIError) -> HTTPRequest {
         let slot = QueueSlot(proxy.queue, number: call.id.queueNumber, lane: nil)
-        return try await LoadRunner(call, in: proxy, slot: slot).prepared()
+        return try await LoadRunner(call, in: proxy, slot: slot).prepare()
     }
 
     func result() async -> Result<LoadedValue<Value>, APIError> {
@@ -81,20 +81,20 @@ final class LoadRunner<Value: Sendable> {
         return Boxed(wrappedValue: call.adapterContext(attempt: tries, in: generation, clock: proxy.clock))
     }
 
-    @inline(never) private func belonging(_ response: APIResponse) -> APIResponse {
-        if let trace = call.trace { return trace.belonging(response) }
-        return response.belonging(to: call.id, attempt: tries, queueTime: queueTime)
+    @inline(never) private func label(_ response: APIResponse) -> APIResponse {
+        if let trace = call.trace { return trace.label(response) }
+        return response.withLoad(call.id, attempt: tries, queueTime: queueTime)
     }
 
-    private func belonging(_ error: APIError) -> APIError {
-        if let trace = call.trace { return trace.belonging(error) }
-        return error.belonging(to: call.id, attempt: tries, queueTime: queueTime)
+    private func label(_ error: APIError) -> APIError {
+        if let trace = call.trace { return trace.label(error) }
+        return error.withLoad(call.id, attempt: tries, queueTime: queueTime)
     }
 
     /// Discards the file of the load.
     @inline(never) private func failure(_ error: APIError) -> APIError {
         proxy.loads.discardFile(of: call.id)
-        return belonging(error).withoutFile
+        return label(error).withoutFile
     }
 
     /// Waits for the load's turn and for the login to send with.
@@ -137,11 +137,11 @@ final class LoadRunner<Value: Sendable> {
             if call.isCoalescing { try await sharedResponse(to: request, in: login.generation) } else {
                 try await exchange(request)
             }
-        return belonging(received(response, isMultiplexed, in: login))
+        return label(receive(response, isMultiplexed, in: login))
     }
 
     /// Releases the place in the queue, once what the response means for the next request is known.
-    @inline(never) private func received(
+    @inline(never) private func receive(
         _ response: APIResponse,
         _ isMultiplexed: Bool?,
         in login: SentLogin
@@ -239,7 +239,7 @@ final class LoadRunner<Value: Sendable> {
         return call.draft.followsLink ? try call.service.withoutSecrets(request) : request
     }
 
-    private func prepared() async throws(APIError) -> HTTPRequest {
+    private func prepare() async throws(APIError) -> HTTPRequest {
         beginTry()
         let generation = call.service.login.generation
         var request: HTTPRequest
@@ -258,10 +258,7 @@ final class LoadRunner<Value: Sendable> {
 
     // MARK: Adapters
 
-    private func adaptedRequest(
-        with common: CommonValues,
-        in generation: Int
-    ) async throws(APIError) -> HTTPRequest {
+    private func adaptedRequest(with common: CommonValues, in generation: Int) async throws(APIError) -> HTTPRequest {
         guard let attempt = proxy.loads.countSend(of: call.id) else { throw APIError(.cancelled) }
         var send = call.adapterContext(attempt: attempt, in: generation, clock: proxy.clock)
         let request = try complete(
@@ -274,7 +271,7 @@ final class LoadRunner<Value: Sendable> {
 
     private func adaptedValue(in response: APIResponse) async throws(APIError) -> LoadedValue<Value> {
         guard let send = send?.wrappedValue else { return try value(in: response) }
-        let response = try await call.service.adapted(response, in: send)
+        let response = try await call.service.adapt(response, in: send)
         guard proxy.loads.contains(call.id) else { throw APIError(.cancelled) }
         guard !call.service.adapters.data.isEmpty else { return try value(in: response) }
         let (serializer, statuses) = (call.serializer, call.options.acceptedStatuses)

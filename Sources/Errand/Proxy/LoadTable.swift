@@ -14,17 +14,13 @@ final class LoadTable: Sendable {
     var tasks: [Task<Void, Never>] { loads.withLock { $0.values.compactMap(\.task) } }
     var count: Int { loads.withLock(\.count) }
 
-    func contains(_ id: RequestID) -> Bool {
-        loads.withLock { $0[id] != nil }
-    }
+    func contains(_ id: RequestID) -> Bool { loads.withLock { $0[id] != nil } }
 
     func containsAny(of ids: some Sequence<RequestID>) -> Bool {
         loads.withLock { loads in ids.contains { loads[$0] != nil } }
     }
 
-    func insert(_ load: ActiveLoad) {
-        loads.withLock { $0[load.id] = load }
-    }
+    func insert(_ load: ActiveLoad) { loads.withLock { $0[load.id] = load } }
 
     /// Removes a load for its ending.
     func claim(_ id: RequestID) -> ActiveLoad? {
@@ -125,17 +121,17 @@ final class LoadTable: Sendable {
 /// A load in the table; it does not refer to the request object.
 struct ActiveLoad {
     let id: RequestID
-    private let method: HTTPMethod
+    let method: HTTPMethod
     /// The path of a request, or the URL of a plain call.
-    private let path: String
-    let endsWithOwner: Bool
+    let path: String
+    var endsWithOwner = true
     /// Ends the load with it; `nil` for a plain call.
-    let login: LoginSession?
+    var login: LoginSession?
     let loginRole: LoginRole
     fileprivate(set) var hasBeenSentAgain = false
     /// Counted only where there are adapters.
     fileprivate(set) var sends: Int32 = 0
-    private let interrupted: @Sendable (Interruption) -> Void
+    let interrupted: @Sendable (Interruption) -> Void
     /// The number of those who want it: who has begun it, and those that have joined it.
     fileprivate(set) var claimants: Int32 = 1
     /// `nil` if it was admitted at once.
@@ -144,24 +140,6 @@ struct ActiveLoad {
     /// Waits for the deadline.
     fileprivate(set) var timer: Task<Void, Never>?
     fileprivate(set) var file: StagedFile?
-
-    init(
-        id: RequestID,
-        method: HTTPMethod,
-        path: String,
-        endsWithOwner: Bool = true,
-        login: LoginSession? = nil,
-        loginRole: LoginRole,
-        interrupted: @escaping @Sendable (Interruption) -> Void
-    ) {
-        self.id = id
-        self.method = method
-        self.path = path
-        self.endsWithOwner = endsWithOwner
-        self.login = login
-        self.loginRole = loginRole
-        self.interrupted = interrupted
-    }
 
     var summary: ActiveRequest { ActiveRequest(id: id, method: method, path: URLRedaction.path(path)) }
 

@@ -11,9 +11,7 @@ struct QueueLane: Sendable {
 
     var host: String { key.host }
 
-    init(key: Key, priority: RequestPriority) {
-        (self.key, self.priority) = (key, priority)
-    }
+    init(key: Key, priority: RequestPriority) { (self.key, self.priority) = (key, priority) }
 
     init(host: String, service: ObjectIdentifier? = nil, priority: RequestPriority) {
         self.init(key: Key(host: host, service: service), priority: priority)
@@ -76,27 +74,17 @@ final class QueueSlot: Sendable {
     }
 
     /// Also ends the wait for the admission.
-    func release() {
-        if let place { queue.leave(place) }
-    }
+    func release() { if let place { queue.leave(place) } }
 }
 
 extension QueueSlot: LoginPlace {
     var rank: Int { place?.lane.priority.rawValue ?? 0 }
 
-    func leaveForLogin() {
-        if let place { queue.leaveUnlessReserved(place) }
-    }
+    func leaveForLogin() { if let place { queue.leaveUnlessReserved(place) } }
 
-    func reserve() {
-        if let place { queue.reserve(place) }
-    }
+    func reserve() { if let place { queue.reserve(place) } }
 
-    func holdLane() {
-        if let place { queue.hold(place.lane) }
-    }
+    func holdLane() { if let place { queue.hold(place.lane) } }
 
-    func resumeLane() {
-        if let place { queue.resume(place.lane) }
-    }
+    func resumeLane() { if let place { queue.resume(place.lane) } }
 }

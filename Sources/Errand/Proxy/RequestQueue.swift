@@ -177,16 +177,8 @@ struct RequestQueueState {
 
     mutating func admit(_ place: QueuePlace) -> Bool {
         guard admissions.isEmpty || admissions[place.number] == nil else { return true }
-        guard pauses.isEmpty || pauses[place.lane.key] == nil else { return false }
-        let host = place.lane.host
-        if let index = hosts.index(forKey: host) {
-            guard hasRoom(for: hosts.values[index]) else { return false }
-        } else {
-            let admitted = HostAdmissions(isMultiplexed: multiplexed.contains(host))
-            guard hasRoom(for: admitted) else { return false }
-            hosts[host] = admitted
-        }
-        add(place.number, of: host)
+        guard pauses[place.lane.key] == nil, hasRoom(for: place.lane.host) else { return false }
+        add(place.number, of: place.lane.host)
         return true
     }
 
@@ -239,9 +231,6 @@ struct RequestQueueState {
             let waiter = lines.values[index][front.priority].removeFirst()
         {
             if lines.values[index].count == 0 { lines.remove(at: index) }
-            if hosts[key.host] == nil {
-                hosts[key.host] = HostAdmissions(isMultiplexed: multiplexed.contains(key.host))
-            }
             add(front.sequence, of: key.host)
             waiters.append((waiter, QueueLane(key: key, priority: front.priority)))
         }
@@ -273,16 +262,13 @@ struct RequestQueueState {
         return false
     }
 
-    private func isOpen(_ key: QueueLane.Key) -> Bool {
-        (pauses.isEmpty || pauses[key] == nil) && (holds.isEmpty || holds[key] == nil)
-    }
-
     // MARK: Limits
 
     private static let rememberedHosts = 1_000
 
     private mutating func add(_ number: UInt64, of host: String) {
         admissions[number] = Admission(host: host)
+        if hosts[host] == nil { hosts[host] = HostAdmissions(isMultiplexed: multiplexed.contains(host)) }
         change(host) { $0.count += 1 }
     }
 
@@ -300,8 +286,9 @@ struct RequestQueueState {
         connections += hosts.values[index].connections
     }
 
-    private func hasRoom(for host: HostAdmissions) -> Bool {
+    private func hasRoom(for name: String) -> Bool {
         guard admissions.count < limits.total else { return false }
+        let host = hosts[name] ?? HostAdmissions(isMultiplexed: multiplexed.contains(name))
         let needsConnection = !host.isMultiplexed || host.count == 0
         guard !needsConnection || connections < capacity.connections else { return false }
         let carried = host.isMultiplexed ? capacity.streamsPerConnection : capacity.connectionsPerHost
@@ -312,14 +299,10 @@ struct RequestQueueState {
         var best: (key: QueueLane.Key, front: WaitingLine.Front)?
         for (key, line) in lines {
             guard let front = line.front, best.map({ front < $0.front }) != false else { continue }
-            guard isOpen(key), hasRoom(for: key.host) else { continue }
+            guard pauses[key] == nil, holds[key] == nil, hasRoom(for: key.host) else { continue }
             best = (key, front)
         }
         return best
-    }
-
-    private func hasRoom(for host: String) -> Bool {
-        hasRoom(for: hosts[host] ?? HostAdmissions(isMultiplexed: multiplexed.contains(host)))
     }
 }
 
@@ -327,10 +310,6 @@ struct RequestQueueState {
 private struct HostAdmissions {
     var isMultiplexed: Bool
     var count = 0
-
-    init(isMultiplexed: Bool) {
-        self.isMultiplexed = isMultiplexed
-    }
 
     var connections: Int { isMultiplexed ? min(1, count) : count }
 }

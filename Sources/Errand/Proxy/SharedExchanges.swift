@@ -73,10 +73,7 @@ final class SharedExchanges: Sendable {
     }
 
     /// Returns `nil` when the exchange has ended.
-    private func update<Result>(
-        _ name: SharedExchange.Name,
-        _ change: (inout SharedExchange) -> Result
-    ) -> Result? {
+    private func update<Result>(_ name: SharedExchange.Name, _ change: (inout SharedExchange) -> Result) -> Result? {
         exchanges.take { exchanges in
             guard let index = exchanges.index(forKey: name.key), exchanges.values[index].number == name.number else {
                 return nil
@@ -103,7 +100,13 @@ final class SharedExchanges: Sendable {
         member.trace?.reserve()
         let (isFirst, stage, trace, exchange) = exchanges.withLock { exchanges in
             let isFirst = exchanges[key] == nil
-            var shared = exchanges.removeValue(forKey: key) ?? makeShared(key, number: member.id)
+            let name = SharedExchange.Name(key: key, number: member.id)
+            var shared =
+                exchanges.removeValue(forKey: key)
+                ?? SharedExchange(
+                    number: member.id,
+                    trace: ExchangeTrace { [self] in members(of: name).compactMap(\.trace) }
+                )
             shared.members[member.id] = member
             exchanges[key] = shared
             return (isFirst, shared.stage, shared.trace, shared.trace.number)
@@ -115,11 +118,6 @@ final class SharedExchanges: Sendable {
         case .admitted: member.begin()
         }
         return isFirst ? trace : nil
-    }
-
-    private func makeShared(_ key: SharedExchange.Key, number: RequestID) -> SharedExchange {
-        let name = SharedExchange.Name(key: key, number: number)
-        return SharedExchange(number: number, trace: ExchangeTrace { [self] in members(of: name).compactMap(\.trace) })
     }
 
     /// Removes an exchange all of whose loads have been cancelled, so that no load joins it.
@@ -245,9 +243,7 @@ final class QueueWait: Sendable {
         times.withLock { if $0.start == nil, $0.end == nil { $0.start = SystemClock.uptime } }
     }
 
-    func end() {
-        times.withLock { $0.end = $0.end ?? SystemClock.uptime }
-    }
+    func end() { times.withLock { $0.end = $0.end ?? SystemClock.uptime } }
 }
 
 extension HTTPRequest {

@@ -13,9 +13,7 @@ public final class APIChain: APIGroup {
     /// Creates a chain without requests.
     ///
     /// - Parameter delegate: Receives the ending of the chain; not retained.
-    public override init(delegate: (any APIGroupDelegate)? = nil) {
-        super.init(delegate: delegate)
-    }
+    public override init(delegate: (any APIGroupDelegate)? = nil) { super.init(delegate: delegate) }
 
     /// Adds a request; traps if the chain has begun.
     ///
@@ -41,7 +39,9 @@ public final class APIChain: APIGroup {
         let outcome = APIOutcome<Manager.Response>()
         append { group throws(APIError) in
             do throws(APIError) {
-                let request = { () throws(APIError) in try APIChain.request(from: make) }
+                let request = { () throws(APIError) -> Manager in
+                    do { return try make() } catch { throw APIError(thrownByApp: error) }
+                }
                 try await outcome.load(in: group, request) { $0 }
             } catch {
                 guard let recover, error.type != .cancelled, !Task.isCancelled else { throw error }
@@ -57,14 +57,6 @@ public final class APIChain: APIGroup {
         for step in steps {
             defer { recordFinished() }
             try await step(self)
-        }
-    }
-
-    private static func request<Manager>(from make: () throws -> Manager) throws(APIError) -> Manager {
-        do {
-            return try make()
-        } catch {
-            throw APIError(thrownByApp: error)
         }
     }
 

@@ -27,9 +27,7 @@ public import Observation
     @ObservationIgnored private var failure: (error: APIError, request: BaseAPIRequest)?
     @ObservationIgnored private var presentsErrors = false
 
-    init(delegate: (any APIGroupDelegate)?) {
-        self.delegate = delegate
-    }
+    init(delegate: (any APIGroupDelegate)?) { self.delegate = delegate }
 
     /// Whether the group has begun and not ended.
     public var isRunning: Bool { task != nil }
@@ -60,9 +58,7 @@ public import Observation
     /// Cancels every request that has not ended; the group ends as cancelled.
     ///
     /// Does nothing if the group does not run. After it has returned, neither success nor failure is delivered.
-    public func cancel() {
-        task?.cancel()
-    }
+    public func cancel() { task?.cancel() }
 
     func perform(_ steps: [Step]) async throws(APIError) {}
 
@@ -89,15 +85,13 @@ public import Observation
 
     private func begin() {
         guard task == nil, result == nil else { return }
-        task = Task { await end(with: outcome()) }
-    }
-
-    private func outcome() async -> Result<Void, APIError> {
-        do throws(APIError) {
-            try await perform(steps)
-            return .success(())
-        } catch {
-            return .failure(error)
+        task = Task {
+            do throws(APIError) {
+                try await perform(steps)
+                end(with: .success(()))
+            } catch {
+                end(with: .failure(error))
+            }
         }
     }
 

@@ -168,9 +168,7 @@ extension BaseAPIRequest {
     /// Cancels every load of this request.
     ///
     /// The delegate is notified after this has returned, once for each load.
-    public func cancelAllRequests() {
-        for id in loads { cancelRequest(id) }
-    }
+    public func cancelAllRequests() { for id in loads { cancelRequest(id) } }
 
     /// Cancels every load, and removes the response, the error, the progress, and the items of a list: as before the first load.
     ///
@@ -197,9 +195,7 @@ extension BaseAPIRequest {
     ///
     /// - Returns: The load's ID; `nil` if the class does not adopt ``APIManager``, and so cannot load.
     @discardableResult
-    public func loadAgain() -> RequestID? {
-        (self as? any APIManager)?.beginAgain()
-    }
+    public func loadAgain() -> RequestID? { (self as? any APIManager)?.beginAgain() }
 
     /// Finds the oldest load, which it usually is, at once.
     func removeLoad(_ id: RequestID) {

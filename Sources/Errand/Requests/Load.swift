@@ -106,9 +106,7 @@ extension APIManager {
         }
     }
 
-    private func inScope(_ callback: () -> Void) {
-        ReloginScope.run(in: scope, callback)
-    }
+    private func inScope(_ callback: () -> Void) { ReloginScope.run(in: scope, callback) }
 
     // MARK: Sending
 
@@ -143,7 +141,7 @@ extension APIManager {
     ) throws(APIError) -> Call<Manager.Response>? {
         var draft = draft
         draft.params = manager.reformParams(manager.params(from: input, of: id))
-        guard proxy.isActive(id) else { return nil }
+        guard proxy.loads.contains(id) else { return nil }
         try manager.readHooks(for: &draft, input, options, of: id)
         let serializer = manager.responseSerializer
         let destination = manager.destination
@@ -151,12 +149,12 @@ extension APIManager {
         if draft.destination != destination, case .file(let file) = draft.destination { temporaryFile = file }
         let (base, addition) = (draft, try page.get())
         if let addition { draft.add(addition) }
-        guard proxy.isActive(id), manager.interceptor?.request(manager, shouldLoad: draft.params) != false else {
+        guard proxy.loads.contains(id), manager.interceptor?.request(manager, shouldLoad: draft.params) != false else {
             return nil
         }
         notifiesDelegateOfProgress = options.reportsProgress
-        let (prepared, cookies) = try manager.prepared(service, with: options, as: role)
-        guard proxy.isActive(id) else { return nil }
+        let (prepared, cookies) = try manager.prepare(service, with: options, as: role)
+        guard proxy.loads.contains(id) else { return nil }
         guard try manager.validator?.request(manager, accepts: draft.params) != false else {
             throw APIError(.invalidRequest, reason: "the validator refused the parameters")
         }
@@ -187,7 +185,7 @@ extension APIManager {
         guard notifiesDelegateOfProgress || progress != nil else { return nil }
         return { [proxy, id] progress in
             proxy.delivery.deliver(progress, of: id) { progress in
-                guard proxy.isActive(id) else { return }
+                guard proxy.loads.contains(id) else { return }
                 self.inScope { self.didMake(progress) }
             }
         }
@@ -197,7 +195,7 @@ extension APIManager {
         guard let manager else { return }
         if manager.loads.last == id { manager.progress = progress }
         self.progress?(progress)
-        guard notifiesDelegateOfProgress, proxy.isActive(id) else { return }
+        guard notifiesDelegateOfProgress, proxy.loads.contains(id) else { return }
         manager.delegate?.managerCallAPI(manager, didMake: progress)
     }
 
@@ -205,7 +203,7 @@ extension APIManager {
 
     private func didFinish(_ result: Result<LoadedValue<Manager.Response>, APIError>) {
         var result = result
-        guard proxy.isActive(id), !repeatsPage(insteadOf: &result) else { return }
+        guard proxy.loads.contains(id), !repeatsPage(insteadOf: &result) else { return }
         var response = (try? result.get().response) ?? result.error?.response
         result = result.mapError(ended)
         var outcome = manager.map { self.outcome(of: result, for: $0) } ?? result.map { $0.value as any Sendable }
@@ -226,7 +224,7 @@ extension APIManager {
 
     /// Requests the page of a list again if edits have made its response out of date; the load has not ended then.
     private func repeatsPage<Value>(insteadOf result: inout Result<Value, APIError>) -> Bool {
-        guard let callForPage, proxy.isActive(id), let pager = manager?.pager else { return false }
+        guard let callForPage, proxy.loads.contains(id), let pager = manager?.pager else { return false }
         do throws(APIError) {
             guard let addition = try pager.additionToRepeat(id, after: result.error) else { return false }
             run(callForPage(addition))
@@ -284,9 +282,7 @@ extension APIManager {
         error.ended(id, method, path: path, messages: service?.errorMessages)
     }
 
-    private func removeTemporaryFile() {
-        if let temporaryFile { unlink(temporaryFile.path) }
-    }
+    private func removeTemporaryFile() { if let temporaryFile { unlink(temporaryFile.path) } }
 
     /// Records the ending before any callback, each of which may begin or cancel loads of the request.
     private func end(with outcome: Result<any Sendable, APIError>, response: APIResponse?) {

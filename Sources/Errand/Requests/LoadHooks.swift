@@ -54,7 +54,7 @@ extension BaseAPIRequest {
     }
 
     /// The jar is read now: a later change of the account does not affect the load.
-    func prepared(
+    func prepare(
         _ service: APIService?,
         with options: APIRequestOptions,
         as role: LoginRole

@@ -7,9 +7,7 @@ extension APIError: LocalizedError, RedactedDescription, CustomDebugStringConver
     /// The type, method and path, status, code and reason.
     public var description: String {
         let request = path.map { path in "\(method.map { "\($0) " } ?? "")\(path)" }
-        let parts = [
-            request, status.map { "HTTP \($0)" }, code.map { "code \($0)" }, loggedReason,
-        ]
+        let parts = [request, status.map { "HTTP \($0)" }, code.map { "code \($0)" }, loggedReason]
         return ([type.rawValue] + parts.compactMap { $0 }).joined(separator: ", ")
     }
 

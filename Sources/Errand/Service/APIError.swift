@@ -107,11 +107,10 @@ extension APIError {
 
     /// This error as the ending of a load, with the text that `messages` have for it.
     func ended(_ id: RequestID, _ method: HTTPMethod, path: String, messages: ErrorMessages?) -> APIError {
-        var error = self
-        error.details.requestID = id
-        (error.details.method, error.details.path) = (method, URLRedaction.path(path))
-        error.details.isOfStatus = false
-        return error.worded(by: messages)
+        with {
+            ($0.requestID, $0.method, $0.path) = (id, method, URLRedaction.path(path))
+            $0.isOfStatus = false
+        }.worded(by: messages)
     }
 
     /// Keeps a text of the app or of other messages.
@@ -131,35 +130,33 @@ extension APIError {
     }
 
     func withResponse(ifMissing response: APIResponse) -> APIError {
-        var error = self
-        error.details.response = self.response ?? response
-        return error
+        with { $0.response = $0.response ?? response }
     }
 
     func withResponse(_ response: APIResponse) -> APIError {
-        var error = self
-        error.details.response = response
-        return error
+        with { $0.response = response }
     }
 
     /// This error as that of a load; its timings have the number of the try, and for the first one the time in the queue.
-    func belonging(to id: RequestID, attempt: Int, queueTime: Duration?) -> APIError {
-        var error = self
-        if let response { error.details.response = response.belonging(to: id, attempt: attempt, queueTime: queueTime) }
-        guard var cause = underlying as? TransportError, let timings = cause.timings else { return error }
-        cause.timings = timings.numbered(attempt: attempt, queueTime: queueTime)
-        error.details.underlying = cause
-        return error
+    func withLoad(_ id: RequestID, attempt: Int, queueTime: Duration?) -> APIError {
+        with {
+            $0.response = $0.response?.withLoad(id, attempt: attempt, queueTime: queueTime)
+            guard var cause = $0.underlying as? TransportError, let timings = cause.timings else { return }
+            cause.timings = timings.withAttempt(attempt, queueTime: queueTime)
+            $0.underlying = cause
+        }
     }
 
     /// `nil` unless a load has failed for its status alone; forgotten at the ending, since an app may throw the error in another.
     var responseOfStatus: APIResponse? { details.isOfStatus ? response : nil }
 
     func caused(by cause: APIError) -> APIError {
+        with { ($0.reason, $0.underlying) = (cause.reason, cause.underlying) }
+    }
+
+    private func with(_ change: (inout Details) -> Void) -> APIError {
         var error = self
-        var details = error.details
-        (details.reason, details.underlying) = (cause.reason, cause.underlying)
-        error.details = details
+        change(&error.details)
         return error
     }
 }

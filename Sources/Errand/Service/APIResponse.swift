@@ -86,28 +86,30 @@ public struct APIResponse: Sendable {
 
     func withStatement(_ statement: ServerFailure?) -> APIResponse {
         guard statement != nil || contents.statement != nil else { return self }
-        var response = self
-        response.contents.statement = statement
-        return response
+        return with { $0.statement = statement }
     }
     func withStatement(of other: APIResponse) -> APIResponse { withStatement(other.contents.statement) }
 
     /// This response as that of a load; its timings have the number of the try, and for the first one the time in the queue.
     ///
     /// Unchanged if it is that of another load, as in an error that an app throws once more.
-    func belonging(to id: RequestID, attempt: Int, queueTime: Duration?) -> APIResponse {
+    func withLoad(_ id: RequestID, attempt: Int, queueTime: Duration?) -> APIResponse {
         guard requestID == nil || requestID == id else { return self }
         // A copy costs more than the rest.
         if requestID == id, timings == nil { return self }
-        var response = self
-        response.contents.requestID = id
-        response.contents.timings = timings?.numbered(attempt: attempt, queueTime: queueTime)
-        return response
+        return with {
+            $0.requestID = id
+            $0.timings = $0.timings?.withAttempt(attempt, queueTime: queueTime)
+        }
     }
 
     func withContent(body: Data = Data(), file: FileLocation? = nil) -> APIResponse {
+        with { ($0.body, $0.file) = (body, file) }
+    }
+
+    private func with(_ change: (inout Contents) -> Void) -> APIResponse {
         var response = self
-        (response.contents.body, response.contents.file) = (body, file)
+        change(&response.contents)
         return response
     }
     var withoutFile: APIResponse { file == nil ? self : withContent(body: body) }
@@ -115,15 +117,11 @@ public struct APIResponse: Sendable {
     /// An adapter has made this response from `other`, which has the location of the same file.
     func withFile(of other: APIResponse) -> APIResponse {
         guard let file, file == other.file, fileLocation !== other.fileLocation else { return self }
-        var response = self
-        response.contents.file = other.fileLocation
-        return response
+        return with { $0.file = other.fileLocation }
     }
 
     /// The body decoded as UTF-8, with U+FFFD for invalid bytes.
-    public var text: String {
-        String(decoding: body, as: UTF8.self)
-    }
+    public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// Whether the status is 2xx.
     public var isSuccess: Bool { (200..<300).contains(status) }
@@ -158,7 +156,5 @@ final class FileLocation: Sendable {
 
     var url: URL { current.withLock(\.self) }
 
-    func didMove() {
-        current.withLock { $0 = target }
-    }
+    func didMove() { current.withLock { $0 = target } }
 }

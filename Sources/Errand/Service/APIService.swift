@@ -244,14 +244,10 @@ public struct APIService: Sendable {
     /// Creates a service with its defaults, whose properties can then be set.
     ///
     /// - Parameter baseURL: An absolute `http` or `https` URL.
-    public init(baseURL: URL) {
-        self.init(environment: APIEnvironment("", baseURL: baseURL))
-    }
+    public init(baseURL: URL) { self.init(environment: APIEnvironment("", baseURL: baseURL)) }
 
     /// Creates a service with its defaults in an environment, which can be changed while the app runs.
-    public init(environment: APIEnvironment) {
-        contents = Contents(environment: environment)
-    }
+    public init(environment: APIEnvironment) { contents = Contents(environment: environment) }
 }
 
 extension APIService: RedactedDescription {

@@ -26,9 +26,7 @@ public struct FailureReader: Sendable {
         readers = [Reader(readsSuccess: readsSuccess, read: read)]
     }
 
-    private init(_ readers: [Reader]) {
-        self.readers = readers
-    }
+    private init(_ readers: [Reader]) { self.readers = readers }
 
     /// Returns the failure in `response`, whatever its status; `nil` if there is none that this reader recognizes.
     ///

@@ -9,9 +9,7 @@ struct FieldMessages {
     private(set) var byField: [String: [String]] = [:]
     private var count = 0
 
-    init(_ json: JSONValue) {
-        add(json, at: "")
-    }
+    init(_ json: JSONValue) { add(json, at: "") }
 
     /// From problem details: an object, or an array as in RFC 9457 section 3, whose elements have a `detail` and a `pointer`.
     init(errors json: JSONValue?) {

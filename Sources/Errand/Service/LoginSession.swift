@@ -37,7 +37,7 @@ final class LoginSession: Sendable {
     @MainActor func readRenewalDate(for service: APIService) {
         guard let handler = service.reloginHandler else { return }
         let date = EnvironmentScope.$current.withValue(service.environment) { handler.loginRenewalDate }
-        state.withLock { $0.setRenewalDate(date) }
+        state.withLock { $0.renewalDate = date }
     }
 
     /// Returns the generation to send in, once no relogin runs; starts one if the renewal date has come.
@@ -99,9 +99,7 @@ final class LoginSession: Sendable {
         resume(closed, returning: .failure(APIError(.cancelled)))
     }
 
-    func didSignIn() {
-        state.take { $0.didSignIn() }
-    }
+    func didSignIn() { state.take { $0.didSignIn() } }
 
     /// `start` starts the relogin that this load has opened: not before the load waits, because it may end at once.
     private func wait(
@@ -183,7 +181,12 @@ final class LoginSession: Sendable {
         guard state.withLock({ $0.begin(run) }) else { return .failure(APIError(.cancelled)) }
         guard state.withLock({ $0.mayStart(run, at: uptime) }) else { return .failure(tooManyLogins(service)) }
         do {
-            let renewalDate = try await renewalDate(afterReloginOf: handler, service)
+            let scope = ReloginScope(of: service)
+            defer { scope.end() }
+            let renewalDate = try await EnvironmentScope.$current.withValue(service.environment) {
+                try await ReloginScope.$current.withValue(scope) { try await handler.relogin() }
+                return handler.loginRenewalDate
+            }
             let now = clock.date
             state.withLock { $0.didRenew(run, to: renewalDate, at: now) }
             return .success(())
@@ -200,19 +203,6 @@ final class LoginSession: Sendable {
         // Not the message, which may be a text of the server.
         let reason = "the login could not be renewed" + (error.reason.map { ": \($0)" } ?? "")
         return APIError(error.type, reason: reason, underlying: error)
-    }
-
-    /// Returns the next renewal date when the handler has a new login.
-    @MainActor private func renewalDate(
-        afterReloginOf handler: any ReloginHandler,
-        _ service: APIService
-    ) async throws -> Date? {
-        let scope = ReloginScope(of: service)
-        defer { scope.end() }
-        return try await EnvironmentScope.$current.withValue(service.environment) {
-            try await ReloginScope.$current.withValue(scope) { try await handler.relogin() }
-            return handler.loginRenewalDate
-        }
     }
 
     private func tooManyLogins(_ service: APIService) -> APIError {

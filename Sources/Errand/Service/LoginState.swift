@@ -41,7 +41,7 @@ struct LoginState {
     private var lastRun = 0
     private var isHandlerBusy = false
     private var limit = LoginLimit()
-    private var renewalDate: Date?
+    var renewalDate: Date?
     /// Renewal dates up to this one begin no further relogin.
     private var spentUntil: Date?
 
@@ -124,9 +124,7 @@ struct LoginState {
         return unplaced.isEmpty ? (close(), []) : (Closed(), unplaced)
     }
 
-    func refusal(of id: RequestID) -> APIError? {
-        id <= newestAtOutcome ? outcome.error : nil
-    }
+    func refusal(of id: RequestID) -> APIError? { id <= newestAtOutcome ? outcome.error : nil }
 
     func isCurrent(_ number: Int) -> Bool { run?.number == number }
 
@@ -173,10 +171,7 @@ struct LoginState {
     }
 
     /// Returns the former outcome; `nil` if the deadline has passed or the session has ended.
-    mutating func setOutcome(
-        _ outcome: LoginSession.Outcome,
-        of number: Int
-    ) -> LoginSession.Outcome? {
+    mutating func setOutcome(_ outcome: LoginSession.Outcome, of number: Int) -> LoginSession.Outcome? {
         guard isCurrent(number), run?.hasOutcome == false else { return nil }
         run?.hasOutcome = true
         nextGeneration()
@@ -198,10 +193,6 @@ extension LoginState {
     var dueDate: Date? {
         guard let renewalDate, let spentUntil, renewalDate <= spentUntil else { return renewalDate }
         return nil
-    }
-
-    mutating func setRenewalDate(_ date: Date?) {
-        renewalDate = date
     }
 
     mutating func openIfDue(at date: Date, _ holder: (any LoginPlace)?) -> Int? {

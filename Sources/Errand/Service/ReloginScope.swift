@@ -27,32 +27,25 @@ final class ReloginScope: Sendable {
     }
 
     /// When the handler has returned, loads that its tasks begin later are ordinary ones.
-    func end() {
-        hasEnded.store(true, ordering: .relaxed)
-    }
+    func end() { hasEnded.store(true, ordering: .relaxed) }
 
     static var isOpen: Bool { current?.innermostOpen != nil }
 
     /// Also in a handler for which loads of all services are login requests.
     static func covers(_ login: LoginSession) -> Bool {
-        var scope = current?.innermostOpen
-        while let next = scope, next.login != ObjectIdentifier(login), next.owner == nil {
-            scope = next.outer?.innermostOpen
-        }
-        return scope != nil
+        innermost { $0.login == ObjectIdentifier(login) || $0.owner != nil } != nil
     }
 
-    static func isInScope(of owner: AnyObject) -> Bool {
-        var scope = current?.innermostOpen
-        while let next = scope, next.owner != ObjectIdentifier(owner) { scope = next.outer?.innermostOpen }
-        return scope != nil
-    }
+    static func isInScope(of owner: AnyObject) -> Bool { innermost { $0.owner == ObjectIdentifier(owner) } != nil }
 
-    /// That of the innermost handler of one of `logins`.
     static func environment(of logins: LoginSessions) -> APIEnvironment? {
+        innermost { $0.logins === logins }?.environment
+    }
+
+    private static func innermost(where condition: (ReloginScope) -> Bool) -> ReloginScope? {
         var scope = current?.innermostOpen
-        while let next = scope, next.logins !== logins { scope = next.outer?.innermostOpen }
-        return scope?.environment
+        while let next = scope, !condition(next) { scope = next.outer?.innermostOpen }
+        return scope
     }
 
     static var loginOwner: LoginOwner? { current?.innermostOpen?.loginOwner }

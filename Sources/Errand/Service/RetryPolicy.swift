@@ -77,9 +77,9 @@ extension RetryPolicy {
         }
     }
 
-    /// A proxy server's refusal is one of its status.
+    /// Whether the connection failed, and not the request or the response; a proxy server's refusal is one of its status.
     private func isTransient(_ error: TransportError) -> Bool {
-        guard error.kind.isTransient else { return false }
+        guard [.cannotConnect, .connectionLost, .noNetwork, .hostNotFound].contains(error.kind) else { return false }
         return error.proxyStatus.map(statuses.contains) ?? true
     }
 
@@ -98,13 +98,6 @@ extension APIError {
     var isOfPostponedRequest: Bool {
         guard let response, response.redirects.isEmpty else { return false }
         return response.status == 429 || response.status == 503
-    }
-}
-
-extension TransportError.Kind {
-    /// Whether the connection failed, and not the request or the response.
-    fileprivate var isTransient: Bool {
-        [.cannotConnect, .connectionLost, .noNetwork, .hostNotFound].contains(self)
     }
 }
 

@@ -12,9 +12,7 @@ public struct ServerCode: Sendable, Hashable {
     private let value: Value
 
     /// Creates a code that is a number.
-    public init(_ number: Int) {
-        value = .number(number)
-    }
+    public init(_ number: Int) { value = .number(number) }
 
     /// Creates a code that is a string, or a number if `text` is written as one.
     public init(_ text: String) {
@@ -23,9 +21,7 @@ public struct ServerCode: Sendable, Hashable {
     }
 
     /// Creates a code that is a Boolean.
-    public init(_ flag: Bool) {
-        value = .bool(flag)
-    }
+    public init(_ flag: Bool) { value = .bool(flag) }
 
     /// The code as text, whichever kind it is.
     public var text: String {

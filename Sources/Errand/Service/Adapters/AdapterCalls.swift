@@ -1,19 +1,19 @@
 import Foundation
 
 extension APIService {
-    func adapted(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
+    func adapt(_ params: APIParams?, in context: AdapterContext) async throws(APIError) -> APIParams? {
         let call = AdapterCall(what: "the parameters", failure: .invalidRequest)
-        return try await adapted(params, by: adapters.params, context, for: call)
+        return try await adapt(params, by: adapters.params, context, for: call)
     }
 
-    func adapted(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
+    func adapt(_ request: HTTPRequest, in context: AdapterContext) async throws(APIError) -> HTTPRequest {
         let call = AdapterCall(what: "the request", failure: .invalidRequest)
-        return try await adapted(request, by: adapters.request, context, for: call)
+        return try await adapt(request, by: adapters.request, context, for: call)
     }
 
-    func adapted(_ response: APIResponse, in context: AdapterContext) async throws(APIError) -> APIResponse {
+    func adapt(_ response: APIResponse, in context: AdapterContext) async throws(APIError) -> APIResponse {
         let call = AdapterCall(what: "the response", failure: .decoding)
-        let adapted = try await adapted(response, by: adapters.response, context, for: call)
+        let adapted = try await adapt(response, by: adapters.response, context, for: call)
         guard adapted.file == nil || adapted.body.isEmpty else {
             let reason = "a response adapter has set the body of a response that is stored in a file"
             throw APIError(.decoding, reason: reason, response: response)
@@ -21,16 +21,12 @@ extension APIService {
         return adapted.withFile(of: response)
     }
 
-    func adapted(
-        _ data: Data,
-        of response: APIResponse,
-        in context: AdapterContext
-    ) async throws(APIError) -> Data {
+    func adapt(_ data: Data, of response: APIResponse, in context: AdapterContext) async throws(APIError) -> Data {
         let call = AdapterCall(what: "the data", failure: .decoding, response: response)
-        return try await adapted(data, by: adapters.data, context, for: call)
+        return try await adapt(data, by: adapters.data, context, for: call)
     }
 
-    private func adapted<Subject>(
+    private func adapt<Subject>(
         _ subject: Subject,
         by adapters: [Adapter<Subject>],
         _ context: AdapterContext,
@@ -40,7 +36,7 @@ extension APIService {
         for adapter in adapters {
             do {
                 guard !Task.isCancelled else { throw APIError(.cancelled) }
-                subject = try await changed(subject, by: adapter, context)
+                subject = try await apply(adapter, to: subject, context)
             } catch {
                 throw failure(error, of: adapter.name, in: call).withResponse(
                     ifMissing: subject as? APIResponse ?? call.response
@@ -50,9 +46,9 @@ extension APIService {
         return subject
     }
 
-    private func changed<Subject>(
-        _ subject: Subject,
-        by adapter: Adapter<Subject>,
+    private func apply<Subject>(
+        _ adapter: Adapter<Subject>,
+        to subject: Subject,
         _ context: AdapterContext
     ) async throws -> Subject {
         try await EnvironmentScope.$current.withValue(environment) {
@@ -63,7 +59,7 @@ extension APIService {
     }
 
     /// An adapter may have the load sent again if `mayRetry` allows that, which counts it.
-    func adapted(
+    func adapt(
         _ failure: APIError,
         in context: AdapterContext,
         mayRetry: () -> Bool
@@ -72,7 +68,7 @@ extension APIService {
         for adapter in adapters.failure {
             guard !Task.isCancelled else { throw APIError(.cancelled) }
             do {
-                error = try await changed(error, by: adapter, context)
+                error = try await apply(adapter, to: error, context)
             } catch let retry as AdapterRetry {
                 if mayRetry() { return (error, retry) }
             } catch let thrown {

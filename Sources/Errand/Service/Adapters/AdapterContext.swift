@@ -30,7 +30,5 @@ extension AdapterContext {
         trace?.willWait(for: reason, limit: limit)
     }
 
-    package func didRenew(_ renewal: APIEvent.Renewal) {
-        trace?.emit(.renewed(renewal))
-    }
+    package func didRenew(_ renewal: APIEvent.Renewal) { trace?.emit(.renewed(renewal)) }
 }
