@@ -47,7 +47,6 @@ final class Call<Value: Sendable>: Sendable {
     }
 
     var loginRole: LoginRole { options.loginRole }
-
     var trace: LoadTrace? { options.trace }
     @inline(never) func didRenewLogin() { trace?.emit(.renewed(.login)) }
 
@@ -56,9 +55,7 @@ final class Call<Value: Sendable>: Sendable {
     }
 
     var retryPolicy: RetryPolicy { options.retryPolicy ?? service.retryPolicy }
-
     var deadline: Duration? { options.deadline ?? service.deadline }
-
     var renewsLogin: Bool { service.reloginHandler != nil && !loginRole.isLoginRequest }
 
     func adapterContext(attempt: Int, in generation: Int, clock: any APIClock) -> AdapterContext {

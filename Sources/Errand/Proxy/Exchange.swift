@@ -96,11 +96,16 @@ final class Exchange {
     /// Returns `nil` after the last response; an error has the timings of the response.
     private func next(after response: HTTPResponse, _ elapsed: Duration) throws(TransportError) -> HTTPRequest? {
         do throws(TransportError) {
-            guard let next = try current.redirected(by: response) else { return nil }
+            guard var next = try current.redirected(by: response) else { return nil }
             let limit = first.redirectPolicy.limit
             guard redirects.count < limit else { throw TransportError(.badResponse, "more than \(limit) redirects") }
             try recordVisit(before: next)
-            return try next.within(first.deadline, after: elapsed)
+            guard let deadline = first.deadline else { return next }
+            guard deadline > elapsed else {
+                throw TransportError(.timeout, "the deadline passed between two redirects")
+            }
+            next.deadline = deadline - elapsed
+            return next
         } catch {
             var failure = error
             failure.timings = response.timings
@@ -155,7 +160,10 @@ final class Exchange {
         }
         if let id { proxy.loads.discardFile(of: id) }
         if isStored { return response.withContent() }
-        return isAccepted && response.status == 304 ? response.unmodified(file.target) : response
+        guard isAccepted, response.status == 304 else { return response }
+        // It describes the existing file (RFC 9110 section 15.4.5).
+        let hasFile = FileManager.default.fileExists(atPath: file.target.path)
+        return hasFile ? response.withContent(file: FileLocation(file.target)) : response
     }
 }
 
@@ -187,22 +195,5 @@ extension TransportError {
         case .invalidRequest: withKind(underlying is SystemError ? .storage : .badResponse, reason: reason)
         default: self
         }
-    }
-}
-
-extension HTTPRequest {
-    fileprivate func within(_ deadline: Duration?, after elapsed: Duration) throws(TransportError) -> HTTPRequest {
-        guard let deadline else { return self }
-        guard deadline > elapsed else { throw TransportError(.timeout, "the deadline passed between two redirects") }
-        var request = self
-        request.deadline = deadline - elapsed
-        return request
-    }
-}
-
-extension APIResponse {
-    /// A 304 describes the existing file (RFC 9110 section 15.4.5).
-    fileprivate func unmodified(_ file: URL) -> APIResponse {
-        FileManager.default.fileExists(atPath: file.path) ? withContent(file: FileLocation(file)) : self
     }
 }

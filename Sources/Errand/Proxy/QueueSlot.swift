@@ -81,10 +81,7 @@ extension QueueSlot: LoginPlace {
     var rank: Int { place?.lane.priority.rawValue ?? 0 }
 
     func leaveForLogin() { if let place { queue.leaveUnlessReserved(place) } }
-
     func reserve() { if let place { queue.reserve(place) } }
-
     func holdLane() { if let place { queue.hold(place.lane) } }
-
     func resumeLane() { if let place { queue.resume(place.lane) } }
 }

@@ -327,7 +327,6 @@ private struct WaitingLine {
 
     /// By the raw value of the priority.
     private var lists = RequestPriority.allCases.map { _ in WaiterList<RequestQueueState.Waiter>() }
-
     var count: Int { lists.reduce(0) { $0 + $1.count } }
 
     var front: Front? {

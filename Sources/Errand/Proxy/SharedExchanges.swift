@@ -6,7 +6,6 @@ final class SharedExchanges: Sendable {
     private let exchanges = Mutex<[SharedExchange.Key: SharedExchange]>([:])
 
     var count: Int { exchanges.withLock(\.count) }
-
     var memberCount: Int { exchanges.withLock { $0.values.reduce(0) { $0 + $1.members.count } } }
 
     /// The first load begins the exchange.

@@ -45,8 +45,16 @@ public final class APIChain: APIGroup {
                 try await outcome.load(in: group, request) { $0 }
             } catch {
                 guard let recover, error.type != .cancelled, !Task.isCancelled else { throw error }
-                try await outcome.record { () throws(APIError) in
-                    try await APIChain.response(after: error, from: recover, in: group)
+                try await outcome.record { () async throws(APIError) -> Manager.Response in
+                    do {
+                        let response = try await recover(error)
+                        group.replaceFailure(by: nil)
+                        return response
+                    } catch {
+                        let failure = APIError(thrownByApp: error)
+                        group.replaceFailure(by: failure)
+                        throw failure
+                    }
                 }
             }
         }
@@ -57,22 +65,6 @@ public final class APIChain: APIGroup {
         for step in steps {
             defer { recordFinished() }
             try await step(self)
-        }
-    }
-
-    private static func response<Response>(
-        after failure: APIError,
-        from recover: (APIError) async throws -> Response,
-        in group: APIGroup
-    ) async throws(APIError) -> Response {
-        do {
-            let response = try await recover(failure)
-            group.replaceFailure(by: nil)
-            return response
-        } catch {
-            let failure = APIError(thrownByApp: error)
-            group.replaceFailure(by: failure)
-            throw failure
         }
     }
 }

@@ -49,11 +49,13 @@ extension Envelope {
 }
 
 /// What an envelope contains besides its data.
-struct EnvelopeHead: DecodableWithConfiguration, Sendable {
+struct EnvelopeHead: Sendable {
     let statement: ServerFailure
     /// `nil` if there is not a code where there should be one.
     let isSuccess: Bool?
+}
 
+extension EnvelopeHead: DecodableWithConfiguration {
     /// Reads as much as there is.
     init(from decoder: any Decoder, configuration envelope: Envelope) throws {
         let container = try decoder.container(keyedBy: EnvelopeKey.self)
@@ -64,11 +66,6 @@ struct EnvelopeHead: DecodableWithConfiguration, Sendable {
             let statement = ServerFailure(code: code, message: container.message(of: envelope))
             self.init(statement: statement, isSuccess: nil)
         }
-    }
-
-    private init(statement: ServerFailure, isSuccess: Bool?) {
-        self.statement = statement
-        self.isSuccess = isSuccess
     }
 
     /// Throws when the value that decides about success is missing or is not a code.

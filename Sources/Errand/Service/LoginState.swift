@@ -125,9 +125,7 @@ struct LoginState {
     }
 
     func refusal(of id: RequestID) -> APIError? { id <= newestAtOutcome ? outcome.error : nil }
-
     func isCurrent(_ number: Int) -> Bool { run?.number == number }
-
     func hasSignedIn(since number: Int) -> Bool { isCurrent(number) && run?.hasSignedIn == true }
 
     mutating func takeHandler() -> Bool {
